@@ -1,0 +1,78 @@
+"""What the user said, on the command line and in a configuration file.
+
+The file's form and its reading are in ``config_file``, which is imported only where a file is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from shutdownlint.platforms.world import AppFacts, Given
+from shutdownlint.rules.finding import Severity
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from shutdownlint.platforms.versions import Version
+
+NAMES: Final = ("shutdownlint.toml", ".shutdownlint.toml", "pyproject.toml")
+
+
+class ConfigError(Exception):
+    """A configuration that cannot be used; the message names the file and the key."""
+
+
+@dataclass(slots=True)
+class Config:
+    """All that the user said. Durations are ``timedelta``; paths are as the run opens them."""
+
+    kubernetes: Version | None = None
+    istio: Version | None = None
+    p99: timedelta | None = None
+    select: list[str] = field(default_factory=list)
+    ignore: list[str] = field(default_factory=list)
+    fail_on: Severity = Severity.WARNING
+    notes: bool = False
+    context: list[str] = field(default_factory=list)
+    exclude: list[str] = field(default_factory=list)
+    suffixes: list[str] = field(default_factory=list)
+    severities: dict[str, Severity] = field(default_factory=dict)
+    apps: list[AppFacts] = field(default_factory=list)
+
+    def given(self, p99: timedelta | None = None) -> Given:
+        """What platforms need of it; ``p99`` is the command line's, which beats the file's."""
+        apps = [AppFacts("*", p99=p99, told="--p99")] if p99 is not None else []
+        apps += self.apps
+        if self.p99 is not None:
+            apps.append(AppFacts("*", p99=self.p99, told="the configuration"))
+        return Given(kubernetes=self.kubernetes, istio=self.istio, apps=tuple(apps))
+
+    def selects(self, rule: str) -> bool:
+        """Whether a rule is to be asked: ids and prefixes of ids, the longest match decides."""
+        chosen = _longest(rule, self.select) if self.select else 0
+        return chosen >= 0 and chosen >= _longest(rule, self.ignore)
+
+
+def _longest(rule: str, prefixes: list[str]) -> int:
+    return max((len(p) for p in prefixes if rule.startswith(p.upper())), default=-1)
+
+
+def find_config(start: Path) -> Path | None:
+    """The nearest configuration file in ``start`` or above it, up to the repository's root."""
+    for folder in (start, *start.parents):
+        for name in NAMES:
+            path = folder / name
+            if path.is_file() and (name != "pyproject.toml" or _has_table(path)):
+                return path
+        if (folder / ".git").exists():
+            return None
+    return None
+
+
+def _has_table(path: Path) -> bool:
+    try:
+        return b"[tool.shutdownlint" in path.read_bytes()
+    except OSError:
+        return False

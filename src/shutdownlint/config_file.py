@@ -1,0 +1,123 @@
+"""``shutdownlint.toml``, or ``[tool.shutdownlint]`` in pyproject.toml: its form and reading."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from shutdownlint.config import Config, ConfigError
+from shutdownlint.manifests.discover import shown_path
+from shutdownlint.platforms.durations import go_duration
+from shutdownlint.platforms.versions import Version
+from shutdownlint.platforms.world import AppFacts
+from shutdownlint.rules.finding import Severity
+from shutdownlint.shutdown import Behaviour
+
+
+def _duration(value: Any) -> timedelta:
+    if not isinstance(value, str):
+        raise ValueError("must be a duration with a unit, such as '10s'")
+    duration = go_duration(value)
+    if duration < timedelta(0):
+        raise ValueError("must not be negative")
+    return duration
+
+
+def _version(value: Any) -> Version:
+    if not isinstance(value, str):
+        raise ValueError("must be a version in quotes, such as '1.33'")
+    return Version.parse(value)
+
+
+def _behaviour(value: Any) -> Any:
+    # "lingering" is graceful with a drain: it goes on accepting for that long.
+    return "graceful" if value == "lingering" else value
+
+
+_Duration = Annotated[timedelta | None, BeforeValidator(_duration)]
+_Version = Annotated[Version | None, BeforeValidator(_version)]
+
+
+class _Form(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        arbitrary_types_allowed=True,
+        alias_generator=lambda name: name.replace("_", "-"),
+    )
+
+
+class WorkloadForm(_Form):
+    """What is said of the workloads that match ``Kind/namespace/name`` (shell patterns)."""
+
+    match: str
+    p99: _Duration = None
+    drain: _Duration = None
+    app: Annotated[Behaviour | None, BeforeValidator(_behaviour)] = None
+    reason: str = ""
+
+
+class ConfigForm(_Form):
+    """All that a configuration file can say."""
+
+    kubernetes_version: _Version = None
+    istio_version: _Version = None
+    p99: _Duration = None
+    select: list[str] = Field(default_factory=list)
+    ignore: list[str] = Field(default_factory=list)
+    fail_on: Severity = Severity.WARNING
+    notes: bool = False
+    context: list[str] = Field(default_factory=list)
+    exclude: list[str] = Field(default_factory=list)
+    suffixes: list[str] = Field(default_factory=list)
+    severity: dict[str, Severity] = Field(default_factory=dict)
+    workloads: list[WorkloadForm] = Field(default_factory=list)
+
+
+def load_config(path: Path) -> Config:
+    """Read a configuration file. Raises ``ConfigError``."""
+    try:
+        data: Any = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{path}: {error}") from None
+    if path.name == "pyproject.toml":
+        data = data.get("tool", {}).get("shutdownlint", {})
+    try:
+        form = ConfigForm.model_validate(data)
+    except ValidationError as error:
+        raise ConfigError(f"{path}: {_told(error)}") from None
+    return Config(
+        kubernetes=form.kubernetes_version,
+        istio=form.istio_version,
+        p99=form.p99,
+        select=form.select,
+        ignore=form.ignore,
+        fail_on=form.fail_on,
+        notes=form.notes,
+        # Paths in the file are meant from its own folder.
+        context=[shown_path(os.path.relpath(path.parent / given)) for given in form.context],
+        exclude=form.exclude,
+        suffixes=form.suffixes,
+        severities=form.severity,
+        apps=[_app(workload) for workload in form.workloads],
+    )
+
+
+def _app(said: WorkloadForm) -> AppFacts:
+    told = f"the configuration for {said.match}"
+    return AppFacts(said.match, said.p99, said.drain, said.app, told)
+
+
+def _told(error: ValidationError) -> str:
+    problems = []
+    for problem in error.errors(include_url=False):
+        key = ".".join(str(step) for step in problem["loc"])
+        unknown = problem["type"] == "extra_forbidden"
+        reason = "is not a setting" if unknown else problem["msg"].removeprefix("Value error, ")
+        problems.append(f"{key}: {reason}")
+    return "; ".join(problems)

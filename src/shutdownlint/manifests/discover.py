@@ -1,0 +1,105 @@
+"""Which files a run reads."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+#: What a folder walk takes; a file that is named outright is read whatever it is called.
+SUFFIXES: Final = (".yaml", ".yml", ".json")
+#: Folders that hold no manifests of one's own and can be huge.
+SKIPPED_FOLDERS: Final = frozenset(
+    (".git", ".hg", ".svn", "node_modules", ".venv", "venv", "__pycache__", ".terraform", ".tox")
+)
+STDIN: Final = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file to read. ``shown`` is its path as the user wrote it, with forward slashes."""
+
+    path: Path | None
+    shown: str
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A path that could not be used, and why."""
+
+    shown: str
+    reason: str
+
+
+def discover(
+    paths: Sequence[str], *, exclude: Sequence[str] = (), suffixes: Sequence[str] = SUFFIXES
+) -> Iterator[Found | Missing]:
+    """All files below ``paths``, each once, in a stable order; ``-`` is standard input.
+
+    Links to folders are not followed (they may loop), links to files are.
+    """
+    seen: set[str] = set()
+    for given in paths:
+        for found in _below(given, tuple(suffixes)):
+            if isinstance(found, Missing):
+                yield found
+            elif found.path is None or not _excluded(found.shown, exclude):
+                identity = str(found.path and os.path.abspath(found.path))  # noqa: PTH100 - links stay
+                if identity not in seen:
+                    seen.add(identity)
+                    yield found
+
+
+def shown_path(path: str | Path) -> str:
+    """A path as reports write it: forward slashes, no leading ``./``."""
+    text = str(path).replace(os.sep, "/")
+    while text.startswith("./") and len(text) > 2:
+        text = text[2:].lstrip("/") or "."
+    return text
+
+
+def _excluded(shown: str, patterns: Sequence[str]) -> bool:
+    return any(
+        fnmatch(shown, pattern) or fnmatch(f"/{shown}", f"*/{pattern}") for pattern in patterns
+    )
+
+
+def _below(given: str, suffixes: tuple[str, ...]) -> Iterator[Found | Missing]:
+    if given == STDIN:
+        yield Found(None, "<stdin>")
+        return
+    path = Path(given)
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        yield Missing(shown_path(given), error.strerror or "cannot be read")
+        return
+    if stat.S_ISREG(mode):
+        yield Found(path, shown_path(given))
+    elif stat.S_ISDIR(mode):
+        yield from _walk(path, suffixes)
+    else:
+        yield Missing(shown_path(given), "neither a file nor a folder")
+
+
+def _walk(root: Path, suffixes: tuple[str, ...]) -> Iterator[Found | Missing]:
+    unreadable: list[Missing] = []
+
+    def note(error: OSError) -> None:
+        name = shown_path(error.filename) if error.filename else shown_path(root)
+        unreadable.append(Missing(name, error.strerror or "cannot be read"))
+
+    for folder, folders, files in os.walk(root, onerror=note):
+        folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
+        for name in sorted(files):
+            if name.endswith(suffixes):
+                path = Path(folder, name)
+                if path.is_file():
+                    yield Found(path, shown_path(path))
+    yield from unreadable

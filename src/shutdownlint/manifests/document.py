@@ -1,0 +1,156 @@
+"""One parsed document, and references into it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from shutdownlint.yamltext import ComposeError, Part, Place, Route, Tree, compose
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@dataclass(slots=True, eq=False)
+class Document:
+    """One document of a file; its nodes can be dropped and come back when a place is asked for.
+
+    ``line_offset`` is added to the lines of ``text`` (which count from 1) to give the file's.
+    """
+
+    file: str
+    text: str
+    line_offset: int
+    index: int
+    number: int = 0
+    source: str | None = None
+    _tree: Tree | None = field(default=None, repr=False)
+
+    @property
+    def tree(self) -> Tree:
+        """The nodes, parsed again if they had been dropped."""
+        if self._tree is None:
+            self._tree = Tree(compose(self.text)[self.number])
+        return self._tree
+
+    def drop_nodes(self) -> None:
+        """Give the nodes' memory back; places are still found, by parsing again."""
+        self._tree = None
+
+    def place(self, route: Route, part: Part = Part.VALUE) -> Place:
+        """The place of the entry at ``route``, or of its nearest existing parent."""
+        return self.tree.place(route, part, self.file, 1 + self.line_offset)
+
+    def ref(self, *route: str | int) -> Ref:
+        """A reference into this document."""
+        return Ref(self, route)
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A key or value of a document. Its place is looked up only when asked for."""
+
+    document: Document
+    route: Route
+    part: Part = Part.VALUE
+
+    def __truediv__(self, step: str | int) -> Ref:
+        return Ref(self.document, (*self.route, step), self.part)
+
+    @property
+    def key(self) -> Ref:
+        """The same entry, shown by its key."""
+        return Ref(self.document, self.route, Part.KEY)
+
+    @property
+    def parent(self) -> Ref:
+        """The entry this one stands in, shown by its key."""
+        return Ref(self.document, self.route[:-1], Part.KEY)
+
+    @property
+    def exists(self) -> bool:
+        """Whether the document has an entry at this route."""
+        return self.document.tree.spot(self.route) is not None
+
+    @property
+    def source(self) -> str | None:
+        """The template that a Helm rendering names for this document."""
+        return self.document.source
+
+    def place(self) -> Place:
+        """Where it stands."""
+        return self.document.place(self.route, self.part)
+
+
+@dataclass(frozen=True, slots=True)
+class InnerRef:
+    """A key or value of YAML that is itself the text of a scalar (an annotation, a ConfigMap key).
+
+    Shown exactly where the host's text is written as it is read (a literal block, or quotes
+    without escapes), and by the host's key otherwise.
+    """
+
+    host: Ref
+    inner: Tree | None
+    route: Route
+    part: Part = Part.VALUE
+
+    @property
+    def source(self) -> str | None:
+        """The template that a Helm rendering names for the host document."""
+        return self.host.source
+
+    def place(self) -> Place:
+        """Where it stands in the file."""
+        shift = _shift(self.host)
+        if self.inner is None or shift is None:
+            return self.host.key.place()
+        place = self.inner.place(self.route, self.part, self.host.document.file, 1)
+        return shift(place)
+
+
+def inner_error_place(host: Ref, error: ComposeError) -> Place:
+    """Where text inside a scalar stops being YAML."""
+    shift = _shift(host)
+    if shift is None:
+        return host.key.place()
+    at = Place(host.document.file, error.line, error.column, error.line, error.column + 1)
+    return shift(at)
+
+
+def _shift(host: Ref) -> Callable[[Place], Place] | None:
+    """How places inside the host scalar's text become places of the file."""
+    spot = host.document.tree.spot(host.route)
+    if spot is None:
+        return None
+    node: Any = spot.value
+    lines = host.document.text.splitlines()
+    start = node.start_mark
+    if node.style == "|":
+        content = lines[start.line + 1 : node.end_mark.line + 1]
+        indent = min((len(x) - len(x.lstrip(" ")) for x in content if x.strip()), default=0)
+        first = 2 + start.line + host.document.line_offset
+
+        def block(place: Place) -> Place:
+            return Place(
+                place.file,
+                first + place.line - 1,
+                indent + place.column,
+                first + place.end_line - 1,
+                indent + place.end_column,
+            )
+
+        return block
+    if node.start_mark.line != node.end_mark.line or "\n" in node.value:
+        return None
+    quoted = 1 if node.style in ("'", '"') else 0
+    written = lines[start.line][start.column + quoted : node.end_mark.column - quoted]
+    if written != node.value:
+        return None
+    line = 1 + start.line + host.document.line_offset
+
+    def inline(place: Place) -> Place:
+        shift = start.column + quoted
+        return Place(place.file, line, shift + place.column, line, shift + place.end_column)
+
+    return inline

@@ -1,0 +1,126 @@
+"""One file's bytes into documents, and which of them provably hold nothing of interest.
+
+``---`` at column 0 always ends a document in libyaml, so the split needs no parser. A document
+is passed over unparsed only if its root is a plain block mapping whose every column-0 line can be
+read by eye: then its ``kind`` is certain. When in doubt, it is parsed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: Kinds that are read for what they say of others' shutdown, pods or not.
+CONTEXT_KINDS: Final = frozenset(
+    (b"Namespace", b"Service", b"ProxyConfig", b"IstioOperator", b"Istio", b"Kustomization")
+)
+CRD_KIND: Final = b"CustomResourceDefinition"
+
+_MARKER_REST: Final = re.compile(rb"[ \t]*(?:#[\x20-\x7e\t]*)?(?:\r\n|\n|\Z)")
+_ODD_LINE: Final = re.compile(rb"^(?:[^A-Za-z# \r\n\-]|-(?![ \r\n]|\Z))", re.MULTILINE)
+_LONE_BREAK: Final = re.compile(rb"\r(?!\n)|\xc2\x85|\xe2\x80[\xa8\xa9]")
+_FIRST_CONTENT: Final = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\r?\n)*")
+_PLAIN_KEY: Final = re.compile(rb"[A-Za-z][A-Za-z0-9_.\-]* *:(?=[ \r\n]|\Z)")
+_KIND: Final = re.compile(rb"^kind[ \t]*:", re.MULTILINE)
+_KIND_WORD: Final = re.compile(
+    rb"""kind:[ ]+(?:"([A-Za-z0-9]+)"|'([A-Za-z0-9]+)'|([A-Za-z0-9]+))[ ]*(?:[ ]\#[^\n]*)?(?:\r?\n(?![ \t])|\Z)""",
+    re.VERBOSE,
+)
+#: In double quotes these can spell a word without its letters standing side by side.
+_HIDING_ESCAPE: Final = re.compile(rb"\\[xuU\r\n]")
+_BLANK: Final = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z))*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """The text of one document (or of several where ``...`` parts them)."""
+
+    data: bytes
+    first_line: int
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """Why a chunk need not be parsed."""
+
+    reason: str
+
+
+CRDS: Final = Skip("custom resource definitions")
+NO_PODS: Final = Skip("objects without pods")
+NOT_KUBERNETES: Final = Skip("documents that are not Kubernetes objects")
+EMPTY: Final = Skip("empty documents")
+
+
+def split(data: bytes) -> Iterator[Chunk]:
+    """The documents of a file; a file that is not ASCII-compatible text stays whole."""
+    start, line, index = 0, 1, 0
+    for marker in () if b"\0" in data else _markers(data):
+        if marker > start:
+            yield Chunk(data[start:marker], line, index)
+            index += 1
+            line += data.count(b"\n", start, marker)
+        rest = _MARKER_REST.match(data, marker + 3)
+        start = rest.end() if rest else marker
+        line += data.count(b"\n", marker, start)
+    if start < len(data):
+        yield Chunk(data[start:], line, index)
+
+
+def _markers(data: bytes) -> Iterator[int]:
+    """Where lines start that are ``---`` followed by a blank or the line's end."""
+    marker = 0 if data.startswith(b"---") else data.find(b"\n---") + 1
+    more = marker > 0 or data.startswith(b"---")
+    while more:
+        if data[marker + 3 : marker + 4] in (b"", b" ", b"\t", b"\r", b"\n"):
+            yield marker
+        marker = data.find(b"\n---", marker + 3) + 1
+        more = marker > 0
+
+
+def relevance(chunk: bytes) -> Skip | None:
+    """Why the chunk may be passed over; None when it must be parsed."""
+    if _BLANK.match(chunk):
+        return EMPTY
+    words = _certain_kinds(chunk)
+    if words is None:
+        return None if _may_matter(chunk, any_kind=True) else NO_PODS
+    if not words:
+        return NOT_KUBERNETES
+    if words == {CRD_KIND}:
+        return CRDS
+    if words & CONTEXT_KINDS:
+        return None
+    may = any(
+        _may_matter(chunk, any_kind=word.endswith(b"List"), config_map=word == b"ConfigMap")
+        for word in words
+    )
+    return None if may else NO_PODS
+
+
+def _may_matter(chunk: bytes, *, any_kind: bool, config_map: bool = False) -> bool:
+    words = [b"istio"] if config_map else [b"containers"]
+    if any_kind:
+        words = [b"containers", b"istio", *CONTEXT_KINDS]
+    return any(word in chunk for word in words) or _HIDING_ESCAPE.search(chunk) is not None
+
+
+def _certain_kinds(chunk: bytes) -> set[bytes] | None:
+    """Every kind the chunk can be read as; None when that is not certain."""
+    if b"\0" in chunk or _LONE_BREAK.search(chunk) or _ODD_LINE.search(chunk):
+        return None
+    first = _FIRST_CONTENT.match(chunk)
+    if first is None or not _PLAIN_KEY.match(chunk, first.end()):
+        return None
+    words: set[bytes] = set()
+    for found in _KIND.finditer(chunk):
+        word = _KIND_WORD.match(chunk, found.start())
+        if word is None:
+            return None
+        words.add(word.group(1) or word.group(2) or word.group(3))
+    return words

@@ -1,0 +1,321 @@
+"""Pod templates at any depth in any kind, and the objects that give them their context."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, Final
+
+from yaml.nodes import MappingNode, ScalarNode, SequenceNode
+
+from shutdownlint.manifests.resources import (
+    ConfigMap,
+    Kustomization,
+    Metadata,
+    Namespace,
+    PodTemplate,
+    ProxyConfigResource,
+    Rejected,
+    Service,
+    read_model,
+)
+from shutdownlint.yamltext import Tree
+from shutdownlint.yamltext.tree import Route, child, key_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from yaml.nodes import Node
+
+    from shutdownlint.manifests.document import Document, Ref
+
+#: Groups whose objects only describe pods: policies, their tests, admission templates.
+DESCRIBING_GROUPS: Final = frozenset(
+    (
+        "kyverno.io",
+        "policies.kyverno.io",
+        "cli.kyverno.io",
+        "chainsaw.kyverno.io",
+        "kuttl.dev",
+        "templates.gatekeeper.sh",
+        "mutations.gatekeeper.sh",
+        "admissionregistration.k8s.io",
+    )
+)
+KNATIVE_GROUP: Final = "serving.knative.dev"
+#: Kinds whose pods run to completion: no Service sends them requests.
+BATCH_KINDS: Final = frozenset(
+    ("Job", "CronJob", "ScaledJob", "BroadcastJob", "AdvancedCronJob", "AnalysisTemplate")
+)
+_PATCH_NAME: Final = re.compile(
+    r"(?:^|[-_.])(?:patch|patches|assert|errors)(?:[-_.]|$)|^\d+-(?:assert|errors)", re.IGNORECASE
+)
+_DEEPEST: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectId:
+    """What an object is called."""
+
+    kind: str
+    name: str
+    namespace: str | None
+
+    def __str__(self) -> str:
+        name = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"{self.kind} {name}"
+
+
+@dataclass(slots=True, eq=False)
+class Workload:
+    """A pod template with the object that holds it."""
+
+    id: ObjectId
+    group: str
+    ref: Ref
+    object_ref: Ref
+    owner: Metadata
+    template: PodTemplate
+    rejected: list[Rejected] = field(default_factory=list)
+    duplicates: list[Ref] = field(default_factory=list)
+    partial: str | None = None
+
+    @property
+    def spec(self) -> Ref:
+        """The pod spec."""
+        return self.ref / "spec"
+
+    @property
+    def runs_to_completion(self) -> bool:
+        """Whether its pods end by themselves."""
+        return self.id.kind in BATCH_KINDS
+
+    @property
+    def knative(self) -> bool:
+        """Whether Knative, not this template, decides how its pods stop."""
+        return self.group == KNATIVE_GROUP
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Located:
+    """A typed object that is no workload, and where it stands."""
+
+    model: Any
+    ref: Ref
+
+
+@dataclass(slots=True)
+class Objects:
+    """Everything typed that a run has read."""
+
+    workloads: list[Workload] = field(default_factory=list)
+    services: list[Located] = field(default_factory=list)
+    namespaces: list[Located] = field(default_factory=list)
+    config_maps: list[Located] = field(default_factory=list)
+    proxy_configs: list[Located] = field(default_factory=list)
+    mesh_installs: list[Located] = field(default_factory=list)
+    patch_files: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class _Object:
+    """An object met on the way down, with its route."""
+
+    kind: str
+    group: str
+    route: Route
+
+
+def collect(document: Document, objects: Objects) -> None:
+    """Add what the document holds to ``objects``. Raises ``BudgetExceededError``."""
+    root = document.tree.root
+    if PurePosixPath(document.file).name.startswith("kustomization."):
+        _kustomization(document, (), objects)
+        return
+    for found in _objects(root):
+        _context(document, found, objects)
+    for route, owner in _templates(root):
+        objects.workloads.append(_workload(document, route, owner))
+
+
+def child_at(root: Node, route: Route) -> Node | None:
+    """The node at a route."""
+    spot = Tree(root).spot(route)
+    return spot.value if spot else None
+
+
+def mark_partial(objects: Objects) -> None:
+    """Tell complete pod templates from patches, assertions and other fragments."""
+    for workload in objects.workloads:
+        workload.partial = _partial(workload, objects.patch_files)
+
+
+def _partial(workload: Workload, patch_files: set[str]) -> str | None:
+    file = workload.ref.document.file
+    if file in patch_files:
+        return "kustomize patches"
+    if _PATCH_NAME.search(PurePosixPath(file).stem):
+        return "patches and assertions, by the file's name"
+    if workload.id.name == "" or any(c.image is None for c in workload.template.spec.containers):
+        return "pod templates without images (patches and fragments)"
+    return None
+
+
+def _objects(root: Node) -> Iterator[_Object]:
+    """The objects of a document: its root, or the items of a List."""
+    top = _as_object(root, ())
+    if top is None:
+        return
+    yield top
+    if top.kind.endswith("List"):
+        items = child(root, "items")
+        if items is not None and isinstance(items.value, SequenceNode):
+            for index, item in enumerate(items.value.value):
+                found = _as_object(item, ("items", index))
+                if found is not None:
+                    yield found
+
+
+def _as_object(node: Node, route: Route) -> _Object | None:
+    kind, version = _text(node, "kind"), _text(node, "apiVersion")
+    if kind is None or version is None:
+        return None
+    group, _, rest = version.rpartition("/")
+    return _Object(kind, group if rest else "", route)
+
+
+def _text(node: Node, key: str) -> str | None:
+    spot = child(node, key)
+    if spot is None or not isinstance(spot.value, ScalarNode):
+        return None
+    return str(spot.value.value)
+
+
+def _templates(root: Node) -> Iterator[tuple[Route, _Object]]:
+    """The routes of all pod-shaped places, each with the innermost object around it."""
+    stack: list[tuple[Node, Route, _Object | None]] = [(root, (), None)]
+    seen: set[int] = set()
+    while stack:
+        node, route, owner = stack.pop()
+        if len(route) > _DEEPEST or id(node) in seen:
+            continue
+        if isinstance(node, SequenceNode):
+            for index in range(len(node.value) - 1, -1, -1):
+                stack.append((node.value[index], (*route, index), owner))
+            continue
+        if not isinstance(node, MappingNode):
+            continue
+        seen.add(id(node))
+        owner = _as_object(node, route) or owner
+        if owner is not None and _only_describes(owner):
+            continue
+        if owner is not None and _pod_place(route, owner) and _has_containers(node):
+            yield route[:-1], owner
+            continue
+        for key, value in reversed(node.value):
+            text = key_text(key)
+            if text is not None and text != "openAPIV3Schema":
+                stack.append((value, (*route, text), owner))
+
+
+def _only_describes(owner: _Object) -> bool:
+    return owner.kind == "CustomResourceDefinition" or owner.group in DESCRIBING_GROUPS
+
+
+def _pod_place(route: Route, owner: _Object) -> bool:
+    """Whether a pod spec belongs here: ``spec`` under a template, or a Pod's own."""
+    if not route or route[-1] != "spec":
+        return False
+    if route[:-1] == owner.route:
+        return owner.kind == "Pod" or (owner.kind == "Revision" and owner.group == KNATIVE_GROUP)
+    above = route[-2] if len(route) > 1 else None
+    return isinstance(above, str) and above.lower().endswith("template")
+
+
+def _has_containers(node: MappingNode) -> bool:
+    spot = child(node, "containers")
+    if spot is None or not isinstance(spot.value, SequenceNode) or not spot.value.value:
+        return False
+    return all(
+        isinstance(item, MappingNode) and (child(item, "name") or child(item, "image"))
+        for item in spot.value.value
+    )
+
+
+def _workload(document: Document, route: Route, owner: _Object) -> Workload:
+    metadata, _ = read_model(Metadata, document.tree.plain((*owner.route, "metadata")))
+    data = {
+        "metadata": document.tree.plain((*route, "metadata")),
+        "spec": document.tree.plain((*route, "spec")),
+    }
+    if data["metadata"] is None:
+        del data["metadata"]
+    template, rejected = read_model(PodTemplate, data)
+    name = metadata.name or metadata.generateName or ""
+    return Workload(
+        id=ObjectId(owner.kind, name, metadata.namespace),
+        group=owner.group,
+        ref=document.ref(*route),
+        object_ref=document.ref(*owner.route),
+        owner=metadata,
+        template=template,
+        rejected=rejected,
+        duplicates=[document.ref(*found).key for found in _duplicates(document, route)],
+    )
+
+
+def _duplicates(document: Document, route: Route) -> Iterator[Route]:
+    """Keys that stand twice in one mapping of the pod template."""
+    stack: list[tuple[Node | None, Route]] = [(child_at(document.tree.root, route), route)]
+    while stack:
+        node, here = stack.pop()
+        if isinstance(node, SequenceNode) and len(here) < _DEEPEST:
+            stack.extend((item, (*here, index)) for index, item in enumerate(node.value))
+        elif isinstance(node, MappingNode) and len(here) < _DEEPEST:
+            keys = [text for key, _ in node.value if (text := key_text(key)) and text != "<<"]
+            for text in sorted({text for text in keys if keys.count(text) > 1}):
+                yield (*here, text)
+            stack.extend((value, (*here, text)) for key, value in node.value if (text := key_text(key)))
+
+
+def _context(document: Document, found: _Object, objects: Objects) -> None:
+    readers: dict[tuple[str, str], tuple[type[Any], list[Located]]] = {
+        ("", "Service"): (Service, objects.services),
+        ("", "Namespace"): (Namespace, objects.namespaces),
+        ("", "ConfigMap"): (ConfigMap, objects.config_maps),
+        ("networking.istio.io", "ProxyConfig"): (ProxyConfigResource, objects.proxy_configs),
+    }
+    ref = document.ref(*found.route)
+    if found.kind == "Kustomization" and found.group == "kustomize.config.k8s.io":
+        _kustomization(document, found.route, objects)
+    elif (found.group, found.kind) in (
+        ("install.istio.io", "IstioOperator"),
+        ("sailoperator.io", "Istio"),
+        ("operator.istio.io", "Istio"),
+    ):
+        objects.mesh_installs.append(Located(found.kind, ref))
+    elif (found.group, found.kind) in readers:
+        model, into = readers[found.group, found.kind]
+        typed, _ = read_model(model, document.tree.plain(found.route))
+        into.append(Located(typed, ref))
+
+
+def _kustomization(document: Document, route: Route, objects: Objects) -> None:
+    model, _ = read_model(Kustomization, document.tree.plain(route))
+    folder = PurePosixPath(document.file).parent
+    for entries in (model.patches, model.patchesStrategicMerge, model.patchesJson6902):
+        for entry in entries if isinstance(entries, list) else ():
+            path = entry.get("path") if isinstance(entry, dict) else entry
+            if isinstance(path, str) and "\n" not in path:
+                objects.patch_files.add(_joined(folder, path))
+
+
+def _joined(folder: PurePosixPath, path: str) -> str:
+    parts: list[str] = list(folder.parts)
+    for part in PurePosixPath(path).parts:
+        if part == ".." and parts and parts[-1] != "..":
+            parts.pop()
+        elif part != ".":
+            parts.append(part)
+    return str(PurePosixPath(*parts)) if parts else "."

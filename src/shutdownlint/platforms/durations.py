@@ -1,0 +1,40 @@
+"""Durations as Go programs read them."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Final
+
+_UNITS: Final = {
+    "ns": 1e-9,
+    "us": 1e-6,
+    "µs": 1e-6,
+    "μs": 1e-6,
+    "ms": 1e-3,
+    "s": 1.0,
+    "m": 60.0,
+    "h": 3600.0,
+}
+_PART: Final = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h)"
+_DURATION: Final = re.compile(rf"([-+]?)((?:{_PART})+)")
+_EACH: Final = re.compile(r"([0-9]*\.?[0-9]*)(ns|us|µs|μs|ms|s|m|h)")
+_LONGEST: Final = timedelta(days=36500)
+
+
+def go_duration(text: str) -> timedelta:
+    """Read what Go's ``time.ParseDuration`` reads: ``30s``, ``1m30s``, ``-5s``, ``0``.
+
+    Raises ``ValueError`` with what is wrong. Source: Go time/format.go, ParseDuration.
+    """
+    if text in ("0", "+0", "-0"):
+        return timedelta(0)
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        if re.fullmatch(r"[-+]?[0-9.]+", text):
+            raise ValueError(f"missing unit in duration {text!r}")
+        raise ValueError(f"invalid duration {text!r}")
+    total = sum(float(number) * _UNITS[unit] for number, unit in _EACH.findall(found.group(2)))
+    if total > _LONGEST.total_seconds():
+        raise ValueError(f"duration {text!r} is too long")
+    return timedelta(seconds=-total if found.group(1) == "-" else total)

@@ -1,0 +1,16 @@
+"""How a fact about a platform stands in the code: its value and where it was read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact(Generic[T_co]):
+    """A default, limit or version, with the source it was read in."""
+
+    value: T_co
+    source: str

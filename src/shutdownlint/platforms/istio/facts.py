@@ -1,0 +1,58 @@
+"""Istio's defaults, versions and limits, each with its source.
+
+Paths are in istio/istio at 86c9f01fd7 unless another repository is named; "first tag" facts were
+read at every release tag.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+
+from shutdownlint.platforms.facts import Fact
+from shutdownlint.platforms.versions import Range, Version
+
+DRAIN_DURATION: Final = Fact(timedelta(seconds=45), "pkg/config/mesh/mesh.go:44")
+TERMINATION_DRAIN_DURATION: Final = Fact(timedelta(seconds=5), "pkg/config/mesh/mesh.go:45")
+EXIT_ON_ZERO: Final = Fact(False, "pilot/cmd/pilot-agent/options/options.go:171")
+MINIMUM_DRAIN_DURATION: Final = Fact(
+    timedelta(seconds=5), "pilot/cmd/pilot-agent/options/options.go:175"
+)
+
+#: ``drainDuration`` must be whole seconds and at least this.
+SHORTEST_DRAIN: Final = Fact(
+    timedelta(seconds=1), "pkg/config/validation/agent/validation.go:161"
+)
+NATIVE_AUTO_SINCE: Final = Fact(
+    Version(1, 27, 0), "pilot/pkg/features/pilot.go:345, releasenotes native-sidecar-default.yaml"
+)
+NATIVE_SINCE: Final = Fact(Version(1, 19, 0), "injection-template.yaml at 1.19.0")
+NATIVE_DRAIN_HOOK_SINCE: Final = Fact(Version(1, 21, 0), "PR 47226, injection-template.yaml:225")
+NATIVE_AUTO_KUBERNETES: Final = Fact(Version(1, 33, 0), "pkg/kube/inject/webhook.go:1308")
+NATIVE_ANNOTATION_SINCE: Final = Fact(Version(1, 24, 0), "istio/api annotations.yaml:273")
+STATS_BUG: Final = Fact(
+    Range.parse(">=1.12,<1.12.9 || >=1.13,<1.13.5"), "PR 37573, backport 39286 (tag scan)"
+)
+
+CONFIG_ANNOTATION: Final = "proxy.istio.io/config"
+NATIVE_ANNOTATION: Final = "sidecar.istio.io/nativeSidecar"
+INJECT: Final = "sidecar.istio.io/inject"
+REVISION: Final = "istio.io/rev"
+TEMPLATES: Final = "inject.istio.io/templates"
+DATAPLANE_MODE: Final = "istio.io/dataplane-mode"
+NAMESPACE_INJECTION: Final = "istio-injection"
+PROXY_CONTAINER: Final = "istio-proxy"
+EXIT_ON_ZERO_ENV: Final = "EXIT_ON_ZERO_ACTIVE_CONNECTIONS"
+MINIMUM_DRAIN_ENV: Final = "MINIMUM_DRAIN_DURATION"
+NATIVE_ENV: Final = "ENABLE_NATIVE_SIDECARS"
+ROOT_NAMESPACE: Final = "istio-system"
+#: The statistic that exit-on-zero reads.
+ACTIVE_CONNECTIONS_STAT: Final = "downstream_cx_active"
+
+#: Namespaces the webhook never serves (pkg/kube/inject/initializer.go:38).
+IGNORED_NAMESPACES: Final = frozenset(
+    ("kube-system", "kube-public", "kube-node-lease", "local-path-storage")
+)
+#: Template names that put no draining sidecar beside the app (pkg/kube/inject, grpc-*).
+PROXYLESS_TEMPLATES: Final = frozenset(("grpc-agent", "grpc-simple"))
+GATEWAY_TEMPLATE: Final = "gateway"

@@ -1,0 +1,191 @@
+"""Whether a pod gets a sidecar, decided as Istio's webhook decides it, and in which mode.
+
+Sources: manifests/charts/istio-control/istio-discovery/templates/mutatingwebhook.yaml (which
+pods reach the webhook), pkg/kube/inject/inject.go:201-315 (what it then does).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shutdownlint.platforms.istio import facts
+from shutdownlint.platforms.versions import Version
+from shutdownlint.platforms.world import namespace_of
+from shutdownlint.shutdown import Assumption, Confidence, Origin, OriginKind, ProxyMode, Setting
+
+if TYPE_CHECKING:
+    from shutdownlint.manifests.document import Ref
+    from shutdownlint.manifests.resources import Container
+    from shutdownlint.manifests.workloads import Workload
+    from shutdownlint.platforms.istio.mesh import Mesh, MeshConfig
+
+NAMESPACE_REMEDY = "add the Namespace to the files, or name it with --context"
+VERSION_REMEDY = "say --istio-version and --kubernetes-version"
+
+
+@dataclass(frozen=True, slots=True)
+class Sidecar:
+    """The istio-proxy of a pod. ``container`` and ``ref`` are set where one is written."""
+
+    mode: Setting[ProxyMode]
+    written: Container | None = None
+    ref: Ref | None = None
+    already_injected: bool = False
+    version: Version | None = None
+    revision: str | None = None
+    assumptions: tuple[Assumption, ...] = ()
+
+
+def find_sidecar(workload: Workload, mesh: Mesh) -> Sidecar | None:
+    """The sidecar that the pod has or will get; None when it has none."""
+    present = _present(workload)
+    if present is not None and present.already_injected:
+        return present if _is_sidecar(present.written) else None
+    decided = _injected(workload, mesh)
+    if decided is None:
+        return None
+    assumptions, revision = decided
+    if _templates(workload) & (facts.PROXYLESS_TEMPLATES | {facts.GATEWAY_TEMPLATE}):
+        return None
+    config, _ = mesh.config_for(revision)
+    mode, more = _mode(workload, mesh, config, mesh.version)
+    return Sidecar(
+        mode=mode,
+        written=present.written if present else None,
+        ref=present.ref if present else None,
+        version=mesh.version,
+        revision=revision,
+        assumptions=(*assumptions, *more),
+    )
+
+
+def _templates(workload: Workload) -> set[str]:
+    annotation = workload.template.metadata.annotations.get(facts.TEMPLATES, "")
+    return {name.strip() for name in annotation.split(",") if name.strip()}
+
+
+def _is_sidecar(container: Container | None) -> bool:
+    return container is not None and "router" not in container.args
+
+
+def _present(workload: Workload) -> Sidecar | None:
+    """An istio-proxy that is written in the template: injected already, or to be merged."""
+    spec, ref = workload.template.spec, workload.spec
+    for field, containers in (("containers", spec.containers), ("initContainers", spec.initContainers)):
+        for index, container in enumerate(containers):
+            if container.name != facts.PROXY_CONTAINER:
+                continue
+            native = field == "initContainers" and container.restartPolicy == "Always"
+            if field == "initContainers" and not native:
+                continue
+            here = ref / field / index
+            image = container.image or ""
+            mode = ProxyMode.NATIVE if native else ProxyMode.CLASSIC
+            origin = Origin(OriginKind.EXPLICIT, field, here / "name")
+            done = image not in ("", "auto") and "proxy" in image
+            return Sidecar(
+                mode=Setting("istio-proxy", mode, origin),
+                written=container,
+                ref=here,
+                already_injected=done,
+                version=Version.find(image.rpartition(":")[2]) if done else None,
+            )
+    return None
+
+
+def _injected(
+    workload: Workload, mesh: Mesh
+) -> tuple[tuple[Assumption, ...], str | None] | None:
+    """Whether the webhook injects: what had to be assumed, and the revision; None if it does not."""
+    metadata = workload.template.metadata
+    spec = workload.template.spec
+    namespace = namespace_of(workload)
+    if spec.hostNetwork is True or namespace in facts.IGNORED_NAMESPACES:
+        return None
+    pod_label = metadata.labels.get(facts.INJECT)
+    # The annotation only opts out: nothing but a label brings a pod to the webhook.
+    opted_out = pod_label == "false" or (
+        pod_label is None and metadata.annotations.get(facts.INJECT) == "false"
+    )
+    if opted_out or metadata.labels.get(facts.DATAPLANE_MODE) == "ambient":
+        return None
+    labels = mesh.world.namespace_labels(namespace)
+    if labels is None:
+        return _injected_unseen(workload, pod_label, namespace)
+    return _injected_by(labels, pod_label, metadata.labels.get(facts.REVISION))
+
+
+def _injected_by(
+    namespace: dict[str, str], pod_label: str | None, pod_revision: str | None
+) -> tuple[tuple[Assumption, ...], str | None] | None:
+    """The webhook's five selectors, for a namespace whose labels are known."""
+    injection = namespace.get(facts.NAMESPACE_INJECTION)
+    if injection is not None:
+        return ((), None) if injection == "enabled" else None
+    revision = namespace.get(facts.REVISION)
+    if revision is not None:
+        return (), revision
+    if pod_revision is not None:
+        return (), pod_revision
+    return ((), None) if pod_label == "true" else None
+
+
+def _injected_unseen(
+    workload: Workload, pod_label: str | None, namespace: str | None
+) -> tuple[tuple[Assumption, ...], str | None] | None:
+    """The same for a namespace that is not among the files: the pod alone has to show it."""
+    metadata = workload.template.metadata
+    where = f"namespace {namespace}" if namespace else "the pod's namespace"
+    revision = metadata.labels.get(facts.REVISION)
+    if pod_label == "true" or revision is not None:
+        text = f"{where} is not among the files; the pod's label says that it is injected"
+        return (Assumption(text, NAMESPACE_REMEDY),), revision
+    if facts.CONFIG_ANNOTATION in metadata.annotations:
+        text = f"{where} is not among the files; its {facts.CONFIG_ANNOTATION} suggests injection"
+        return (Assumption(text, NAMESPACE_REMEDY, Confidence.LOW),), None
+    return None
+
+
+def _mode(
+    workload: Workload, mesh: Mesh, config: MeshConfig | None, version: Version | None
+) -> tuple[Setting[ProxyMode], tuple[Assumption, ...]]:
+    """Classic or native, as istiod of that version decides it."""
+    ref = workload.ref / "metadata" / "annotations" / facts.NATIVE_ANNOTATION
+    nearest = workload.ref / "metadata"
+    wish = workload.template.metadata.annotations.get(facts.NATIVE_ANNOTATION)
+    if wish in ("true", "false") and _since(version, facts.NATIVE_ANNOTATION_SINCE.value):
+        mode = ProxyMode.NATIVE if wish == "true" else ProxyMode.CLASSIC
+        return _mode_setting(mode, Origin(OriginKind.EXPLICIT, facts.NATIVE_ANNOTATION, ref)), ()
+    if config is not None and config.native in ("true", "false"):
+        mode = ProxyMode.NATIVE if config.native == "true" else ProxyMode.CLASSIC
+        told = f"{facts.NATIVE_ENV} of {config.told}"
+        return _mode_setting(mode, Origin(OriginKind.INHERITED, told, config.where)), ()
+    kubernetes = mesh.world.given.kubernetes
+    if version is None:
+        text = "Istio's version is not known: its proxy is taken for a classic sidecar"
+        return _default(ProxyMode.CLASSIC, "assumed", nearest), (Assumption(text, VERSION_REMEDY),)
+    if version < facts.NATIVE_AUTO_SINCE.value:
+        return _default(ProxyMode.CLASSIC, f"the default of Istio {version}", nearest), ()
+    if kubernetes is None:
+        needs = facts.NATIVE_AUTO_KUBERNETES.value
+        text = (
+            f"Istio {version} makes native sidecars on Kubernetes {needs.major}.{needs.minor} and "
+            "later; Kubernetes' version is not known: taken for a classic sidecar"
+        )
+        return _default(ProxyMode.CLASSIC, "assumed", nearest), (Assumption(text, VERSION_REMEDY),)
+    native = kubernetes >= facts.NATIVE_AUTO_KUBERNETES.value
+    told = f"the default of Istio {version} on Kubernetes {kubernetes}"
+    return _default(ProxyMode.NATIVE if native else ProxyMode.CLASSIC, told, nearest), ()
+
+
+def _since(version: Version | None, first: Version) -> bool:
+    return version is None or version >= first
+
+
+def _mode_setting(mode: ProxyMode, origin: Origin) -> Setting[ProxyMode]:
+    return Setting("istio-proxy", mode, origin)
+
+
+def _default(mode: ProxyMode, told: str, where: Ref) -> Setting[ProxyMode]:
+    return _mode_setting(mode, Origin(OriginKind.DEFAULT, told, where))

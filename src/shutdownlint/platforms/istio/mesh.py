@@ -1,0 +1,226 @@
+"""The mesh as the input shows it: mesh configuration, ProxyConfig objects, versions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from yaml.nodes import ScalarNode
+
+from shutdownlint.manifests.document import InnerRef, Ref, inner_error_place
+from shutdownlint.manifests.resources import LifecycleHandler, read_model
+from shutdownlint.platforms.defect import Defect
+from shutdownlint.platforms.istio import facts
+from shutdownlint.platforms.istio.proxyconfig import ProxyConfigText, read_proxy_config
+from shutdownlint.platforms.kubernetes.pods import hook_settings
+from shutdownlint.platforms.versions import Version
+from shutdownlint.yamltext import ComposeError, Part, Route, Tree, compose
+from shutdownlint.yamltext.place import At
+from shutdownlint.yamltext.tree import child
+
+if TYPE_CHECKING:
+    from yaml.nodes import Node
+
+    from shutdownlint.manifests.resources import ConfigMap
+    from shutdownlint.manifests.workloads import Located, Workload
+    from shutdownlint.platforms.world import World
+    from shutdownlint.shutdown import Hook, Setting, Span
+    from shutdownlint.yamltext import Where
+
+
+@dataclass(slots=True, eq=False)
+class MeshConfig:
+    """One installation's settings for its proxies."""
+
+    told: str
+    revision: str
+    where: Ref
+    proxy: ProxyConfigText = field(default_factory=ProxyConfigText)
+    native: str | None = None
+    lifecycle: tuple[Setting[Span], Setting[Hook]] | None = None
+    version: Version | None = None
+    unreadable: Defect | None = None
+
+    @property
+    def refused(self) -> bool:
+        """Whether istiod ignores it whole."""
+        return bool(self.proxy.rejected) or self.unreadable is not None
+
+
+@dataclass
+class Mesh:
+    """All that the input says of Istio."""
+
+    world: World
+
+    @cached_property
+    def configs(self) -> tuple[MeshConfig, ...]:
+        """Every mesh configuration among the files."""
+        found = [_from_config_map(located) for located in self.world.objects.config_maps]
+        found += [_from_install(located) for located in self.world.objects.mesh_installs]
+        return tuple(config for config in found if config is not None)
+
+    def config_for(self, revision: str | None) -> tuple[MeshConfig | None, bool]:
+        """The configuration of a revision, and whether several contradict each other."""
+        wanted = "" if revision in (None, "default") else str(revision)
+        fitting = [c for c in self.configs if c.revision == wanted and not c.refused]
+        fitting = fitting or [c for c in self.configs if not c.refused and not wanted]
+        fitting = [c for c in fitting if _says_something(c)] or fitting
+        if not fitting:
+            return None, False
+        first = fitting[0]
+        same = all(_fingerprint(config) == _fingerprint(first) for config in fitting)
+        return (first, False) if same else (None, True)
+
+    def environment(self, workload: Workload, namespace: str | None) -> list[ProxyEnvironment]:
+        """The ProxyConfig objects that reach a pod, the weakest first."""
+        labels = workload.template.metadata.labels
+        found: list[ProxyEnvironment] = []
+        for located in self.world.objects.proxy_configs:
+            theirs = located.model.metadata.namespace
+            selector = located.model.spec.selector
+            wanted = selector.matchLabels if selector else {}
+            if theirs == facts.ROOT_NAMESPACE and not wanted:
+                found.append(ProxyEnvironment(0, located))
+            if theirs == namespace and namespace is not None:
+                if not wanted:
+                    found.append(ProxyEnvironment(1, located))
+                elif all(labels.get(k) == v for k, v in wanted.items()):
+                    found.append(ProxyEnvironment(2, located))
+        return sorted(found, key=lambda environment: environment.rank)
+
+    @cached_property
+    def version(self) -> Version | None:
+        """The release in force: said by the user, or the only one that the files show."""
+        if self.world.given.istio is not None:
+            return self.world.given.istio
+        shown = {c.version for c in self.configs if c.version is not None}
+        shown |= {v for w in self.world.objects.workloads if (v := _istiod_version(w)) is not None}
+        minors = {(version.major, version.minor) for version in shown}
+        return max(shown) if len(minors) == 1 else None
+
+    def defects(self) -> list[Defect]:
+        """What is wrong with the mesh's own configuration."""
+        found = []
+        for config in self.configs:
+            if config.unreadable is not None:
+                found.append(config.unreadable)
+            for problem in config.proxy.rejected:
+                words = {"key": problem.key, "reason": problem.reason, "config": config.told}
+                found.append(Defect("mesh-config-rejected", problem.where, words))
+            for problem in config.proxy.ignored:
+                words = {"key": problem.key, "reason": problem.reason, "config": config.told}
+                found.append(Defect("proxy-config-key-ignored", problem.where, words))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyEnvironment:
+    """A ProxyConfig object that reaches a pod. ``rank`` 2 beats the pod's own annotation."""
+
+    rank: int
+    located: Located
+
+
+def _says_something(config: MeshConfig) -> bool:
+    proxy = config.proxy
+    return bool(proxy.env or proxy.drain_duration or proxy.termination_drain or config.native)
+
+
+def _fingerprint(config: MeshConfig) -> tuple[object, ...]:
+    proxy = config.proxy
+    return (
+        proxy.drain_duration and proxy.drain_duration[0],
+        proxy.termination_drain and proxy.termination_drain[0],
+        tuple(sorted((key, value[0]) for key, value in proxy.env.items())),
+        proxy.stats_matched,
+        config.native,
+        config.lifecycle and config.lifecycle[1].value,
+    )
+
+
+def _from_config_map(located: Located) -> MeshConfig | None:
+    model: ConfigMap = located.model
+    name = model.metadata.name or ""
+    if (name != "istio" and not name.startswith("istio-")) or "mesh" not in model.data:
+        return None
+    revision = name.removeprefix("istio").removeprefix("-")
+    host = located.ref / "data" / "mesh"
+    config = MeshConfig(f"mesh config (ConfigMap {name})", revision, host)
+    try:
+        roots = compose(model.data["mesh"])
+    except ComposeError as error:
+        words = {"key": "", "reason": f"is not YAML: {error.reason}", "config": config.told}
+        where = At(inner_error_place(host, error), host.source)
+        config.unreadable = Defect("mesh-config-rejected", where, words)
+        return config
+    if not roots:
+        return config
+    tree = Tree(roots[0])
+
+    def at(route: Route, part: Part) -> Where:
+        return InnerRef(host, tree, route, part)
+
+    spot = child(tree.root, "defaultConfig")
+    if spot is not None:
+        config.proxy = read_proxy_config(spot.value, ("defaultConfig",), at)
+    return config
+
+
+def _from_install(located: Located) -> MeshConfig:
+    """An IstioOperator (spec.meshConfig) or Sail's Istio (spec.values.meshConfig)."""
+    ref, root = located.ref, located.ref.document.tree
+    sail = located.model == "Istio"
+    config = MeshConfig(f"mesh config ({located.model})", "", ref)
+    revision = root.spot((*ref.route, "spec", "revision"))
+    if revision is not None and isinstance(revision.value, ScalarNode):
+        config.revision = str(revision.value.value)
+
+    def at(route: Route, part: Part) -> Where:
+        return Ref(ref.document, route, part)
+
+    for above in ((), ("values",)):
+        route = (*ref.route, "spec", *above, "meshConfig", "defaultConfig")
+        spot = root.spot(route)
+        if spot is not None and (above or not sail):
+            config.proxy = read_proxy_config(spot.value, route, at)
+    _install_values(config, ref, root, sail=sail)
+    return config
+
+
+def _install_values(config: MeshConfig, ref: Ref, tree: Tree, *, sail: bool) -> None:
+    spec = (*ref.route, "spec")
+    native = _scalar(tree, (*spec, "values", "pilot", "env", facts.NATIVE_ENV))
+    config.native = native.lower() if native is not None else None
+    tag = _scalar(tree, (*spec, "version") if sail else (*spec, "tag"))
+    tag = tag or _scalar(tree, (*spec, "values", "global", "tag"))
+    config.version = Version.find(tag) if tag else None
+    route = (*spec, "values", "global", "proxy", "lifecycle", "preStop")
+    if tree.spot(route) is not None:
+        handler, _ = read_model(LifecycleHandler, tree.plain(route))
+        where = Ref(ref.document, route)
+        config.lifecycle = hook_settings(
+            handler, where, "global.proxy.lifecycle preStop", lambda _name: None
+        )
+
+
+def _scalar(tree: Tree, route: Route) -> str | None:
+    spot = tree.spot(route)
+    return str(spot.value.value) if spot and isinstance(spot.value, ScalarNode) else None
+
+
+def _istiod_version(workload: Workload) -> Version | None:
+    """The release that istiod's own Deployment, or an injected proxy, shows by its image."""
+    for container in workload.template.spec.containers:
+        image = container.image or ""
+        name, _, tag = image.rpartition(":")
+        if name.endswith("/pilot") and container.name == "discovery":
+            return Version.find(tag)
+    return None
+
+
+def root_of(text: str) -> Node | None:
+    """The root of a text's first document; Istio reads no further. Raises ``ComposeError``."""
+    roots: list[Any] = compose(text)
+    return roots[0] if roots else None

@@ -1,0 +1,327 @@
+"""The effective settings of a pod's proxy, merged in Istio's order, each with its origin.
+
+Order, low to high (pilot/pkg/model/proxy_config.go:37-68, the same since 1.13.0): built in < mesh
+config < ProxyConfig of the root namespace < of the pod's namespace < the pod's annotation <
+ProxyConfig with a matching selector; environment variables merge per key (since 1.11).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from shutdownlint.manifests.document import InnerRef, inner_error_place
+from shutdownlint.platforms.defect import Defect
+from shutdownlint.platforms.durations import go_duration
+from shutdownlint.platforms.istio import facts
+from shutdownlint.platforms.istio.injection import Sidecar, find_sidecar
+from shutdownlint.platforms.istio.mesh import Mesh, root_of
+from shutdownlint.platforms.istio.proxyconfig import (
+    ProxyConfigText,
+    parse_bool,
+    read_proxy_config,
+)
+from shutdownlint.platforms.kubernetes.pods import pre_stop
+from shutdownlint.platforms.world import namespace_of
+from shutdownlint.shutdown import (
+    Assumption,
+    Hook,
+    Origin,
+    OriginKind,
+    ProxyMode,
+    ProxyPlan,
+    Setting,
+    Span,
+)
+from shutdownlint.shutdown.plan import NO_HOOK
+from shutdownlint.shutdown.span import ZERO
+from shutdownlint.yamltext import ComposeError, Part, Route, Tree
+from shutdownlint.yamltext.place import At
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shutdownlint.manifests.document import Ref
+    from shutdownlint.manifests.workloads import Located, Workload
+    from shutdownlint.platforms.facts import Fact
+    from shutdownlint.yamltext import Where
+
+T = TypeVar("T")
+_Found = tuple[T, Origin]
+_ISTIO_DEFAULT = "Istio's default"
+
+
+@dataclass(slots=True)
+class _Merged:
+    """What has been merged so far."""
+
+    env: dict[str, _Found[str]] = field(default_factory=dict)
+    drain_duration: _Found[object] | None = None
+    termination_drain: _Found[object] | None = None
+    stats_matched: bool = False
+
+    def add(self, text: ProxyConfigText, kind: OriginKind, told: str, *, env: bool = True) -> None:
+        if text.drain_duration is not None:
+            value, where = text.drain_duration
+            self.drain_duration = (value, Origin(kind, told, where))
+        if text.termination_drain is not None:
+            value, where = text.termination_drain
+            self.termination_drain = (value, Origin(kind, told, where))
+        if text.stats_matched is not None:
+            self.stats_matched = text.stats_matched
+        if env:
+            for name, (value_text, where) in text.env.items():
+                self.env[name] = (value_text, Origin(kind, told, where))
+
+
+def proxy_plan(workload: Workload, mesh: Mesh) -> tuple[ProxyPlan | None, list[Defect]]:
+    """The pod's proxy with its settings, and what is wrong with how they are written."""
+    defects = _misplaced(workload)
+    sidecar = find_sidecar(workload, mesh)
+    annotation, annotation_defects = _annotation(workload)
+    if sidecar is None:
+        return None, defects
+    defects += [_with(defect, sidecar.assumptions) for defect in annotation_defects]
+    if any(defect.what == "proxy-config-rejected" for defect in annotation_defects):
+        # The webhook refuses the pod: there is no proxy to speak of.
+        return None, defects
+    assumptions = list(sidecar.assumptions)
+    merged = _merge(workload, mesh, sidecar, annotation, assumptions)
+    plan, env_defects = _plan(workload, mesh, sidecar, merged, tuple(assumptions))
+    return plan, defects + env_defects
+
+
+def _with(defect: Defect, assumptions: tuple[Assumption, ...]) -> Defect:
+    return Defect(defect.what, defect.where, defect.words, defect.container, assumptions)
+
+
+def _misplaced(workload: Workload) -> list[Defect]:
+    """The annotation on the workload's own metadata, where nothing reads it."""
+    name = facts.CONFIG_ANNOTATION
+    if name not in workload.owner.annotations or workload.object_ref.route == workload.ref.route:
+        return []
+    where = (workload.object_ref / "metadata" / "annotations" / name).key
+    return [Defect("proxy-config-misplaced", where, {"key": name, "kind": workload.id.kind})]
+
+
+def _annotation(workload: Workload) -> tuple[ProxyConfigText, list[Defect]]:
+    text = workload.template.metadata.annotations.get(facts.CONFIG_ANNOTATION)
+    if text is None:
+        return ProxyConfigText(), []
+    host = workload.ref / "metadata" / "annotations" / facts.CONFIG_ANNOTATION
+    return _embedded(text, host, "proxy-config-rejected")
+
+
+def _embedded(text: str, host: Ref, refused: str) -> tuple[ProxyConfigText, list[Defect]]:
+    try:
+        root = root_of(text)
+    except ComposeError as error:
+        where = At(inner_error_place(host, error), host.source)
+        words = {"key": "", "reason": f"is not YAML: {error.reason}"}
+        return ProxyConfigText(), [Defect(refused, where, words)]
+    tree = Tree(root) if root is not None else None
+
+    def at(route: Route, part: Part) -> Where:
+        return InnerRef(host, tree, route, part)
+
+    read = read_proxy_config(root, (), at)
+    defects = [
+        Defect(refused, p.where, {"key": p.key, "reason": p.reason}) for p in read.rejected
+    ]
+    defects += [
+        Defect(
+            "proxy-config-key-ignored",
+            p.where,
+            {"key": p.key, "reason": p.reason, "config": facts.CONFIG_ANNOTATION},
+        )
+        for p in read.ignored
+    ]
+    return read, defects
+
+
+def _merge(
+    workload: Workload,
+    mesh: Mesh,
+    sidecar: Sidecar,
+    annotation: ProxyConfigText,
+    assumptions: list[Assumption],
+) -> _Merged:
+    merged = _Merged()
+    if sidecar.already_injected:
+        _merge_written(sidecar, annotation, merged)
+        return merged
+    config, several = mesh.config_for(sidecar.revision)
+    if several:
+        assumptions.append(
+            Assumption(
+                "several mesh configurations among the files contradict each other: none is used",
+                "check one mesh at a time",
+            )
+        )
+    if config is not None:
+        merged.add(config.proxy, OriginKind.INHERITED, config.told)
+    namespace = namespace_of(workload)
+    environment = mesh.environment(workload, namespace)
+    for found in environment:
+        if found.rank < 2:
+            _add_environment(found.located, merged)
+    merged.add(annotation, OriginKind.EXPLICIT, facts.CONFIG_ANNOTATION)
+    for found in environment:
+        if found.rank == 2:
+            _add_environment(found.located, merged)
+    if sidecar.written is not None and sidecar.ref is not None:
+        _add_container_env(sidecar, merged)
+    return merged
+
+
+def _merge_written(sidecar: Sidecar, annotation: ProxyConfigText, merged: _Merged) -> None:
+    """An injected proxy: PROXY_CONFIG and its environment, taken as they stand."""
+    assert sidecar.written is not None
+    assert sidecar.ref is not None
+    for index, variable in enumerate(sidecar.written.env):
+        if variable.name == "PROXY_CONFIG" and variable.value:
+            host = sidecar.ref / "env" / index / "value"
+            text, _ = _embedded(variable.value, host, "proxy-config-rejected")
+            merged.add(text, OriginKind.EXPLICIT, "PROXY_CONFIG", env=False)
+    merged.add(annotation, OriginKind.EXPLICIT, facts.CONFIG_ANNOTATION, env=False)
+    _add_container_env(sidecar, merged)
+
+
+def _add_container_env(sidecar: Sidecar, merged: _Merged) -> None:
+    assert sidecar.written is not None
+    assert sidecar.ref is not None
+    for index, variable in enumerate(sidecar.written.env):
+        if variable.value is not None:
+            where = sidecar.ref / "env" / index / "value"
+            told = f"env of {facts.PROXY_CONTAINER}"
+            merged.env[variable.name] = (variable.value, Origin(OriginKind.EXPLICIT, told, where))
+
+
+def _add_environment(located: Located, merged: _Merged) -> None:
+    for name, value in located.model.spec.environmentVariables.items():
+        where = located.ref / "spec" / "environmentVariables" / name
+        told = f"ProxyConfig {located.model.metadata.name}"
+        merged.env[name] = (value, Origin(OriginKind.INHERITED, told, where))
+
+
+def _plan(
+    workload: Workload,
+    mesh: Mesh,
+    sidecar: Sidecar,
+    merged: _Merged,
+    assumptions: tuple[Assumption, ...],
+) -> tuple[ProxyPlan, list[Defect]]:
+    nearest = sidecar.ref / "name" if sidecar.ref else _nearest(workload)
+    defects: list[Defect] = []
+    mode = sidecar.mode
+    native = mode.value is ProxyMode.NATIVE
+    hook_time, hook = _own_hook(sidecar, mesh, nearest)
+    exit_on_zero = _from_env(
+        merged, facts.EXIT_ON_ZERO_ENV, facts.EXIT_ON_ZERO, parse_bool, nearest, defects
+    )
+    minimum = _from_env(
+        merged, facts.MINIMUM_DRAIN_ENV, facts.MINIMUM_DRAIN_DURATION, _duration, nearest, defects
+    )
+    plan = ProxyPlan(
+        name=facts.PROXY_CONTAINER,
+        mode=mode,
+        pre_stop=hook_time,
+        exit_on_zero=exit_on_zero,
+        minimum_drain=minimum,
+        termination_drain=_field(
+            "terminationDrainDuration",
+            merged.termination_drain,
+            facts.TERMINATION_DRAIN_DURATION,
+            nearest,
+        ),
+        drain_duration=_field(
+            "drainDuration", merged.drain_duration, facts.DRAIN_DURATION, nearest
+        ),
+        drain_hook=native and _drains(sidecar, hook.value),
+        hook=hook,
+        stats_matched=merged.stats_matched,
+        version=str(sidecar.version or mesh.version or ""),
+        assumptions=assumptions,
+    )
+    return plan, [_with(defect, assumptions) for defect in defects]
+
+
+def _nearest(workload: Workload) -> Ref:
+    """Where a pod's proxy settings could have been written."""
+    annotations = workload.ref / "metadata" / "annotations"
+    here = annotations / facts.CONFIG_ANNOTATION
+    if here.exists:
+        return here.key
+    return annotations.key if annotations.exists else workload.spec.key
+
+
+def _own_hook(
+    sidecar: Sidecar, mesh: Mesh, nearest: Ref
+) -> tuple[Setting[Span], Setting[Hook]]:
+    """The proxy container's own preStop hook: written on it, or given mesh-wide."""
+    written = sidecar.written
+    if written is not None and sidecar.ref is not None and written.lifecycle is not None:
+        time, hook = pre_stop(written, sidecar.ref)
+        if any("drain" in word for word in hook.value.command) and "pilot-agent" in " ".join(
+            hook.value.command
+        ):
+            # The agent answers the drain call at once.
+            return Setting(time.name, Span.exactly(ZERO), time.origin), hook
+        return time, hook
+    config, _ = mesh.config_for(sidecar.revision)
+    if not sidecar.already_injected and config is not None and config.lifecycle is not None:
+        time, hook = config.lifecycle
+        origin = Origin(OriginKind.INHERITED, config.told, time.origin.where)
+        return Setting(time.name, time.value, origin), Setting(hook.name, hook.value, origin)
+    origin = Origin(OriginKind.DEFAULT, "no preStop hook", nearest)
+    name = f"{facts.PROXY_CONTAINER} preStop"
+    return Setting(name, Span.exactly(ZERO), origin), Setting(name, NO_HOOK, origin)
+
+
+def _drains(sidecar: Sidecar, hook: Hook) -> bool:
+    """Whether a native proxy's own hook tells the agent to drain."""
+    if hook is not NO_HOOK:
+        return "drain" in " ".join(hook.command)
+    if sidecar.already_injected:
+        return False
+    version = sidecar.version
+    return version is None or version >= facts.NATIVE_DRAIN_HOOK_SINCE.value
+
+
+def _field(
+    name: str, found: _Found[object] | None, default: Fact[T], nearest: Ref
+) -> Setting[T]:
+    if found is not None:
+        value, origin = found
+        return Setting(name, value, origin)  # type: ignore[arg-type]
+    return Setting(name, default.value, Origin(OriginKind.DEFAULT, _ISTIO_DEFAULT, nearest))
+
+
+def _duration(text: str) -> object | None:
+    try:
+        return go_duration(text)
+    except ValueError:
+        return None
+
+
+def _from_env(
+    merged: _Merged,
+    name: str,
+    default: Fact[T],
+    parse: Callable[[str], object | None],
+    nearest: Ref,
+    defects: list[Defect],
+) -> Setting[T]:
+    """A variable that the agent reads; what does not parse is the default, with a log line."""
+    found = merged.env.get(name)
+    if found is None or found[0] == "":
+        return Setting(name, default.value, Origin(OriginKind.DEFAULT, _ISTIO_DEFAULT, nearest))
+    text, origin = found
+    value = parse(text)
+    if value is None:
+        shown = Setting(name, default.value, origin).shown
+        words = {"key": name, "value": text, "default": shown}
+        assert origin.where is not None
+        defects.append(Defect("proxy-env-unparseable", origin.where, words))
+        return Setting(name, default.value, Origin(OriginKind.DEFAULT, _ISTIO_DEFAULT, nearest))
+    return Setting(name, value, origin)  # type: ignore[arg-type]

@@ -1,0 +1,1 @@
+"""Kubernetes: the grace period, hooks and signals of a pod."""

@@ -1,0 +1,163 @@
+"""A pod template's grace period, hooks and signals as settings with their origin."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from shutdownlint.manifests.resources import Unknown
+from shutdownlint.platforms.kubernetes import facts
+from shutdownlint.platforms.kubernetes.shell import (
+    command_time,
+    is_shell,
+    misquoted,
+    shell_script,
+    signal_path,
+)
+from shutdownlint.shutdown import Hook, HookKind, Origin, OriginKind, Setting, SignalPath, Span
+from shutdownlint.shutdown.plan import NO_HOOK
+from shutdownlint.shutdown.span import ZERO, seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shutdownlint.manifests.document import Ref
+    from shutdownlint.manifests.resources import Container, LifecycleHandler, PodSpec
+
+KUBERNETES_DEFAULT: Final = "the Kubernetes default"
+GRACE: Final = "terminationGracePeriodSeconds"
+#: Beyond this the API's own arithmetic overflows; shown as written, reckoned as this.
+_LONGEST: Final = 10 * 365 * 86400
+_SHELL_ONLY: Final = frozenset(("&&", "||", ";", "|", ">", ">>", "2>&1"))
+
+
+def grace_period(spec: PodSpec, ref: Ref) -> Setting[Span]:
+    """The pod's grace period; a placeholder leaves it open, a negative one counts as 1 s."""
+    here = ref / GRACE
+    value = spec.terminationGracePeriodSeconds
+    if value is None:
+        default = Span.exactly(facts.DEFAULT_GRACE.value)
+        return Setting(GRACE, default, Origin(OriginKind.DEFAULT, KUBERNETES_DEFAULT, here))
+    origin = Origin(OriginKind.EXPLICIT, GRACE, here)
+    if isinstance(value, Unknown):
+        return Setting(GRACE, Span(ZERO, None), origin)
+    if value < 0:
+        return Setting(GRACE, Span.exactly(facts.NEGATIVE_GRACE.value), origin)
+    return Setting(GRACE, Span.exactly(seconds(min(value, _LONGEST))), origin)
+
+
+def environment(container: Container) -> Callable[[str], str | None]:
+    """The variables that the manifest itself gives a value."""
+    values = {e.name: e.value for e in container.env if e.value is not None and e.valueFrom is None}
+
+    def lookup(name: str) -> str | None:
+        value = values.get(name)
+        return None if value is None or "$(" in value else value
+
+    return lookup
+
+
+def pre_stop(container: Container, ref: Ref) -> tuple[Setting[Span], Setting[Hook]]:
+    """How long the container's preStop hook takes, and what it is."""
+    handler = container.lifecycle.preStop if container.lifecycle else None
+    name = f"{container.name} preStop"
+    if handler is None:
+        where = ref / "name" if container.name else ref / "image"
+        origin = Origin(OriginKind.DEFAULT, "no preStop hook", where)
+        return Setting(name, Span.exactly(ZERO), origin), Setting(name, NO_HOOK, origin)
+    return hook_settings(handler, ref / "lifecycle" / "preStop", name, environment(container))
+
+
+def hook_settings(
+    handler: LifecycleHandler, ref: Ref, name: str, lookup: Callable[[str], str | None]
+) -> tuple[Setting[Span], Setting[Hook]]:
+    """A hook's duration, shown where it is written, and the hook itself."""
+    hook = _hook(handler)
+    explicit = Origin(OriginKind.EXPLICIT, name, _where(hook, ref))
+    time = _hook_time(handler, hook, lookup)
+    return Setting(name, time, explicit), Setting(name, hook, explicit)
+
+
+def _hook(handler: LifecycleHandler) -> Hook:
+    handlers = handler.handlers
+    if not handlers:
+        return Hook(HookKind.EMPTY)
+    if len(handlers) > 1:
+        return Hook(HookKind.SEVERAL, handlers)
+    kind = HookKind(handlers[0])
+    command = tuple(handler.exec.command) if handler.exec else ()
+    return Hook(kind, handlers, command, _why_it_fails(command) if kind is HookKind.EXEC else "")
+
+
+def _why_it_fails(command: tuple[str, ...]) -> str:
+    if not command:
+        return ""
+    if len(command) == 1 and any(c.isspace() for c in command[0].strip()):
+        return "the whole line stands in one string, so it is taken for the name of a program"
+    script = shell_script(command)
+    if script is not None:
+        whole = misquoted(script)
+        return f"inner quotes make the shell look for a program named '{whole}'" if whole else ""
+    odd = next((word for word in command[1:] if word in _SHELL_ONLY), None)
+    if odd is not None and not is_shell(command[0]):
+        return f"'{odd}' is passed to {command[0]} as an argument: no shell reads it"
+    return ""
+
+
+def _where(hook: Hook, ref: Ref) -> Ref:
+    if hook.kind is HookKind.SLEEP:
+        return ref / "sleep" / "seconds"
+    if hook.kind is HookKind.EXEC and hook.command:
+        script = shell_script(hook.command)
+        index = hook.command.index(script) if script in hook.command else len(hook.command) - 1
+        return ref / "exec" / "command" / index
+    if hook.kind in (HookKind.HTTP_GET, HookKind.TCP_SOCKET):
+        return (ref / hook.handlers[0]).key
+    return ref.key
+
+
+def _hook_time(
+    handler: LifecycleHandler, hook: Hook, lookup: Callable[[str], str | None]
+) -> Span:
+    match hook.kind:
+        case HookKind.SLEEP:
+            value = handler.sleep.seconds if handler.sleep else None
+            if value is None or isinstance(value, Unknown):
+                return Span(ZERO, None)
+            return Span.exactly(seconds(min(max(value, 0), _LONGEST)))
+        case HookKind.EXEC:
+            if hook.fails:
+                return Span.exactly(facts.FAILING_HOOK.value)
+            return command_time(hook.command, lookup)
+        case HookKind.TCP_SOCKET:
+            return Span.exactly(facts.TCP_SOCKET_HOOK.value)
+        case _:
+            return Span(ZERO, None)
+
+
+def start(container: Container, spec: PodSpec, ref: Ref) -> tuple[Setting[SignalPath], str]:
+    """Whether the stop signal reaches the app, and the shell script that starts it."""
+    field = "command" if container.command else "args"
+    words = container.command + container.args if container.command else container.args
+    script = shell_script(words)
+    if script is None:
+        return _path(SignalPath.UNKNOWN, "the image's own entry point", ref / "name"), ""
+    index = words.index(script)
+    if field == "command" and index >= len(container.command):
+        field, index = "args", index - len(container.command)
+    where = ref / field / index
+    shared = (spec.shareProcessNamespace, spec.hostPID)
+    if not container.command or any(shared):
+        # The image's entry point may be an init, or the shell is not process 1.
+        return _path(SignalPath.UNKNOWN, field, where), script
+    return _path(signal_path(script), field, where), script
+
+
+def _path(value: SignalPath, told: str, where: Ref) -> Setting[SignalPath]:
+    return Setting("start command", value, Origin(OriginKind.EXPLICIT, told, where))
+
+
+def drain_setting(drain: timedelta, told: str, where: Ref | None) -> Setting[timedelta]:
+    """How long the app goes on accepting after its stop signal."""
+    kind = OriginKind.MEASURED if drain > ZERO else OriginKind.DEFAULT
+    return Setting("drain", drain, Origin(kind, told, where))

@@ -1,0 +1,200 @@
+"""From a workload to the plan of its pods: every platform has its say here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from shutdownlint.manifests.workloads import ObjectId
+from shutdownlint.platforms.defect import Defect
+from shutdownlint.platforms.durations import go_duration
+from shutdownlint.platforms.istio import facts as istio
+from shutdownlint.platforms.istio.settings import proxy_plan
+from shutdownlint.platforms.kubernetes.pods import drain_setting, grace_period, pre_stop, start
+from shutdownlint.shutdown import (
+    Assumption,
+    Behaviour,
+    ContainerPlan,
+    Origin,
+    OriginKind,
+    Plan,
+    ProxyPlan,
+    Setting,
+)
+from shutdownlint.shutdown.span import ZERO
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from shutdownlint.manifests.document import Ref
+    from shutdownlint.manifests.resources import Container, PodSpec, Service
+    from shutdownlint.manifests.workloads import Workload
+    from shutdownlint.platforms.istio.mesh import Mesh
+    from shutdownlint.platforms.world import World
+
+P99_ANNOTATION: Final = "shutdownlint.dev/p99"
+GRACEFUL: Final = Assumption(
+    "the app is taken to be graceful: at its stop signal it stops accepting and finishes what it has",
+    "say otherwise with 'app' in the configuration",
+)
+
+
+@dataclass(slots=True, eq=False)
+class Pod:
+    """One workload's pods: the plan of their shutdown, and what is wrong in how it is written."""
+
+    id: ObjectId
+    ref: Ref
+    plan: Plan | None
+    defects: list[Defect] = field(default_factory=list)
+    #: Why there is no plan, where there is none.
+    unplanned: str | None = None
+
+
+def plan_pod(workload: Workload, world: World, mesh: Mesh) -> Pod:
+    """Everything that is known of how this workload's pods stop."""
+    pod = Pod(workload.id, workload.ref, None)
+    if workload.partial is not None:
+        pod.unplanned = workload.partial
+        return pod
+    for rejected in workload.rejected:
+        where = workload.ref
+        for step in rejected.route:
+            where = where / step
+        name = ".".join(str(step) for step in rejected.route)
+        pod.defects.append(
+            Defect("field-rejected", where, {"key": name, "reason": rejected.reason})
+        )
+    for duplicate in workload.duplicates:
+        words = {"key": str(duplicate.route[-1])}
+        pod.defects.append(Defect("duplicate-key", duplicate, words))
+    if workload.knative:
+        pod.unplanned = "Knative workloads (Knative sets their shutdown itself)"
+        return pod
+    spec = workload.template.spec
+    services = list(world.services_for(workload))
+    p99, p99_defects = _p99(workload, world)
+    proxy, proxy_defects = proxy_plan(workload, mesh)
+    pod.defects += p99_defects + proxy_defects
+    containers = _containers(workload, world, proxy, services)
+    pod.plan = Plan(
+        grace=grace_period(spec, workload.spec),
+        containers=containers,
+        proxy=proxy if containers else None,
+        p99=p99,
+        behind_service=_service_name(workload, services),
+        runs_to_completion=workload.runs_to_completion,
+        assumptions=(GRACEFUL,) if _behaviour_assumed(containers) else (),
+    )
+    return pod
+
+
+def _behaviour_assumed(containers: tuple[ContainerPlan, ...]) -> bool:
+    return any(c.behaviour.origin.kind is OriginKind.DEFAULT for c in containers)
+
+
+def _service_name(workload: Workload, services: list[Service]) -> str | None:
+    if workload.runs_to_completion:
+        return None
+    # A headless Service is names in DNS; clients cache them, and no delay is known to suffice.
+    return next(
+        (s.metadata.name or "" for s in services if s.spec.clusterIP not in ("None", "none")), None
+    )
+
+
+def _containers(
+    workload: Workload, world: World, proxy: ProxyPlan | None, services: list[Service]
+) -> tuple[ContainerPlan, ...]:
+    spec = workload.template.spec
+    regular = [
+        (c, workload.spec / "containers" / index)
+        for index, c in enumerate(spec.containers)
+        if c.name != istio.PROXY_CONTAINER
+    ]
+    sidecars = [
+        (c, workload.spec / "initContainers" / index)
+        for index, c in enumerate(spec.initContainers)
+        if c.restartPolicy == "Always" and c.name != istio.PROXY_CONTAINER
+    ]
+    if not regular and proxy is None:
+        regular = [(c, workload.spec / "containers" / i) for i, c in enumerate(spec.containers)]
+    serving = _serving([c for c, _ in regular], services)
+    plans = [
+        _container(c, ref, spec, workload, world, serves=c.name in serving) for c, ref in regular
+    ]
+    plans += [
+        _container(c, ref, spec, workload, world, serves=False, sidecar=True)
+        for c, ref in sidecars
+    ]
+    return tuple(plans)
+
+
+def _serving(containers: list[Container], services: list[Service]) -> set[str]:
+    """The containers that requests reach: a Service's target, else those with ports, else all."""
+    targets = {
+        port.targetPort if port.targetPort is not None else port.port
+        for service in services
+        for port in service.spec.ports
+    }
+    aimed = {
+        c.name
+        for c in containers
+        if any(p.name in targets or p.containerPort in targets for p in c.ports if p)
+    }
+    return aimed or {c.name for c in containers if c.ports} or {c.name for c in containers}
+
+
+def _container(
+    container: Container,
+    ref: Ref,
+    spec: PodSpec,
+    workload: Workload,
+    world: World,
+    *,
+    serves: bool,
+    sidecar: bool = False,
+) -> ContainerPlan:
+    time, hook = pre_stop(container, ref)
+    path, script = start(container, spec, ref)
+    name = ref / "name"
+    drain, behaviour = ZERO, None
+    told = "none is known"
+    for said in world.said_of(workload.id):
+        if said.drain is not None and not drain:
+            drain, told = said.drain, said.told
+        behaviour = behaviour or said.behaviour
+    kind = OriginKind.DEFAULT if behaviour is None else OriginKind.MEASURED
+    origin = Origin(kind, "assumed" if behaviour is None else "the configuration", name)
+    return ContainerPlan(
+        name=container.name,
+        pre_stop=time,
+        drain=drain_setting(drain, told, name),
+        behaviour=Setting("app", behaviour or Behaviour.GRACEFUL, origin),
+        serves=serves,
+        native_sidecar=sidecar,
+        hook=hook,
+        signal_path=path,
+        start_script=script,
+    )
+
+
+def _p99(workload: Workload, world: World) -> tuple[Setting[timedelta] | None, list[Defect]]:
+    places = (
+        (workload.template.metadata, workload.ref),
+        (workload.owner, workload.object_ref),
+    )
+    for metadata, ref in places:
+        text = metadata.annotations.get(P99_ANNOTATION)
+        if text is None:
+            continue
+        where = ref / "metadata" / "annotations" / P99_ANNOTATION
+        try:
+            value = go_duration(text)
+        except ValueError as error:
+            words = {"key": P99_ANNOTATION, "reason": str(error)}
+            return None, [Defect("annotation-unreadable", where, words)]
+        return Setting("p99", value, Origin(OriginKind.MEASURED, P99_ANNOTATION, where)), []
+    for said in world.said_of(workload.id):
+        if said.p99 is not None:
+            return Setting("p99", said.p99, Origin(OriginKind.MEASURED, said.told)), []
+    return None, []

@@ -1,0 +1,89 @@
+"""Versions of Kubernetes and Istio, and ranges of them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+_VERSION: Final = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?")
+_CLAUSE: Final = re.compile(r"\s*(>=|<=|==|>|<)\s*(v?\d+\.\d+(?:\.\d+)?)\s*")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Version:
+    """A release; a missing patch number stands for the newest patch of that minor."""
+
+    major: int
+    minor: int
+    patch: int
+
+    @classmethod
+    def parse(cls, text: str) -> Version:
+        """Read ``1.26``, ``v1.26.3``. Raises ``ValueError``."""
+        found = _VERSION.fullmatch(text.strip())
+        if found is None:
+            raise ValueError(f"{text!r} is not a version like 1.26 or 1.26.3")
+        major, minor, patch = found.groups()
+        return cls(int(major), int(minor), int(patch) if patch else NEWEST_PATCH)
+
+    @classmethod
+    def find(cls, text: str) -> Version | None:
+        """The version that a tag such as ``1.24.2-distroless`` or ``release-1.24`` begins with."""
+        found = re.match(r"(?:v|release-)?(\d+)\.(\d+)(?:\.(\d+))?(?![\d.])", text)
+        if found is None:
+            return None
+        major, minor, patch = found.groups()
+        return cls(int(major), int(minor), int(patch) if patch else NEWEST_PATCH)
+
+    def __str__(self) -> str:
+        short = f"{self.major}.{self.minor}"
+        return short if self.patch == NEWEST_PATCH else f"{short}.{self.patch}"
+
+
+NEWEST_PATCH: Final = 999
+#: Stands for "a release of today" where a version is not known: later than every fixed bug.
+CURRENT: Final = Version(1, 999, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Clauses joined by commas (and), groups of them joined by ``||`` (or)."""
+
+    text: str
+    groups: tuple[tuple[tuple[str, Version], ...], ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Range:
+        """Read ``>=1.12,<1.12.9 || >=1.13,<1.13.5``. Raises ``ValueError``."""
+        groups = []
+        for group in text.split("||"):
+            clauses = []
+            for clause in group.split(","):
+                found = _CLAUSE.fullmatch(clause)
+                if found is None:
+                    raise ValueError(f"{clause.strip()!r} is not a version clause like >=1.12")
+                bound = _VERSION.fullmatch(found.group(2))
+                assert bound is not None
+                major, minor, patch = bound.groups()
+                # An end without a patch number means the minor's first release.
+                clauses.append((found.group(1), Version(int(major), int(minor), int(patch or 0))))
+            groups.append(tuple(clauses))
+        return cls(text, tuple(groups))
+
+    def __contains__(self, version: Version) -> bool:
+        return any(all(_holds(version, *clause) for clause in group) for group in self.groups)
+
+
+def _holds(version: Version, operator: str, bound: Version) -> bool:
+    match operator:
+        case ">=":
+            return version >= bound
+        case "<=":
+            return version <= bound
+        case ">":
+            return version > bound
+        case "<":
+            return version < bound
+        case _:
+            return (version.major, version.minor) == (bound.major, bound.minor)

@@ -1,0 +1,97 @@
+"""One run is one world: everything that was read, and what the user said about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from fnmatch import fnmatchcase
+from functools import cached_property
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from shutdownlint.manifests.resources import Service
+    from shutdownlint.manifests.workloads import Located, ObjectId, Objects, Workload
+    from shutdownlint.platforms.versions import Version
+    from shutdownlint.shutdown import Behaviour
+
+
+@dataclass(frozen=True, slots=True)
+class AppFacts:
+    """What the user says of the apps whose workload matches ``Kind/namespace/name``."""
+
+    match: str
+    p99: timedelta | None = None
+    drain: timedelta | None = None
+    behaviour: Behaviour | None = None
+    told: str = "the configuration"
+
+    def matches(self, workload: ObjectId) -> bool:
+        """Whether this is said of that workload; a pattern may leave out kind and namespace."""
+        parts = self.match.split("/")
+        names = (workload.kind, workload.namespace or "default", workload.name)
+        return all(
+            fnmatchcase(name, pattern)
+            for name, pattern in zip(reversed(names), reversed(parts), strict=False)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the user said: versions, and facts about apps, the strongest first."""
+
+    kubernetes: Version | None = None
+    istio: Version | None = None
+    apps: Sequence[AppFacts] = ()
+
+
+@dataclass
+class World:
+    """Everything a platform may look at."""
+
+    objects: Objects
+    given: Given = field(default_factory=Given)
+
+    def namespace_labels(self, name: str | None) -> dict[str, str] | None:
+        """The labels of a namespace; None when it is not among the files, or told two ways."""
+        found = [
+            namespace.model.metadata.labels
+            for namespace in self.objects.namespaces
+            if namespace.model.metadata.name == name
+        ]
+        return found[0] if found and all(labels == found[0] for labels in found) else None
+
+    def said_of(self, workload: ObjectId) -> Iterator[AppFacts]:
+        """What the user said of this workload, the strongest first."""
+        return (facts for facts in self.given.apps if facts.matches(workload))
+
+    def services_for(self, workload: Workload) -> Iterator[Service]:
+        """The Services that select the workload's pods.
+
+        Where no namespace is written, only the same folder counts as the same namespace.
+        """
+        labels = workload.template.metadata.labels
+        namespace = namespace_of(workload)
+        folder = PurePosixPath(workload.ref.document.file).parent
+        for located in self._services_in.get(namespace, ()):
+            selector = located.model.spec.selector
+            if not selector or located.model.spec.type == "ExternalName":
+                continue
+            if namespace is None and PurePosixPath(located.ref.document.file).parent != folder:
+                continue
+            if all(labels.get(key) == value for key, value in selector.items()):
+                yield located.model
+
+    @cached_property
+    def _services_in(self) -> dict[str | None, list[Located]]:
+        found: dict[str | None, list[Located]] = {}
+        for located in self.objects.services:
+            found.setdefault(located.model.metadata.namespace, []).append(located)
+        return found
+
+
+def namespace_of(workload: Workload) -> str | None:
+    """The namespace that is written on the workload or its pods."""
+    return workload.id.namespace or workload.template.metadata.namespace

@@ -1,0 +1,131 @@
+"""Rules asked of subjects: findings, their severity and confidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from shutdownlint.platforms.versions import CURRENT, Version
+from shutdownlint.rules.cel import ExpressionError
+from shutdownlint.rules.finding import Finding, Related, Severity, WorkloadName
+from shutdownlint.shutdown import Confidence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from shutdownlint.platforms.versions import Range
+    from shutdownlint.rules.cel import Value
+    from shutdownlint.rules.load import Rule
+    from shutdownlint.rules.vocabulary import Subject, Target
+    from shutdownlint.yamltext import Place
+
+_BY_CONFIDENCE = (Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A rule that could not be evaluated."""
+
+    rule: Rule
+    reason: str
+
+
+@dataclass
+class Asker:
+    """Asks the selected rules. A rule that fails is told once and not asked again."""
+
+    rules: Sequence[Rule]
+    severities: Mapping[str, Severity] = field(default_factory=dict)
+    kubernetes: Version | None = None
+    istio: Version | None = None
+    failures: dict[str, Failure] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._by_target: dict[Target, list[Rule]] = {}
+        for rule in self.rules:
+            since = rule.form.since
+            if _applies(since.kubernetes, self.kubernetes):
+                self._by_target.setdefault(rule.form.target, []).append(rule)
+
+    def ask(self, subject: Subject, workload: WorkloadName | None = None) -> Iterable[Finding]:
+        """The findings on one subject."""
+        for rule in self._by_target.get(subject.target, ()):
+            if rule.id in self.failures or not self._version_fits(rule, subject):
+                continue
+            try:
+                fires = _fires(rule, subject)
+            except ExpressionError as error:
+                self.failures[rule.id] = Failure(rule, error.reason)
+                continue
+            if fires:
+                yield self._finding(rule, subject, workload)
+
+    def _version_fits(self, rule: Rule, subject: Subject) -> bool:
+        wanted = rule.form.since.istio
+        if wanted is None:
+            return True
+        own = subject.corners[0].get("istioVersion")
+        version = Version.parse(own) if isinstance(own, str) and own else self.istio
+        return _applies(wanted, version)
+
+    def _finding(self, rule: Rule, subject: Subject, workload: WorkloadName | None) -> Finding:
+        values = subject.corners[0]
+        setting = subject.settings.get(rule.form.at) if rule.form.at else None
+        where = setting.origin.where if setting and setting.origin.where else subject.where
+        place = where.place()
+        severity = self.severities.get(rule.id, rule.form.severity)
+        if subject.assumptions and severity is Severity.ERROR:
+            # An error holds whatever the unknowns; this one rests on something assumed.
+            severity = Severity.WARNING
+        return Finding(
+            rule=rule.id,
+            name=rule.form.name,
+            severity=severity,
+            confidence=_confidence(subject),
+            place=place,
+            message=rule.message.fill(subject, values),
+            fix=rule.fix.fill(subject, values) if rule.fix else "",
+            workload=workload,
+            container=subject.container,
+            assumed=tuple(str(assumption) for assumption in subject.assumptions),
+            related=tuple(_related(rule, subject, place)),
+            template=where.source,
+        )
+
+
+def _applies(wanted: Range | None, version: Version | None) -> bool:
+    """Whether a rule holds for a version; an unknown one is taken for a current release."""
+    if wanted is None:
+        return True
+    if version is None:
+        return CURRENT in wanted
+    return version in wanted
+
+
+def _fires(rule: Rule, subject: Subject) -> bool:
+    """Whether the condition holds at every end of what is only bounded."""
+    for values in subject.corners:
+        if not rule.mentions <= values.keys() or not rule.condition.holds(_needed(rule, values)):
+            return False
+    return True
+
+
+def _needed(rule: Rule, values: Mapping[str, Value]) -> dict[str, Value]:
+    return {name: values[name] for name in rule.mentions}
+
+
+def _confidence(subject: Subject) -> Confidence:
+    leaves = [_BY_CONFIDENCE.index(assumption.leaves) for assumption in subject.assumptions]
+    return _BY_CONFIDENCE[max(leaves, default=0)]
+
+
+def _related(rule: Rule, subject: Subject, place: Place) -> Iterable[Related]:
+    told = {place}
+    for name in dict.fromkeys(rule.message.names):
+        setting = subject.settings.get(name)
+        if setting is None or setting.origin.where is None or not setting.origin.written_down:
+            continue
+        other = setting.origin.where.place()
+        if other not in told:
+            told.add(other)
+            yield Related(f"{setting.name} {setting.shown}", other)

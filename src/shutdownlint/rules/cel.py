@@ -1,0 +1,148 @@
+"""Conditions: the Common Expression Language behind a small interface of our own.
+
+Google's engine (cel-cpp) checks types when a rule is loaded; where it cannot be imported (it has
+no wheel for musl), cel-python serves, which finds such mistakes only when a rule is asked.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from enum import StrEnum
+from typing import Any
+
+Value = timedelta | bool | int | str | Sequence[str]
+
+
+class Kind(StrEnum):
+    """The types that a rule's fields can have."""
+
+    DURATION = "duration"
+    BOOL = "bool"
+    INT = "int"
+    STRING = "string"
+    STRINGS = "list of strings"
+
+
+class ExpressionError(Exception):
+    """A condition that cannot be compiled or evaluated. ``line`` counts within it, from 1."""
+
+    def __init__(self, reason: str, line: int = 1, column: int = 1) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.line = line
+        self.column = column
+
+
+class Condition(ABC):
+    """A compiled condition."""
+
+    @abstractmethod
+    def holds(self, values: Mapping[str, Value]) -> bool:
+        """Evaluate it. Raises ``ExpressionError``."""
+
+
+def compile_condition(text: str, fields: Mapping[str, Kind]) -> Condition:
+    """Compile a condition over these fields. Raises ``ExpressionError``."""
+    try:
+        from cel_expr_python import cel  # noqa: PLC0415 - imported only when rules are asked
+    except ImportError:
+        return _Portable(text, fields)
+    return _Google(text, fields, cel)
+
+
+_POSITION = re.compile(r"<input>:(\d+):(\d+): (.*)")
+
+
+class _Google(Condition):
+    _environments: dict[tuple[tuple[str, Kind], ...], Any] = {}  # noqa: RUF012 - a cache
+
+    def __init__(self, text: str, fields: Mapping[str, Kind], cel: Any) -> None:
+        self.cel = cel
+        key = tuple(sorted(fields.items()))
+        if key not in self._environments:
+            types = {
+                Kind.DURATION: cel.Type.DURATION,
+                Kind.BOOL: cel.Type.BOOL,
+                Kind.INT: cel.Type.INT,
+                Kind.STRING: cel.Type.STRING,
+                Kind.STRINGS: cel.Type.List(cel.Type.STRING),
+            }
+            variables = {name: types[kind] for name, kind in fields.items()}
+            self._environments[key] = cel.NewEnv(variables=variables)
+        try:
+            self.expression = self._environments[key].compile(text)
+        except RuntimeError as error:
+            raise _google_error(str(error)) from None
+        if self.expression.return_type() != cel.Type.BOOL:
+            kind = self.expression.return_type().name().lower()
+            raise ExpressionError(f"a condition must be true or false, this is a {kind}")
+
+    def holds(self, values: Mapping[str, Value]) -> bool:
+        try:
+            result = self.expression.eval(data=values)
+        except (RuntimeError, TypeError, ValueError) as error:
+            raise ExpressionError(str(error)) from None
+        if result.type() != self.cel.Type.BOOL:
+            raise ExpressionError(str(result.value()))
+        return bool(result.value())
+
+
+def _google_error(text: str) -> ExpressionError:
+    found = _POSITION.search(text)
+    if found is None:
+        return ExpressionError(text.splitlines()[0])
+    reason = found.group(3).replace(" (in container '')", "")
+    return ExpressionError(reason, int(found.group(1)), int(found.group(2)))
+
+
+class _Portable(Condition):
+    def __init__(self, text: str, fields: Mapping[str, Kind]) -> None:
+        import celpy  # noqa: PLC0415 - heavy, and only where the other engine is missing
+        from celpy import celtypes  # noqa: PLC0415
+
+        self.types = celtypes
+        for name in identifiers(text):
+            if name not in fields and name not in _CEL_WORDS:
+                raise ExpressionError(f"undeclared reference to '{name}'")
+        try:
+            environment = celpy.Environment()
+            self.program = environment.program(environment.compile(text))
+        except Exception as error:
+            line, column = getattr(error, "line", 1) or 1, getattr(error, "column", 1) or 1
+            raise ExpressionError(str(error.args[0]), line, column) from None
+
+    def holds(self, values: Mapping[str, Value]) -> bool:
+        given = {name: self._cel(value) for name, value in values.items()}
+        try:
+            result = self.program.evaluate(given)
+        except Exception as error:
+            raise ExpressionError(str(error.args[0] if error.args else error)) from None
+        if not isinstance(result, bool | self.types.BoolType):
+            raise ExpressionError("a condition must be true or false")
+        return bool(result)
+
+    def _cel(self, value: Value) -> Any:
+        if isinstance(value, timedelta):
+            return self.types.DurationType(value)
+        if isinstance(value, bool):
+            return self.types.BoolType(value)
+        if isinstance(value, int):
+            return self.types.IntType(value)
+        if isinstance(value, str):
+            return self.types.StringType(value)
+        return self.types.ListType([self.types.StringType(item) for item in value])
+
+
+_CEL_WORDS = frozenset(
+    "true false null in duration size string int bool matches contains startsWith endsWith exists "
+    "all filter map exists_one has x e".split()
+)
+_STRING = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"")
+
+
+def identifiers(text: str) -> set[str]:
+    """The names that a condition mentions, strings left out."""
+    return set(re.findall(r"[A-Za-z_]\w*", _STRING.sub("''", text)))

@@ -1,0 +1,62 @@
+"""A finding: what is wrong, where exactly, how sure, and what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from shutdownlint.shutdown import Confidence
+    from shutdownlint.yamltext import Place
+
+
+class Severity(StrEnum):
+    """How bad, for certain. A note never fails a run."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+    @property
+    def rank(self) -> int:
+        """Greater is worse."""
+        return ("note", "warning", "error").index(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadName:
+    """The workload that a finding is about."""
+
+    kind: str
+    namespace: str | None
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.namespace + '/' if self.namespace else ''}{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Another place that had a say."""
+
+    label: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One finding. ``place`` is the one key or value that decides it."""
+
+    rule: str
+    name: str
+    severity: Severity
+    confidence: Confidence
+    place: Place
+    message: str
+    fix: str = ""
+    workload: WorkloadName | None = None
+    container: str | None = None
+    assumed: tuple[str, ...] = ()
+    related: tuple[Related, ...] = field(default=())
+    template: str | None = None

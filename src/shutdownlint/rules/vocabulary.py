@@ -1,0 +1,309 @@
+"""What a rule can ask of: the fields of each kind of subject, with their types and meaning.
+
+A condition compares these by name. When a rule needs more, a field is added here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
+
+from shutdownlint.rules.cel import Kind, Value
+from shutdownlint.shutdown import HookKind, Setting, Shutdown, SignalPath, written
+from shutdownlint.shutdown.plan import NO_HOOK
+from shutdownlint.shutdown.span import ZERO
+from shutdownlint.shutdown.timeline import POLL
+
+if TYPE_CHECKING:
+    from shutdownlint.platforms.defect import Defect
+    from shutdownlint.shutdown import Assumption, ContainerPlan, Plan, ProxyPlan
+    from shutdownlint.yamltext import Where
+
+
+class Target(StrEnum):
+    """What a rule is asked of."""
+
+    CONTAINER = "container"
+    PROXY = "proxy"
+    DEFECT = "defect"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A name a rule may use. ``setting``: it has an origin, so ``nameFrom`` exists too."""
+
+    kind: Kind
+    meaning: str
+    setting: bool = False
+
+
+_D, _B, _I, _S = Kind.DURATION, Kind.BOOL, Kind.INT, Kind.STRING
+
+_POD_FIELDS: Final[dict[str, Field]] = {
+    "grace": Field(_D, "the pod's terminationGracePeriodSeconds", setting=True),
+    "p99": Field(_D, "how long its slowest ordinary requests take; absent unless given", setting=True),
+    "kind": Field(_S, "the workload's kind"),
+    "name": Field(_S, "the workload's name"),
+    "namespace": Field(_S, "the workload's namespace, empty where none is written"),
+    "service": Field(_S, "a Service among the files that sends it requests, or empty"),
+    "runsToCompletion": Field(_B, "whether its pods end by themselves (Jobs)"),
+    "inFlight": Field(_D, "the longest request in flight at deletion that is still served"),
+    "late": Field(_D, "the longest request, arriving at the stop signal, that is still served"),
+}
+_PATH_FIELDS: Final[dict[str, Field]] = {
+    "preStop": Field(_D, "how long the container's preStop hook takes", setting=True),
+    "drain": Field(_D, "how long the app still accepts after its stop signal", setting=True),
+    "needed": Field(_D, "preStop + drain + p99; absent where p99 is"),
+    "short": Field(_D, "needed - grace; absent where p99 is"),
+    "left": Field(_D, "grace - preStop"),
+}
+
+FIELDS: Final[dict[Target, dict[str, Field]]] = {
+    Target.CONTAINER: {
+        **_POD_FIELDS,
+        **_PATH_FIELDS,
+        "container": Field(_S, "the container's name"),
+        "serves": Field(_B, "whether requests are sent to this container"),
+        "nativeSidecar": Field(_B, "whether it is an init container with restartPolicy Always"),
+        "hook": Field(_S, "its preStop handler: none, exec, httpGet, tcpSocket, sleep, empty, several", setting=True),
+        "handlers": Field(Kind.STRINGS, "the handlers that its preStop hook names"),
+        "hookCommand": Field(Kind.STRINGS, "the hook's command, word by word"),
+        "hookFails": Field(_S, "why the hook's command cannot work, empty where it can"),
+        "signalPath": Field(_S, "whether the stop signal gets past the shell that starts the app: reaches, depends, never, unknown", setting=True),
+        "startScript": Field(_S, "the shell script that starts the app, or empty"),
+    },
+    Target.PROXY: {
+        **_POD_FIELDS,
+        **_PATH_FIELDS,
+        "mode": Field(_S, "classic or native", setting=True),
+        "exitOnZero": Field(_B, "EXIT_ON_ZERO_ACTIVE_CONNECTIONS", setting=True),
+        "minimumDrain": Field(_D, "MINIMUM_DRAIN_DURATION", setting=True),
+        "terminationDrain": Field(_D, "terminationDrainDuration", setting=True),
+        "drainDuration": Field(_D, "drainDuration", setting=True),
+        "proxyPreStop": Field(_D, "how long the proxy's own preStop hook takes", setting=True),
+        "proxyEnds": Field(_D, "the soonest the proxy is gone, requests open or (exit-on-zero) none"),
+        "cutsAt": Field(_D, "when the proxy cuts a request that is in flight"),
+        "firstCheck": Field(_D, "when exit-on-zero first looks: proxyPreStop + minimumDrain + 1s"),
+        "listenerCloses": Field(_D, "when it stops accepting: proxyPreStop + drainDuration"),
+        "drainHook": Field(_B, "whether a native proxy's own hook starts the drain"),
+        "proxyHook": Field(Kind.STRINGS, "the command of the proxy's own preStop hook", setting=True),
+        "statsMatched": Field(_B, "whether proxyStatsMatcher asks for downstream_cx_active"),
+        "istioVersion": Field(_S, "Istio's version, empty where unknown"),
+        "defaultGrace": Field(_B, "whether the grace period is the platform's default"),
+    },
+    Target.DEFECT: {
+        "what": Field(_S, "which defect"),
+        "key": Field(_S, "the key that is wrong"),
+        "value": Field(_S, "its value"),
+        "reason": Field(_S, "what is wrong with it"),
+        "default": Field(_S, "the value that counts instead"),
+        "config": Field(_S, "the configuration it stands in"),
+        "kind": Field(_S, "the kind of the object it stands in"),
+    },
+}
+
+
+def kinds(target: Target) -> dict[str, Kind]:
+    """The names and types of a target's fields, ``…From`` included."""
+    found: dict[str, Kind] = {}
+    for name, described in FIELDS[target].items():
+        found[name] = described.kind
+        if described.setting:
+            found[f"{name}From"] = Kind.STRING
+    return found
+
+
+@dataclass(slots=True)
+class Subject:
+    """Something a rule is asked of.
+
+    ``corners`` holds the fields' values once for every end of what is only bounded; ``settings``
+    are the fields that have an origin.
+    """
+
+    target: Target
+    where: Where
+    corners: list[dict[str, Value]]
+    settings: dict[str, Setting[Any]] = field(default_factory=dict)
+    container: str | None = None
+    assumptions: tuple[Assumption, ...] = ()
+
+
+def subjects(plan: Plan, where: Where, names: Mapping[str, str]) -> Iterator[Subject]:
+    """Everything that can be asked of one pod; ``names`` are its kind, name and namespace."""
+    pinned = tuple(Shutdown(p) for p in plan.pinned())
+    for index, container in enumerate(plan.containers):
+        settings = _pod_settings(plan) | _container_settings(container)
+        yield Subject(
+            Target.CONTAINER,
+            where,
+            [{**names, **_container_values(s, index, settings)} for s in pinned],
+            settings,
+            container.name,
+        )
+    app = _slowest(plan)
+    if plan.proxy is not None and app is not None:
+        index = plan.containers.index(app)
+        settings = (
+            _pod_settings(plan) | _container_settings(app) | _proxy_settings(plan.proxy)
+        )
+        yield Subject(
+            Target.PROXY,
+            where,
+            [{**names, **_proxy_values(s, index, settings)} for s in pinned],
+            settings,
+            plan.proxy.name,
+            plan.proxy.assumptions,
+        )
+
+
+def defect_subject(defect: Defect) -> Subject:
+    """A defect, to be asked of."""
+    values: dict[str, Value] = dict.fromkeys(FIELDS[Target.DEFECT], "")
+    values.update(defect.words)
+    values["what"] = defect.what
+    return Subject(
+        Target.DEFECT, defect.where, [values], {}, defect.container, defect.assumptions
+    )
+
+
+def _slowest(plan: Plan) -> ContainerPlan | None:
+    """The regular container that holds out longest before its stop signal."""
+    regular = [c for c in plan.containers if not c.native_sidecar]
+    return max(regular, key=lambda c: c.pre_stop.value.low, default=None)
+
+
+def _pod_settings(plan: Plan) -> dict[str, Setting[Any]]:
+    settings: dict[str, Setting[Any]] = {"grace": plan.grace}
+    if plan.p99 is not None:
+        settings["p99"] = plan.p99
+    return settings
+
+
+def _container_settings(container: ContainerPlan) -> dict[str, Setting[Any]]:
+    settings: dict[str, Setting[Any]] = {"preStop": container.pre_stop, "drain": container.drain}
+    if container.hook is not None:
+        settings["hook"] = container.hook
+    if container.signal_path is not None:
+        settings["signalPath"] = container.signal_path
+    return settings
+
+
+def _proxy_settings(proxy: ProxyPlan) -> dict[str, Setting[Any]]:
+    settings: dict[str, Setting[Any]] = {
+        "mode": proxy.mode,
+        "exitOnZero": proxy.exit_on_zero,
+        "minimumDrain": proxy.minimum_drain,
+        "terminationDrain": proxy.termination_drain,
+        "drainDuration": proxy.drain_duration,
+        "proxyPreStop": proxy.pre_stop,
+    }
+    if proxy.hook is not None:
+        settings["proxyHook"] = proxy.hook
+    return settings
+
+
+def _pod_values(shutdown: Shutdown) -> dict[str, Value]:
+    plan = shutdown.plan
+    values: dict[str, Value] = {
+        "grace": plan.grace.value.low,
+        "service": plan.behind_service or "",
+        "runsToCompletion": plan.runs_to_completion,
+    }
+    headroom = shutdown.headroom
+    if headroom.in_flight is not None:
+        values["inFlight"] = headroom.in_flight
+    if headroom.late is not None:
+        values["late"] = headroom.late
+    if plan.p99 is not None:
+        values["p99"] = plan.p99.value
+    return values
+
+
+def _path_values(plan: Plan, container: ContainerPlan) -> dict[str, Value]:
+    hook, drain, grace = container.pre_stop.value.low, container.drain.value, plan.grace.value.low
+    values: dict[str, Value] = {"preStop": hook, "drain": drain, "left": grace - hook}
+    if plan.p99 is not None:
+        needed = hook + drain + plan.p99.value
+        values["needed"] = needed
+        values["short"] = needed - grace
+    return values
+
+
+def _origins(target: Target, settings: Mapping[str, Setting[Any]]) -> dict[str, Value]:
+    """Where each setting comes from; empty for one that is not there."""
+    names = [name for name, described in FIELDS[target].items() if described.setting]
+    return {
+        f"{name}From": settings[name].origin.kind.value if name in settings else ""
+        for name in names
+    }
+
+
+def _container_values(
+    shutdown: Shutdown, index: int, settings: Mapping[str, Setting[Any]]
+) -> dict[str, Value]:
+    container = shutdown.plan.containers[index]
+    hook = container.hook.value if container.hook is not None else NO_HOOK
+    path = container.signal_path
+    kind = hook.kind
+    if container.hook is None and container.pre_stop.value.low > ZERO:
+        kind = HookKind.SLEEP
+    return {
+        **_pod_values(shutdown),
+        **_path_values(shutdown.plan, container),
+        **_origins(Target.CONTAINER, settings),
+        "container": container.name,
+        "serves": container.serves,
+        "nativeSidecar": container.native_sidecar,
+        "hook": kind.value,
+        "handlers": list(hook.handlers),
+        "hookCommand": list(hook.command),
+        "hookFails": hook.fails,
+        "signalPath": (path.value if path is not None else SignalPath.UNKNOWN).value,
+        "startScript": container.start_script,
+    }
+
+
+def _proxy_values(
+    shutdown: Shutdown, index: int, settings: Mapping[str, Setting[Any]]
+) -> dict[str, Value]:
+    plan = shutdown.plan
+    app = plan.containers[index]
+    proxy = plan.proxy
+    assert proxy is not None
+    hook = proxy.pre_stop.value.low
+    quiet, busy = shutdown.quiet.proxy_ends, shutdown.typical.proxy_ends
+    assert quiet is not None
+    assert busy is not None
+    return {
+        **_pod_values(shutdown),
+        **_path_values(plan, app),
+        **_origins(Target.PROXY, settings),
+        "mode": proxy.mode.value.value,
+        "exitOnZero": proxy.exit_on_zero.value,
+        "minimumDrain": proxy.minimum_drain.value,
+        "terminationDrain": proxy.termination_drain.value,
+        "drainDuration": proxy.drain_duration.value,
+        "proxyPreStop": hook,
+        "proxyEnds": quiet.at,
+        "cutsAt": busy.at,
+        "firstCheck": hook + proxy.minimum_drain.value + POLL,
+        "listenerCloses": hook + proxy.drain_duration.value,
+        "drainHook": proxy.drain_hook,
+        "proxyHook": list(proxy.hook.value.command) if proxy.hook is not None else [],
+        "statsMatched": proxy.stats_matched,
+        "istioVersion": proxy.version,
+        "defaultGrace": not plan.grace.origin.written_down,
+    }
+
+
+def shown(value: object) -> str:
+    """A value as messages write it."""
+    if isinstance(value, timedelta):
+        return written(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return " ".join(value) if isinstance(value, list | tuple) else str(value)

@@ -1,0 +1,185 @@
+"""One run: the rooms in their order, from files to findings. Data flows one way.
+
+The typed models (and pydantic), the platforms and the rules are imported only once a document
+was found that they are needed for: a hook on unrelated files stays cheap.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from shutdownlint.manifests.discover import Missing
+from shutdownlint.manifests.read import Reading, Unreadable, collector_off, read_documents
+from shutdownlint.yamltext import BudgetExceededError, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from shutdownlint.manifests.discover import Found
+    from shutdownlint.manifests.document import Document
+    from shutdownlint.manifests.workloads import Objects
+    from shutdownlint.platforms.defect import Defect
+    from shutdownlint.platforms.pods import Pod
+    from shutdownlint.platforms.world import Given
+    from shutdownlint.rules.ask import Asker
+    from shutdownlint.rules.finding import Finding, Severity
+    from shutdownlint.rules.load import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file of the run; one that is ``context`` only is read but not checked."""
+
+    file: Found | Missing
+    context: bool = False
+
+
+@dataclass(slots=True)
+class Scene:
+    """Everything that was read and what it means, before any rule is asked."""
+
+    reading: Reading = field(default_factory=Reading)
+    pods: list[Pod] = field(default_factory=list)
+    mesh_defects: list[Defect] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+
+    @property
+    def whole(self) -> bool:
+        """Whether everything could be read."""
+        return not self.reading.unreadable
+
+
+@dataclass(slots=True)
+class Result:
+    """What a check has found. ``whole`` is False when part of the job could not be done."""
+
+    scene: Scene
+    findings: list[Finding] = field(default_factory=list)
+    whole: bool = True
+
+
+def no_tick() -> None:
+    """For runs that show no progress."""
+
+
+def read(
+    sources: Iterable[Source], given: Given, tick: Callable[[], None] = no_tick
+) -> Scene:
+    """Read the files and plan every pod's shutdown."""
+    scene = Scene()
+    context: set[int] = set()
+    objects: Objects | None = None
+    kept: list[Document] = []
+    with collector_off():
+        for source, document in _documents(sources, scene.reading, tick):
+            objects = _collect(document, objects, scene.reading)
+            document.drop_nodes()
+            kept.append(document)
+            if source.context:
+                context.add(id(document))
+        if objects is not None:
+            _plan(objects, context, given, scene)
+    return scene
+
+
+def _documents(
+    sources: Iterable[Source], reading: Reading, tick: Callable[[], None]
+) -> Iterator[tuple[Source, Document]]:
+    for source in sources:
+        if isinstance(source.file, Missing):
+            place = Place(source.file.shown, 1, 1, 1, 1)
+            reading.unreadable.append(Unreadable(place, source.file.reason))
+            continue
+        for document in read_documents(source.file, reading, tick):
+            yield source, document
+
+
+def _collect(document: Document, objects: Objects | None, reading: Reading) -> Objects:
+    from shutdownlint.manifests.workloads import Objects, collect  # noqa: PLC0415
+
+    objects = Objects() if objects is None else objects
+    try:
+        collect(document, objects)
+    except BudgetExceededError:
+        reason = "its aliases write out to more values than is reasonable"
+        reading.unreadable.append(Unreadable(document.place(()), reason))
+    return objects
+
+
+def _plan(objects: Objects, context: set[int], given: Given, scene: Scene) -> None:
+    from shutdownlint.manifests.workloads import mark_partial  # noqa: PLC0415
+    from shutdownlint.platforms.istio.mesh import Mesh  # noqa: PLC0415
+    from shutdownlint.platforms.pods import plan_pod  # noqa: PLC0415
+    from shutdownlint.platforms.world import World  # noqa: PLC0415
+
+    mark_partial(objects)
+    world = World(objects, given)
+    mesh = Mesh(world)
+    for workload in objects.workloads:
+        if id(workload.ref.document) not in context:
+            scene.pods.append(plan_pod(workload, world, mesh))
+    scene.reading.passed_over.update(
+        Counter(pod.unplanned for pod in scene.pods if pod.unplanned is not None)
+    )
+    scene.mesh_defects = mesh.defects()
+    classic = any(pod.plan and pod.plan.proxy and pod.plan.proxy.assumptions for pod in scene.pods)
+    if mesh.version is None and classic:
+        scene.remarks.append(
+            "Istio's version is not known: sidecars are judged as classic ones (say "
+            "--istio-version, and from Istio 1.27 on --kubernetes-version too)"
+        )
+
+
+def check(
+    sources: Iterable[Source],
+    given: Given,
+    *,
+    rules: Callable[[], Sequence[Rule]],
+    severities: Mapping[str, Severity] | None = None,
+    tick: Callable[[], None] = no_tick,
+) -> Result:
+    """Lint the files. ``rules`` is called only when there is something to ask of."""
+    scene = read(sources, given, tick)
+    result = Result(scene, whole=scene.whole)
+    if not scene.pods and not scene.reading.unreadable and not scene.mesh_defects:
+        return result
+    from shutdownlint.rules.ask import Asker  # noqa: PLC0415
+
+    asker = Asker(
+        rules(), severities or {}, kubernetes=given.kubernetes, istio=given.istio
+    )
+    result.findings = sorted(_findings(scene, asker), key=_order)
+    result.whole = scene.whole and not asker.failures
+    return result
+
+
+def _order(finding: Finding) -> tuple[Place, str, str]:
+    return finding.place, finding.rule, finding.message
+
+
+def _findings(scene: Scene, asker: Asker) -> Iterator[Finding]:
+    from shutdownlint.platforms.defect import Defect  # noqa: PLC0415
+    from shutdownlint.rules.finding import WorkloadName  # noqa: PLC0415
+    from shutdownlint.rules.vocabulary import defect_subject, subjects  # noqa: PLC0415
+    from shutdownlint.yamltext.place import At  # noqa: PLC0415
+
+    for unreadable in scene.reading.unreadable:
+        defect = Defect("unreadable", At(unreadable.place), {"reason": unreadable.reason})
+        yield from asker.ask(defect_subject(defect))
+    for defect in scene.mesh_defects:
+        yield from asker.ask(defect_subject(defect))
+    for pod in scene.pods:
+        name = WorkloadName(pod.id.kind, pod.id.namespace, pod.id.name)
+        for defect in pod.defects:
+            yield from asker.ask(defect_subject(defect), name)
+        if pod.plan is None:
+            continue
+        names = {"kind": name.kind, "name": name.name, "namespace": name.namespace or ""}
+        for subject in subjects(pod.plan, pod.ref, names):
+            yield from asker.ask(subject, name)
+    for failure in list(asker.failures.values()):
+        words = {"key": failure.rule.id, "reason": failure.reason}
+        defect = Defect("rule-failed", At(failure.rule.place), words)
+        yield from asker.ask(defect_subject(defect))

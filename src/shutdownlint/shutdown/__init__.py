@@ -1,0 +1,48 @@
+"""What will happen: the settings of one pod, and the pure model of its shutdown.
+
+Imports nothing of ``manifests`` or ``platforms``; it can be asked with bare numbers.
+"""
+
+from shutdownlint.shutdown.plan import (
+    Assumption,
+    Behaviour,
+    Confidence,
+    ContainerPlan,
+    Hook,
+    HookKind,
+    Plan,
+    ProxyMode,
+    ProxyPlan,
+    SignalPath,
+)
+from shutdownlint.shutdown.question import Answer, Headroom, Loss, Outcome, Request, Shutdown
+from shutdownlint.shutdown.setting import Origin, OriginKind, Setting
+from shutdownlint.shutdown.span import Span, seconds, written
+from shutdownlint.shutdown.timeline import Event, Timeline
+
+__all__ = [
+    "Answer",
+    "Assumption",
+    "Behaviour",
+    "Confidence",
+    "ContainerPlan",
+    "Event",
+    "Headroom",
+    "Hook",
+    "HookKind",
+    "Loss",
+    "Origin",
+    "OriginKind",
+    "Outcome",
+    "Plan",
+    "ProxyMode",
+    "ProxyPlan",
+    "Request",
+    "Setting",
+    "Shutdown",
+    "SignalPath",
+    "Span",
+    "Timeline",
+    "seconds",
+    "written",
+]

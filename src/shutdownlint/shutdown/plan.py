@@ -1,0 +1,204 @@
+"""The plan: the settings of one pod that bear on its shutdown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from shutdownlint.shutdown.span import ENDLESS, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import timedelta
+
+    from shutdownlint.shutdown.setting import Setting
+
+
+class Behaviour(StrEnum):
+    """What an app does at its stop signal."""
+
+    #: Stops accepting (after its drain), finishes what it has, exits.
+    GRACEFUL = "graceful"
+    #: Exits at once.
+    ABRUPT = "abrupt"
+    #: Goes on until it is killed.
+    IGNORING = "ignoring"
+
+
+class ProxyMode(StrEnum):
+    """How the mesh proxy is put into the pod."""
+
+    CLASSIC = "classic"
+    NATIVE = "native"
+
+
+class Confidence(StrEnum):
+    """How sure a finding is, given what the input does not show."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """Something taken to be so because the input does not show it, and how to tell us.
+
+    ``leaves`` is the confidence of what rests on it.
+    """
+
+    text: str
+    remedy: str = ""
+    leaves: Confidence = Confidence.MEDIUM
+
+    def __str__(self) -> str:
+        return f"{self.text} ({self.remedy})" if self.remedy else self.text
+
+
+class SignalPath(StrEnum):
+    """Whether the stop signal gets from the container's first process to the app."""
+
+    REACHES = "reaches"
+    #: The image's shell decides.
+    DEPENDS = "depends"
+    NEVER = "never"
+    UNKNOWN = "unknown"
+
+
+class HookKind(StrEnum):
+    """What a preStop hook does."""
+
+    NONE = "none"
+    EXEC = "exec"
+    HTTP_GET = "httpGet"
+    TCP_SOCKET = "tcpSocket"
+    SLEEP = "sleep"
+    #: ``preStop`` without a handler.
+    EMPTY = "empty"
+    SEVERAL = "several"
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """A preStop hook. ``fails`` says why it cannot work, empty where it can."""
+
+    kind: HookKind = HookKind.NONE
+    handlers: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
+    fails: str = ""
+
+    def __str__(self) -> str:
+        return " ".join(self.command) if self.command else self.kind.value
+
+
+NO_HOOK: Final = Hook()
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerPlan:
+    """A container of the pod that is not the mesh proxy.
+
+    ``drain`` is how long it still accepts requests after its stop signal; ``start_script`` is
+    what a shell runs as its first process, empty where no shell does.
+    """
+
+    name: str
+    pre_stop: Setting[Span]
+    drain: Setting[timedelta]
+    behaviour: Setting[Behaviour]
+    serves: bool = True
+    native_sidecar: bool = False
+    hook: Setting[Hook] | None = None
+    signal_path: Setting[SignalPath] | None = None
+    start_script: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyPlan:
+    """The mesh proxy's settings; the names are Istio's.
+
+    ``drain_hook``: its own preStop hook starts the drain and leaves the listener open (native).
+    ``stats_matched``: the statistic that exit-on-zero reads is asked for in proxyStatsMatcher.
+    ``version`` is empty where it is not known.
+    """
+
+    name: str
+    mode: Setting[ProxyMode]
+    pre_stop: Setting[Span]
+    exit_on_zero: Setting[bool]
+    minimum_drain: Setting[timedelta]
+    termination_drain: Setting[timedelta]
+    drain_duration: Setting[timedelta]
+    drain_hook: bool = False
+    hook: Setting[Hook] | None = None
+    stats_matched: bool = False
+    version: str = ""
+    assumptions: tuple[Assumption, ...] = ()
+
+    @property
+    def classic(self) -> bool:
+        """Whether it gets its stop signal together with the app."""
+        return self.mode.value is ProxyMode.CLASSIC
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One pod.
+
+    ``p99`` is how long its slowest ordinary requests take, where that is known;
+    ``behind_service`` names a Service that sends it requests.
+    """
+
+    grace: Setting[Span]
+    containers: tuple[ContainerPlan, ...]
+    proxy: ProxyPlan | None = None
+    p99: Setting[timedelta] | None = None
+    behind_service: str | None = None
+    runs_to_completion: bool = False
+    assumptions: tuple[Assumption, ...] = ()
+
+    @property
+    def serving(self) -> ContainerPlan | None:
+        """The container that requests are asked of: the first that serves."""
+        regular = [c for c in self.containers if not c.native_sidecar]
+        return next((c for c in regular if c.serves), regular[0] if regular else None)
+
+    @property
+    def uncertain(self) -> bool:
+        """Whether a duration that matters is only bounded."""
+        return not all(setting.value.known for setting in self._spans())
+
+    def pinned(self) -> Iterator[Plan]:
+        """The plan with every bounded duration set to one of its ends.
+
+        All low first, then all high, then each one alone high: what holds for all of these holds
+        for every value in between, since each duration moves every event one way only.
+        """
+        uncertain = [s for s in self._spans() if not s.value.known]
+        yield self._with({})
+        if not uncertain:
+            return
+        # Past the grace period nothing changes: a hook is abandoned there.
+        limit = ENDLESS if self.grace.value.high is None else self.grace.value.high * 2
+        highs = {id(s): s.value.ends(limit)[-1] for s in uncertain}
+        yield self._with(highs)
+        if len(uncertain) > 1:
+            for setting in uncertain:
+                yield self._with({id(setting): highs[id(setting)]})
+
+    def _spans(self) -> list[Setting[Span]]:
+        spans = [self.grace, *(c.pre_stop for c in self.containers)]
+        return [*spans, self.proxy.pre_stop] if self.proxy else spans
+
+    def _with(self, chosen: dict[int, timedelta]) -> Plan:
+        def pin(setting: Setting[Span]) -> Setting[Span]:
+            value = chosen.get(id(setting), setting.value.low)
+            return replace(setting, value=Span.exactly(value))
+
+        return replace(
+            self,
+            grace=pin(self.grace),
+            containers=tuple(replace(c, pre_stop=pin(c.pre_stop)) for c in self.containers),
+            proxy=replace(self.proxy, pre_stop=pin(self.proxy.pre_stop)) if self.proxy else None,
+        )

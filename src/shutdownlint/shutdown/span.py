@@ -1,0 +1,79 @@
+"""Durations, known or only bounded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+ZERO: Final = timedelta(0)
+#: Stands for "as long as you like" where a bound is open: no pod outlives a day of grace.
+ENDLESS: Final = timedelta(days=1)
+
+
+def seconds(number: float) -> timedelta:
+    """A duration of so many seconds."""
+    return timedelta(seconds=number)
+
+
+def written(duration: timedelta) -> str:
+    """A duration as people write it in this field: ``30s``, ``1.5s``, ``2m``, ``1h30m``."""
+    total = duration.total_seconds()
+    if total < 0:
+        return f"-{written(-duration)}"
+    if total < 120 or total != int(total):
+        return f"{total:g}s"
+    whole = int(total)
+    hours, minutes, rest = whole // 3600, whole % 3600 // 60, whole % 60
+    if hours and not rest:
+        return f"{hours}h{minutes}m" if minutes else f"{hours}h"
+    return f"{whole}s" if rest or hours else f"{minutes}m"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A duration of which at least the bounds are known; ``high`` None is unbounded."""
+
+    low: timedelta
+    high: timedelta | None
+
+    @classmethod
+    def exactly(cls, duration: timedelta) -> Span:
+        """A known duration."""
+        return cls(duration, duration)
+
+    @classmethod
+    def at_least(cls, duration: timedelta) -> Span:
+        """A duration that is no shorter; how long, nobody can tell from here."""
+        return cls(duration, None)
+
+    @property
+    def known(self) -> bool:
+        """Whether this is one number."""
+        return self.low == self.high
+
+    def __add__(self, other: Span) -> Span:
+        high = None if self.high is None or other.high is None else self.high + other.high
+        return Span(self.low + other.low, high)
+
+    def union(self, other: Span) -> Span:
+        """Either of the two."""
+        high = None if self.high is None or other.high is None else max(self.high, other.high)
+        return Span(min(self.low, other.low), high)
+
+    def together(self, other: Span) -> Span:
+        """Both at once, until the later one ends."""
+        high = None if self.high is None or other.high is None else max(self.high, other.high)
+        return Span(max(self.low, other.low), high)
+
+    def ends(self, limit: timedelta) -> tuple[timedelta, ...]:
+        """The values worth trying: the bounds, an open one cut at ``limit``."""
+        high = max(limit, self.low) if self.high is None else self.high
+        return (self.low,) if high == self.low else (self.low, high)
+
+    def __str__(self) -> str:
+        if self.known:
+            return written(self.low)
+        if self.high is None:
+            return f"at least {written(self.low)}" if self.low else "an unknown time"
+        return f"{written(self.low)} to {written(self.high)}"

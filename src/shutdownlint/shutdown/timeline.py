@@ -1,0 +1,316 @@
+"""The timeline: what happens when, for one pod whose every duration is a number.
+
+A pure function of the plan and of the requests on the pod. t=0 is the pod's deletion. The rules
+of Kubernetes' kubelet (parallel hooks, the two-second minimum, whole seconds counted off the
+grace) are read in pkg/kubelet/kuberuntime; those of Istio's agent in pkg/envoy/agent.go; both were
+compared with a real Envoy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from shutdownlint.shutdown.plan import Behaviour
+from shutdownlint.shutdown.span import ZERO, written
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shutdownlint.shutdown.plan import ContainerPlan, Plan, ProxyPlan
+
+#: A container is never given less between its stop signal and SIGKILL
+#: (minimumGracePeriodInSeconds, pkg/kubelet/kuberuntime/kuberuntime_manager.go:84).
+MINIMUM_AFTER_SIGNAL: Final = timedelta(seconds=2)
+#: The pod worker never counts down from less (pkg/kubelet/pod_workers.go:999-1030).
+MINIMUM_GRACE: Final = timedelta(seconds=1)
+#: How often the agent looks for open connections (activeConnectionCheckDelay,
+#: istio pkg/envoy/agent.go:37); the first look is one interval after the minimum drain.
+POLL: Final = timedelta(seconds=1)
+
+
+class Outcome(StrEnum):
+    """What became of a request."""
+
+    OK = "ok"
+    CUT = "cut"
+    REFUSED = "refused"
+    UNAVAILABLE = "503"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request that reaches the pod ``arrives`` after its deletion and takes ``lasts``.
+
+    One that is in flight at deletion arrives at zero with what is left of it.
+    """
+
+    arrives: timedelta
+    lasts: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of a request, when, and which setting decided it."""
+
+    request: Request
+    outcome: Outcome
+    at: timedelta
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A point of time and the setting that puts it there."""
+
+    at: timedelta
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happens to a container (None: to the pod)."""
+
+    at: timedelta
+    container: str | None
+    what: str
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """One app container: its stop signal, until when it accepts, and its SIGKILL."""
+
+    plan: ContainerPlan
+    signal: Moment
+    accepts_until: Moment
+    dies: Moment
+
+
+def _kill_after(hook: timedelta, grace: timedelta) -> timedelta:
+    """From the stop signal to SIGKILL: whole seconds of the hook are taken off the grace."""
+    counted = timedelta(seconds=hook // timedelta(seconds=1))
+    return max(grace - counted, MINIMUM_AFTER_SIGNAL)
+
+
+def _life(container: ContainerPlan, plan: Plan) -> Life:
+    grace = max(plan.grace.value.low, MINIMUM_GRACE)
+    hook = container.pre_stop.value.low
+    if hook >= grace:
+        signal = Moment(grace, f"{plan.grace}: the preStop hook is abandoned")
+    else:
+        signal = Moment(hook, str(container.pre_stop))
+    kill = Moment(signal.at + _kill_after(signal.at, grace), str(plan.grace))
+    behaviour = container.behaviour.value
+    if behaviour is Behaviour.ABRUPT:
+        return Life(container, signal, signal, Moment(signal.at, str(container.behaviour)))
+    if behaviour is Behaviour.IGNORING:
+        return Life(container, signal, kill, kill)
+    until = signal.at + container.drain.value
+    if container.drain.value <= ZERO:
+        accepts = signal
+    else:
+        accepts = Moment(until, str(container.drain)) if until < kill.at else kill
+    return Life(container, signal, accepts, kill)
+
+
+class Timeline:
+    """The shutdown of one pod with these requests on it.
+
+    ``others`` says whether connections besides these requests keep the proxy busy to the end; it
+    matters only to exit-on-zero, which samples open connections once a second.
+    Raises ``ValueError`` for a plan with durations that are not pinned to one value.
+    """
+
+    def __init__(
+        self, plan: Plan, requests: Sequence[Request] = (), *, others: bool = False
+    ) -> None:
+        if plan.uncertain:
+            raise ValueError("a timeline needs a plan whose durations are all known")
+        self.plan = plan
+        self.grace = max(plan.grace.value.low, MINIMUM_GRACE)
+        self.lives = tuple(_life(c, plan) for c in plan.containers if not c.native_sidecar)
+        serving = plan.serving
+        self.app = next((life for life in self.lives if life.plan is serving), None)
+        self.requests = tuple(sorted(requests, key=lambda r: r.arrives))
+        self.others = others
+        self._proxy = _Proxy(plan.proxy, self) if plan.proxy else None
+        self.answers = tuple(self._answer(request) for request in requests)
+
+    @property
+    def proxy_ends(self) -> Moment | None:
+        """When the mesh proxy is gone; None without one."""
+        return self._proxy.ends if self._proxy else None
+
+    @property
+    def proxy_signalled(self) -> Moment | None:
+        """When the mesh proxy gets its stop signal."""
+        return self._proxy.signal if self._proxy else None
+
+    @property
+    def listener_closes(self) -> Moment | None:
+        """When the proxy's inbound listener closes; None when it never does."""
+        return self._proxy.listener_closes if self._proxy else None
+
+    def accepted(self, arrives: timedelta) -> bool:
+        """Whether the app's own listener is open at that moment."""
+        return self.app is not None and arrives < self.app.accepts_until.at
+
+    def app_gone(self, requests: Sequence[Request]) -> Moment:
+        """When the last regular container has ended, with these requests on the serving one."""
+        latest = Moment(ZERO, str(self.plan.grace))
+        for life in self.lives:
+            gone = self._gone(life, requests if life is self.app else ())
+            latest = max(latest, gone, key=lambda moment: moment.at)
+        return latest
+
+    def _gone(self, life: Life, requests: Sequence[Request]) -> Moment:
+        if life.plan.behaviour.value is not Behaviour.GRACEFUL:
+            return life.dies
+        done = life.accepts_until
+        for request in requests:
+            if request.arrives < life.accepts_until.at:
+                end = request.arrives + request.lasts
+                if end > done.at:
+                    done = Moment(end, "the app has finished its requests")
+        return min(done, life.dies, key=lambda moment: moment.at)
+
+    def open_at(self, moment: timedelta, closes: Moment | None) -> bool:
+        """Whether the proxy, whose listener closes then, sees an open connection."""
+        if self.others:
+            return True
+        dies = self.app.dies.at if self.app else ZERO
+        return any(
+            r.arrives <= moment < min(r.arrives + r.lasts, dies)
+            and self.accepted(r.arrives)
+            and (closes is None or r.arrives < closes.at)
+            for r in self.requests
+        )
+
+    def _answer(self, request: Request) -> Answer:
+        arrives, proxy, app = request.arrives, self._proxy, self.app
+        if proxy is not None:
+            if arrives >= proxy.ends.at:
+                return Answer(request, Outcome.REFUSED, arrives, proxy.ends.by)
+            closes = proxy.listener_closes
+            if closes is not None and arrives >= closes.at:
+                return Answer(request, Outcome.REFUSED, arrives, closes.by)
+        if app is None or not self.accepted(arrives):
+            outcome = Outcome.REFUSED if proxy is None else Outcome.UNAVAILABLE
+            by = app.accepts_until.by if app else "the pod has no app container"
+            return Answer(request, outcome, arrives, by)
+        end = arrives + request.lasts
+        stop = app.dies
+        if proxy is not None and proxy.ends.at < stop.at:
+            stop = proxy.ends
+        if end > stop.at:
+            return Answer(request, Outcome.CUT, stop.at, stop.by)
+        return Answer(request, Outcome.OK, end, "")
+
+    def events(self) -> tuple[Event, ...]:
+        """Everything that happens, in order of time."""
+        found = [Event(ZERO, None, "the pod is deleted, the grace period begins", str(self.plan.grace))]
+        for life in self.lives:
+            found.extend(_app_events(life))
+        if self._proxy is not None:
+            found.extend(self._proxy.events())
+        return tuple(sorted(found, key=lambda event: event.at))
+
+
+def _app_events(life: Life) -> list[Event]:
+    name, plan = life.plan.name, life.plan
+    events = []
+    if plan.pre_stop.value.low > ZERO:
+        events.append(Event(ZERO, name, "preStop hook starts", str(plan.pre_stop)))
+    events.append(Event(life.signal.at, name, "stop signal", life.signal.by))
+    behaviour = plan.behaviour.value
+    if behaviour is Behaviour.ABRUPT:
+        events.append(Event(life.dies.at, name, "exits at once", life.dies.by))
+        return events
+    if behaviour is Behaviour.GRACEFUL and life.accepts_until.at < life.dies.at:
+        events.append(
+            Event(
+                life.accepts_until.at,
+                name,
+                "stops accepting, finishes what it has",
+                life.accepts_until.by,
+            )
+        )
+    events.append(Event(life.dies.at, name, "SIGKILL, if it still runs", life.dies.by))
+    return events
+
+
+class _Proxy:
+    """The mesh proxy of a timeline."""
+
+    def __init__(self, plan: ProxyPlan, timeline: Timeline) -> None:
+        self.plan = plan
+        self.timeline = timeline
+        grace = timeline.grace
+        hook = min(plan.pre_stop.value.low, grace)
+        by = str(plan.pre_stop) if hook < grace else str(timeline.plan.grace)
+        if plan.classic:
+            told = "a classic sidecar is stopped with the pod" if hook == ZERO else by
+            self.signal = Moment(hook, told)
+        else:
+            gone = timeline.app_gone(timeline.requests)
+            self.signal = Moment(hook, by)
+            if gone.at >= grace:
+                self.signal = Moment(grace, str(timeline.plan.grace))
+            elif gone.at > hook:
+                self.signal = Moment(gone.at, "a native sidecar ends after the app")
+        self.kill = Moment(
+            self.signal.at + _kill_after(self.signal.at, grace), str(timeline.plan.grace)
+        )
+        self.keeps_listening = plan.drain_hook and not plan.classic
+        self.listener_closes = self._listener_closes()
+        self.ends = self._ends()
+
+    def _listener_closes(self) -> Moment | None:
+        if self.keeps_listening:
+            return None
+        at = self.signal.at + self.plan.drain_duration.value
+        return Moment(at, str(self.plan.drain_duration))
+
+    def _ends(self) -> Moment:
+        if self.keeps_listening:
+            return self.signal
+        if self.plan.exit_on_zero.value:
+            poll = self.signal.at + max(self.plan.minimum_drain.value, ZERO) + POLL
+            told = f"{self.plan.exit_on_zero}: no open connection after {self.plan.minimum_drain}"
+            while poll < self.kill.at:
+                if not self.timeline.open_at(poll, self.listener_closes):
+                    return Moment(poll, told)
+                poll += POLL
+            return self.kill
+        at = self.signal.at + max(self.plan.termination_drain.value, ZERO)
+        ends = Moment(at, str(self.plan.termination_drain))
+        return min(ends, self.kill, key=lambda moment: moment.at)
+
+    def events(self) -> list[Event]:
+        """What happens to the proxy."""
+        name = self.plan.name
+        events = []
+        if self.keeps_listening:
+            events.append(
+                Event(ZERO, name, "drains, goes on accepting", "its own preStop hook (POST /drain)")
+            )
+        elif self.plan.pre_stop.value.low > ZERO:
+            events.append(Event(ZERO, name, "preStop hook starts", str(self.plan.pre_stop)))
+        drains = "stop signal" if self.keeps_listening else "stop signal, drain begins"
+        events.append(Event(self.signal.at, name, drains, self.signal.by))
+        closes = self.listener_closes
+        if closes is not None and closes.at < self.ends.at:
+            events.append(Event(closes.at, name, "stops accepting new connections", closes.by))
+        killed = self.ends is self.kill
+        what = "SIGKILL" if killed else f"exits, {self._cutting()}"
+        events.append(Event(self.ends.at, name, what, self.ends.by))
+        return events
+
+    def _cutting(self) -> str:
+        if self.keeps_listening or self.plan.exit_on_zero.value:
+            return "no connection open"
+        return f"cutting what is open after {written(self.plan.termination_drain.value)}"

@@ -1,0 +1,46 @@
+"""Where something stands in a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """A region of a file: lines and columns count from 1, columns in Unicode code points.
+
+    ``end_column`` is the column after the last character, as SARIF and editors count it.
+    """
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+class Where(Protocol):
+    """Something that can tell where it stands, when asked."""
+
+    @property
+    def source(self) -> str | None:
+        """The template that a Helm rendering names for it."""
+
+    def place(self) -> Place:
+        """Its place in a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """A place that is known already."""
+
+    known: Place
+    source: str | None = None
+
+    def place(self) -> Place:
+        """The place."""
+        return self.known

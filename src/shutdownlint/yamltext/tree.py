@@ -1,0 +1,201 @@
+"""A document's nodes, reached by route, as plain values or as places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final
+
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from shutdownlint.yamltext.place import Place
+from shutdownlint.yamltext.scalars import read_scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Route = tuple[str | int, ...]
+
+#: How many values a document may grow to when its aliases are written out. go-yaml refuses
+#: documents by the ratio of alias-made values to all values; a count is simpler and bounds
+#: the same thing.
+ALIAS_BUDGET: Final = 1_000_000
+
+
+class BudgetExceededError(Exception):
+    """Aliases of the document would write out to more than ``ALIAS_BUDGET`` values."""
+
+
+class Part(Enum):
+    """Which part of an entry a place means."""
+
+    KEY = "key"
+    VALUE = "value"
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """An entry of a mapping (with its key) or of a sequence (without)."""
+
+    key: Node | None
+    value: Node
+
+
+def key_text(node: Node) -> str | None:
+    """The text of a mapping key; None where the key is itself a collection."""
+    return str(node.value) if isinstance(node, ScalarNode) else None
+
+
+class Tree:
+    """One document's root node and the questions that are asked of it."""
+
+    __slots__ = ("root",)
+
+    def __init__(self, root: Node) -> None:
+        self.root = root
+
+    def spot(self, route: Route) -> Spot | None:
+        """The entry at ``route``; None where there is none."""
+        spot: Spot | None = Spot(None, self.root)
+        for step in route:
+            if spot is None:
+                return None
+            spot = child(spot.value, step)
+        return spot
+
+    def nearest(self, route: Route) -> tuple[Spot, Route]:
+        """The entry at ``route`` or at its nearest existing parent, with that one's route."""
+        for length in range(len(route), -1, -1):
+            spot = self.spot(route[:length])
+            if spot is not None:
+                return spot, route[:length]
+        return Spot(None, self.root), ()
+
+    def place(self, route: Route, part: Part, file: str, first_line: int) -> Place:
+        """Where the entry at ``route`` stands; what does not exist is shown at its parent's key.
+
+        A collection's value is shown by its key, so that a region stays one key or one value
+        and never a whole block.
+        """
+        spot, found = self.nearest(route)
+        node = spot.value
+        wants_key = part is Part.KEY or found != route or not isinstance(node, ScalarNode)
+        if wants_key and spot.key is not None:
+            node = spot.key
+        return _place(node, file, first_line)
+
+    def plain(self, route: Route = ()) -> Any:
+        """The value at ``route`` as plain Python data, aliases and merge keys written out.
+
+        Raises ``BudgetExceededError``. A recursive alias reads as None where it recurs.
+        """
+        spot = self.spot(route)
+        return None if spot is None else _Writer().plain(spot.value)
+
+
+def child(node: Node, step: str | int) -> Spot | None:
+    """The entry of a collection by key (the last of duplicates, as Kubernetes reads) or index."""
+    if isinstance(step, int):
+        if isinstance(node, SequenceNode) and 0 <= step < len(node.value):
+            return Spot(None, node.value[step])
+        return None
+    if not isinstance(node, MappingNode):
+        return None
+    found = None
+    for key, value in node.value:
+        if isinstance(key, ScalarNode) and key.value == step:
+            found = Spot(key, value)
+    if found is None:
+        for merged in merged_mappings(node):
+            found = child(merged, step)
+            if found is not None:
+                break
+    return found
+
+
+def merged_mappings(node: MappingNode) -> Iterator[MappingNode]:
+    """The mappings that ``<<`` keys bring in, the strongest first."""
+    for key, value in node.value:
+        if isinstance(key, ScalarNode) and key.value == "<<" and key.style in (None, ""):
+            if isinstance(value, MappingNode) and value is not node:
+                yield value
+            elif isinstance(value, SequenceNode):
+                yield from (item for item in value.value if isinstance(item, MappingNode))
+
+
+def first_leaf(node: Node) -> Node:
+    """The first scalar (or empty collection) inside ``node``."""
+    for _ in range(1000):
+        if isinstance(node, MappingNode) and node.value:
+            node = node.value[0][0]
+        elif isinstance(node, SequenceNode) and node.value:
+            node = node.value[0]
+        else:
+            break
+    return node
+
+
+def _place(node: Node, file: str, first_line: int) -> Place:
+    start, end = node.start_mark, node.end_mark
+    if not isinstance(node, ScalarNode):
+        # A block collection's end mark reaches to the next token; show where it begins.
+        leaf = first_leaf(node)
+        end = leaf.end_mark
+    if isinstance(node, ScalarNode) and node.style in ("|", ">"):
+        # The indicator, not the whole block of text.
+        return Place(
+            file,
+            first_line + start.line,
+            start.column + 1,
+            first_line + start.line,
+            start.column + 2,
+        )
+    end_line, end_column = end.line, end.column
+    if (end_line, end_column) <= (start.line, start.column):
+        end_line, end_column = start.line, start.column + 1
+    return Place(
+        file,
+        first_line + start.line,
+        start.column + 1,
+        first_line + end_line,
+        end_column + 1,
+    )
+
+
+class _Writer:
+    """Writes nodes out as plain values, counting what aliases multiply."""
+
+    def __init__(self) -> None:
+        self.left = ALIAS_BUDGET
+        self.inside: set[int] = set()
+
+    def plain(self, node: Node) -> Any:
+        if isinstance(node, ScalarNode):
+            self._spend()
+            return read_scalar(node)
+        if id(node) in self.inside:
+            return None
+        self._spend()
+        self.inside.add(id(node))
+        try:
+            if isinstance(node, SequenceNode):
+                return [self.plain(item) for item in node.value]
+            return self._mapping(node) if isinstance(node, MappingNode) else None
+        finally:
+            self.inside.discard(id(node))
+
+    def _mapping(self, node: MappingNode) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for merged in reversed(list(merged_mappings(node))):
+            if id(merged) not in self.inside:
+                result.update(self.plain(merged))
+        for key, value in node.value:
+            text = key_text(key)
+            if text is not None and not (text == "<<" and key.style in (None, "")):
+                result[text] = self.plain(value)
+        return result
+
+    def _spend(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise BudgetExceededError
