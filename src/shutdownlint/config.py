@@ -6,7 +6,6 @@ The file's form and its reading are in ``config_file``, which is imported only w
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from shutdownlint.platforms.world import AppFacts, Given
@@ -14,6 +13,7 @@ from shutdownlint.rules.finding import Severity
 
 if TYPE_CHECKING:
     from datetime import timedelta
+    from pathlib import Path
 
     from shutdownlint.platforms.versions import Version
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from datetime import timedelta
-from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -17,6 +16,9 @@ from shutdownlint.platforms.versions import Version
 from shutdownlint.platforms.world import AppFacts
 from shutdownlint.rules.finding import Severity
 from shutdownlint.shutdown import Behaviour
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def _duration(value: Any) -> timedelta:

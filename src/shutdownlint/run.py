@@ -64,9 +64,7 @@ def no_tick() -> None:
     """For runs that show no progress."""
 
 
-def read(
-    sources: Iterable[Source], given: Given, tick: Callable[[], None] = no_tick
-) -> Scene:
+def read(sources: Iterable[Source], given: Given, tick: Callable[[], None] = no_tick) -> Scene:
     """Read the files and plan every pod's shutdown."""
     scene = Scene()
     context: set[int] = set()
@@ -147,9 +145,7 @@ def check(
         return result
     from shutdownlint.rules.ask import Asker  # noqa: PLC0415
 
-    asker = Asker(
-        rules(), severities or {}, kubernetes=given.kubernetes, istio=given.istio
-    )
+    asker = Asker(rules(), severities or {}, kubernetes=given.kubernetes, istio=given.istio)
     result.findings = sorted(_findings(scene, asker), key=_order)
     result.whole = scene.whole and not asker.failures
     return result

@@ -57,11 +57,8 @@ def discover(
 
 
 def shown_path(path: str | Path) -> str:
-    """A path as reports write it: forward slashes, no leading ``./``."""
-    text = str(path).replace(os.sep, "/")
-    while text.startswith("./") and len(text) > 2:
-        text = text[2:].lstrip("/") or "."
-    return text
+    """A path as reports write it: as it was given, with forward slashes."""
+    return str(path).replace(os.sep, "/")
 
 
 def _excluded(shown: str, patterns: Sequence[str]) -> bool:
@@ -83,23 +80,25 @@ def _below(given: str, suffixes: tuple[str, ...]) -> Iterator[Found | Missing]:
     if stat.S_ISREG(mode):
         yield Found(path, shown_path(given))
     elif stat.S_ISDIR(mode):
-        yield from _walk(path, suffixes)
+        yield from _walk(given, suffixes)
     else:
         yield Missing(shown_path(given), "neither a file nor a folder")
 
 
-def _walk(root: Path, suffixes: tuple[str, ...]) -> Iterator[Found | Missing]:
+def _walk(root: str, suffixes: tuple[str, ...]) -> Iterator[Found | Missing]:
     unreadable: list[Missing] = []
 
     def note(error: OSError) -> None:
-        name = shown_path(error.filename) if error.filename else shown_path(root)
+        name = shown_path(error.filename or root)
         unreadable.append(Missing(name, error.strerror or "cannot be read"))
 
+    here = "." + os.sep
     for folder, folders, files in os.walk(root, onerror=note):
         folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
         for name in sorted(files):
             if name.endswith(suffixes):
-                path = Path(folder, name)
-                if path.is_file():
-                    yield Found(path, shown_path(path))
+                given = os.path.join(folder, name)  # noqa: PTH118 - Path would drop the user's ./
+                if os.path.isfile(given):  # noqa: PTH113
+                    shown = given.removeprefix(here) if root == "." else given
+                    yield Found(Path(given), shown_path(shown))
     yield from unreadable

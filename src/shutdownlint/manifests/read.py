@@ -51,6 +51,8 @@ class Reading:
     documents: int = 0
     passed_over: Counter[str] = field(default_factory=Counter)
     unreadable: list[Unreadable] = field(default_factory=list)
+    #: What came on standard input, kept for the reports that show source lines.
+    stdin: bytes = b""
 
 
 @contextmanager
@@ -86,7 +88,8 @@ def read_documents(found: Found, reading: Reading, tick: Callable[[], None]) -> 
 def _bytes(found: Found, reading: Reading) -> bytes | None:
     try:
         if found.path is None:
-            return sys.stdin.buffer.read(MAX_BYTES)
+            reading.stdin = sys.stdin.buffer.read(MAX_BYTES)
+            return reading.stdin
         if found.path.stat().st_size > MAX_BYTES:
             limit = MAX_BYTES // (1024 * 1024)
             reading.unreadable.append(_whole(found.shown, f"larger than {limit} MiB"))
@@ -131,7 +134,7 @@ def _documents(shown: str, chunk: Chunk, reading: Reading) -> Iterator[Document]
             continue
         document = Document(shown, text, chunk.first_line - 1, chunk.index, number)
         document.source = source.group(1) if source else None
-        document._tree = Tree(root)  # noqa: SLF001 - the reader fills what the document caches
+        document._tree = Tree(root)
         yield document
 
 
@@ -143,9 +146,7 @@ def _decode(data: bytes) -> str:
     return text.replace("\t", " ") if text.lstrip()[:1] in ("{", "[") and "\t" in text else text
 
 
-def _failed(
-    shown: str, chunk: Chunk, text: str, error: ComposeError, reading: Reading
-) -> None:
+def _failed(shown: str, chunk: Chunk, text: str, error: ComposeError, reading: Reading) -> None:
     if "{{" in text:
         reading.passed_over[_GO_TEMPLATE.reason] += 1
     elif _OTHER.search(text):

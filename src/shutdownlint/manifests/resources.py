@@ -12,7 +12,9 @@ from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-_PLACEHOLDER: Final = re.compile(r"\$\{|\$\(|\{\{|\{%|^<[^<>]+>$|^@.+@$|^\$[A-Z_]+$|^\{[A-Z_]+\}|^__\w+__$")
+_PLACEHOLDER: Final = re.compile(
+    r"\$\{|\$\(|\{\{|\{%|^<[^<>]+>$|^@.+@$|^\$[A-Z_]+$|^\{[A-Z_]+\}|^__\w+__$"
+)
 
 
 class Unknown(str):
@@ -61,7 +63,9 @@ def _no_nulls(value: Any) -> Any:
 def _map(value: Any) -> Any:
     if value is None:
         return {}
-    return {k: "" if v is None else v for k, v in value.items()} if isinstance(value, dict) else value
+    return (
+        {k: "" if v is None else v for k, v in value.items()} if isinstance(value, dict) else value
+    )
 
 
 Int = Annotated[Any, BeforeValidator(_integer)]
@@ -294,9 +298,11 @@ def _within(data: Any, loc: tuple[str | int, ...]) -> tuple[str | int, ...]:
     """The part of a validation error's location that is a route in the data."""
     route: list[str | int] = []
     for step in loc:
-        if isinstance(data, dict) and step in data:
+        if isinstance(data, list):
+            if not isinstance(step, int) or step >= len(data):
+                break
             data = data[step]
-        elif isinstance(data, list) and isinstance(step, int) and step < len(data):
+        elif isinstance(data, dict) and step in data:
             data = data[step]
         else:
             break

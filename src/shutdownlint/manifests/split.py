@@ -27,7 +27,8 @@ _FIRST_CONTENT: Final = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\r?\n)*")
 _PLAIN_KEY: Final = re.compile(rb"[A-Za-z][A-Za-z0-9_.\-]* *:(?=[ \r\n]|\Z)")
 _KIND: Final = re.compile(rb"^kind[ \t]*:", re.MULTILINE)
 _KIND_WORD: Final = re.compile(
-    rb"""kind:[ ]+(?:"([A-Za-z0-9]+)"|'([A-Za-z0-9]+)'|([A-Za-z0-9]+))[ ]*(?:[ ]\#[^\n]*)?(?:\r?\n(?![ \t])|\Z)""",
+    rb"""kind:[ ]+(?:"([A-Za-z0-9]+)"|'([A-Za-z0-9]+)'|([A-Za-z0-9]+))
+         [ ]*(?:[ ]\#[^\n]*)?(?:\r?\n(?![ \t])|\Z)""",
     re.VERBOSE,
 )
 #: In double quotes these can spell a word without its letters standing side by side.
@@ -85,7 +86,9 @@ def _markers(data: bytes) -> Iterator[int]:
 
 def relevance(chunk: bytes) -> Skip | None:
     """Why the chunk may be passed over; None when it must be parsed."""
-    if _BLANK.match(chunk):
+    if b"\0" in chunk:  # UTF-16, or not text: the parser decides
+        return None
+    if _BLANK.match(chunk) and not _LONE_BREAK.search(chunk):
         return EMPTY
     words = _certain_kinds(chunk)
     if words is None:
@@ -112,7 +115,7 @@ def _may_matter(chunk: bytes, *, any_kind: bool, config_map: bool = False) -> bo
 
 def _certain_kinds(chunk: bytes) -> set[bytes] | None:
     """Every kind the chunk can be read as; None when that is not certain."""
-    if b"\0" in chunk or _LONE_BREAK.search(chunk) or _ODD_LINE.search(chunk):
+    if _LONE_BREAK.search(chunk) or _ODD_LINE.search(chunk):
         return None
     first = _FIRST_CONTENT.match(chunk)
     if first is None or not _PLAIN_KEY.match(chunk, first.end()):

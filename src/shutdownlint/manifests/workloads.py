@@ -201,8 +201,8 @@ def _templates(root: Node) -> Iterator[tuple[Route, _Object]]:
         if len(route) > _DEEPEST or id(node) in seen:
             continue
         if isinstance(node, SequenceNode):
-            for index in range(len(node.value) - 1, -1, -1):
-                stack.append((node.value[index], (*route, index), owner))
+            items = reversed(list(enumerate(node.value)))
+            stack.extend((item, (*route, index), owner) for index, item in items)
             continue
         if not isinstance(node, MappingNode):
             continue
@@ -276,7 +276,9 @@ def _duplicates(document: Document, route: Route) -> Iterator[Route]:
             keys = [text for key, _ in node.value if (text := key_text(key)) and text != "<<"]
             for text in sorted({text for text in keys if keys.count(text) > 1}):
                 yield (*here, text)
-            stack.extend((value, (*here, text)) for key, value in node.value if (text := key_text(key)))
+            stack.extend(
+                (value, (*here, text)) for key, value in node.value if (text := key_text(key))
+            )
 
 
 def _context(document: Document, found: _Object, objects: Objects) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from shutdownlint.manifests.workloads import ObjectId
 from shutdownlint.platforms.defect import Defect
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.istio import facts as istio
@@ -28,13 +27,14 @@ if TYPE_CHECKING:
 
     from shutdownlint.manifests.document import Ref
     from shutdownlint.manifests.resources import Container, PodSpec, Service
-    from shutdownlint.manifests.workloads import Workload
+    from shutdownlint.manifests.workloads import ObjectId, Workload
     from shutdownlint.platforms.istio.mesh import Mesh
     from shutdownlint.platforms.world import World
 
 P99_ANNOTATION: Final = "shutdownlint.dev/p99"
 GRACEFUL: Final = Assumption(
-    "the app is taken to be graceful: at its stop signal it stops accepting and finishes what it has",
+    "the app is taken to be graceful: at its stop signal it stops accepting and finishes what "
+    "it has",
     "say otherwise with 'app' in the configuration",
 )
 
@@ -123,8 +123,7 @@ def _containers(
         _container(c, ref, spec, workload, world, serves=c.name in serving) for c, ref in regular
     ]
     plans += [
-        _container(c, ref, spec, workload, world, serves=False, sidecar=True)
-        for c, ref in sidecars
+        _container(c, ref, spec, workload, world, serves=False, sidecar=True) for c, ref in sidecars
     ]
     return tuple(plans)
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import timedelta
 from fnmatch import fnmatchcase
 from functools import cached_property
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from datetime import timedelta
 
     from shutdownlint.manifests.resources import Service
-    from shutdownlint.manifests.workloads import Located, ObjectId, Objects, Workload
+    from shutdownlint.manifests.workloads import ObjectId, Objects, Workload
     from shutdownlint.platforms.versions import Version
     from shutdownlint.shutdown import Behaviour
 
@@ -73,23 +72,34 @@ class World:
         Where no namespace is written, only the same folder counts as the same namespace.
         """
         labels = workload.template.metadata.labels
-        namespace = namespace_of(workload)
-        folder = PurePosixPath(workload.ref.document.file).parent
-        for located in self._services_in.get(namespace, ()):
-            selector = located.model.spec.selector
-            if not selector or located.model.spec.type == "ExternalName":
-                continue
-            if namespace is None and PurePosixPath(located.ref.document.file).parent != folder:
-                continue
-            if all(labels.get(key) == value for key, value in selector.items()):
-                yield located.model
+        for key in labels.items():
+            for service in self._services_by.get((*_home(workload), *key), ()):
+                selector = service.spec.selector
+                if all(labels.get(name) == value for name, value in selector.items()):
+                    yield service
 
     @cached_property
-    def _services_in(self) -> dict[str | None, list[Located]]:
-        found: dict[str | None, list[Located]] = {}
+    def _services_by(self) -> dict[tuple[str | None, str, str, str], list[Service]]:
+        """Services by their home and the first label of their selector."""
+        found: dict[tuple[str | None, str, str, str], list[Service]] = {}
         for located in self.objects.services:
-            found.setdefault(located.model.metadata.namespace, []).append(located)
+            service: Service = located.model
+            if not service.spec.selector or service.spec.type == "ExternalName":
+                continue
+            namespace = service.metadata.namespace
+            folder = "" if namespace else _folder(located.ref.document.file)
+            first = min(service.spec.selector.items())
+            found.setdefault((namespace, folder, *first), []).append(service)
         return found
+
+
+def _home(workload: Workload) -> tuple[str | None, str]:
+    namespace = namespace_of(workload)
+    return namespace, "" if namespace else _folder(workload.ref.document.file)
+
+
+def _folder(file: str) -> str:
+    return file.rpartition("/")[0]
 
 
 def namespace_of(workload: Workload) -> str | None:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from shutdownlint.platforms.versions import Range
-    from shutdownlint.rules.cel import Value
     from shutdownlint.rules.load import Rule
     from shutdownlint.rules.vocabulary import Subject, Target
     from shutdownlint.yamltext import Place
@@ -83,8 +82,8 @@ class Asker:
             severity=severity,
             confidence=_confidence(subject),
             place=place,
-            message=rule.message.fill(subject, values),
-            fix=rule.fix.fill(subject, values) if rule.fix else "",
+            message=rule.message.fill(subject, values, place.file),
+            fix=rule.fix.fill(subject, values, place.file) if rule.fix else "",
             workload=workload,
             container=subject.container,
             assumed=tuple(str(assumption) for assumption in subject.assumptions),
@@ -105,13 +104,11 @@ def _applies(wanted: Range | None, version: Version | None) -> bool:
 def _fires(rule: Rule, subject: Subject) -> bool:
     """Whether the condition holds at every end of what is only bounded."""
     for values in subject.corners:
-        if not rule.mentions <= values.keys() or not rule.condition.holds(_needed(rule, values)):
+        if not all(values.holds(name) for name in rule.mentions):
+            return False
+        if not rule.condition.holds({name: values[name] for name in rule.mentions}):
             return False
     return True
-
-
-def _needed(rule: Rule, values: Mapping[str, Value]) -> dict[str, Value]:
-    return {name: values[name] for name in rule.mentions}
 
 
 def _confidence(subject: Subject) -> Confidence:

@@ -137,8 +137,29 @@ class _Portable(Condition):
 
 
 _CEL_WORDS = frozenset(
-    "true false null in duration size string int bool matches contains startsWith endsWith exists "
-    "all filter map exists_one has x e".split()
+    [
+        "true",
+        "false",
+        "null",
+        "in",
+        "duration",
+        "size",
+        "string",
+        "int",
+        "bool",
+        "matches",
+        "contains",
+        "startsWith",
+        "endsWith",
+        "exists",
+        "all",
+        "filter",
+        "map",
+        "exists_one",
+        "has",
+        "x",
+        "e",
+    ]
 )
 _STRING = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"")
 

@@ -18,10 +18,9 @@ from shutdownlint.rules.vocabulary import FIELDS, kinds, shown
 from shutdownlint.yamltext import ComposeError, Part, Tree, compose
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
-    from shutdownlint.rules.cel import Value
-    from shutdownlint.rules.vocabulary import Subject
+    from shutdownlint.rules.vocabulary import Subject, Values
     from shutdownlint.yamltext import Place
 
 
@@ -46,7 +45,7 @@ class Words:
     def parse(cls, text: str, fields: Iterable[str], settings: Iterable[str]) -> Words:
         """Raises ``ValueError`` for an unknown field or broken braces."""
         known, with_origin = set(fields), set(settings)
-        parts = []
+        parts: list[tuple[str, str | None, bool]] = []
         for literal, name, spec, conversion in Formatter().parse(" ".join(text.split())):
             if name is None:
                 parts.append((literal, None, False))
@@ -64,8 +63,8 @@ class Words:
         """The fields it mentions."""
         return tuple(name for _, name, _ in self.parts if name is not None)
 
-    def fill(self, subject: Subject, values: Mapping[str, Value]) -> str:
-        """The message for one subject."""
+    def fill(self, subject: Subject, values: Values, file: str) -> str:
+        """The message for one subject, shown in ``file``."""
         out = []
         for literal, name, origin in self.parts:
             out.append(literal)
@@ -73,10 +72,14 @@ class Words:
                 continue
             setting = subject.settings.get(name)
             if origin:
-                out.append(str(setting.origin) if setting else "unknown")
+                out.append(setting.origin.told_in(file) if setting else "unknown")
             else:
-                out.append(setting.shown if setting else shown(values.get(name, "?")))
+                out.append(setting.shown if setting else _shown(values, name))
         return "".join(out)
+
+
+def _shown(values: Values, name: str) -> str:
+    return shown(values[name]) if values.holds(name) else "?"
 
 
 @dataclass

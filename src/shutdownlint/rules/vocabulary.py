@@ -5,7 +5,6 @@ A condition compares these by name. When a rule needs more, a field is added her
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
@@ -18,6 +17,8 @@ from shutdownlint.shutdown.span import ZERO
 from shutdownlint.shutdown.timeline import POLL
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from shutdownlint.platforms.defect import Defect
     from shutdownlint.shutdown import Assumption, ContainerPlan, Plan, ProxyPlan
     from shutdownlint.yamltext import Where
@@ -44,7 +45,9 @@ _D, _B, _I, _S = Kind.DURATION, Kind.BOOL, Kind.INT, Kind.STRING
 
 _POD_FIELDS: Final[dict[str, Field]] = {
     "grace": Field(_D, "the pod's terminationGracePeriodSeconds", setting=True),
-    "p99": Field(_D, "how long its slowest ordinary requests take; absent unless given", setting=True),
+    "p99": Field(
+        _D, "how long its slowest ordinary requests take; absent unless given", setting=True
+    ),
     "kind": Field(_S, "the workload's kind"),
     "name": Field(_S, "the workload's name"),
     "namespace": Field(_S, "the workload's namespace, empty where none is written"),
@@ -68,11 +71,20 @@ FIELDS: Final[dict[Target, dict[str, Field]]] = {
         "container": Field(_S, "the container's name"),
         "serves": Field(_B, "whether requests are sent to this container"),
         "nativeSidecar": Field(_B, "whether it is an init container with restartPolicy Always"),
-        "hook": Field(_S, "its preStop handler: none, exec, httpGet, tcpSocket, sleep, empty, several", setting=True),
+        "hook": Field(
+            _S,
+            "its preStop handler: none, exec, httpGet, tcpSocket, sleep, empty, several",
+            setting=True,
+        ),
         "handlers": Field(Kind.STRINGS, "the handlers that its preStop hook names"),
         "hookCommand": Field(Kind.STRINGS, "the hook's command, word by word"),
         "hookFails": Field(_S, "why the hook's command cannot work, empty where it can"),
-        "signalPath": Field(_S, "whether the stop signal gets past the shell that starts the app: reaches, depends, never, unknown", setting=True),
+        "signalPath": Field(
+            _S,
+            "whether the stop signal gets past the shell that starts the app: reaches, depends, "
+            "never, unknown",
+            setting=True,
+        ),
         "startScript": Field(_S, "the shell script that starts the app, or empty"),
     },
     Target.PROXY: {
@@ -84,12 +96,16 @@ FIELDS: Final[dict[Target, dict[str, Field]]] = {
         "terminationDrain": Field(_D, "terminationDrainDuration", setting=True),
         "drainDuration": Field(_D, "drainDuration", setting=True),
         "proxyPreStop": Field(_D, "how long the proxy's own preStop hook takes", setting=True),
-        "proxyEnds": Field(_D, "the soonest the proxy is gone, requests open or (exit-on-zero) none"),
+        "proxyEnds": Field(
+            _D, "the soonest the proxy is gone, requests open or (exit-on-zero) none"
+        ),
         "cutsAt": Field(_D, "when the proxy cuts a request that is in flight"),
         "firstCheck": Field(_D, "when exit-on-zero first looks: proxyPreStop + minimumDrain + 1s"),
         "listenerCloses": Field(_D, "when it stops accepting: proxyPreStop + drainDuration"),
         "drainHook": Field(_B, "whether a native proxy's own hook starts the drain"),
-        "proxyHook": Field(Kind.STRINGS, "the command of the proxy's own preStop hook", setting=True),
+        "proxyHook": Field(
+            Kind.STRINGS, "the command of the proxy's own preStop hook", setting=True
+        ),
         "statsMatched": Field(_B, "whether proxyStatsMatcher asks for downstream_cx_active"),
         "istioVersion": Field(_S, "Istio's version, empty where unknown"),
         "defaultGrace": Field(_B, "whether the grace period is the platform's default"),
@@ -116,6 +132,27 @@ def kinds(target: Target) -> dict[str, Kind]:
     return found
 
 
+class Values(dict[str, Value]):
+    """A subject's field values at one corner; what is costly is worked out when first asked."""
+
+    def __init__(self, known: Mapping[str, Value], shutdown: Shutdown | None = None) -> None:
+        super().__init__(known)
+        self.shutdown = shutdown
+
+    def holds(self, name: str) -> bool:
+        """Whether the field is there."""
+        return name in self or self._work_out(name)
+
+    def _work_out(self, name: str) -> bool:
+        if self.shutdown is None or name not in ("inFlight", "late"):
+            return False
+        headroom = self.shutdown.headroom
+        value = headroom.in_flight if name == "inFlight" else headroom.late
+        if value is not None:
+            self[name] = value
+        return value is not None
+
+
 @dataclass(slots=True)
 class Subject:
     """Something a rule is asked of.
@@ -126,7 +163,7 @@ class Subject:
 
     target: Target
     where: Where
-    corners: list[dict[str, Value]]
+    corners: list[Values]
     settings: dict[str, Setting[Any]] = field(default_factory=dict)
     container: str | None = None
     assumptions: tuple[Assumption, ...] = ()
@@ -140,20 +177,18 @@ def subjects(plan: Plan, where: Where, names: Mapping[str, str]) -> Iterator[Sub
         yield Subject(
             Target.CONTAINER,
             where,
-            [{**names, **_container_values(s, index, settings)} for s in pinned],
+            [Values({**names, **_container_values(s, index, settings)}, s) for s in pinned],
             settings,
             container.name,
         )
     app = _slowest(plan)
     if plan.proxy is not None and app is not None:
         index = plan.containers.index(app)
-        settings = (
-            _pod_settings(plan) | _container_settings(app) | _proxy_settings(plan.proxy)
-        )
+        settings = _pod_settings(plan) | _container_settings(app) | _proxy_settings(plan.proxy)
         yield Subject(
             Target.PROXY,
             where,
-            [{**names, **_proxy_values(s, index, settings)} for s in pinned],
+            [Values({**names, **_proxy_values(s, index, settings)}, s) for s in pinned],
             settings,
             plan.proxy.name,
             plan.proxy.assumptions,
@@ -166,7 +201,7 @@ def defect_subject(defect: Defect) -> Subject:
     values.update(defect.words)
     values["what"] = defect.what
     return Subject(
-        Target.DEFECT, defect.where, [values], {}, defect.container, defect.assumptions
+        Target.DEFECT, defect.where, [Values(values)], {}, defect.container, defect.assumptions
     )
 
 
@@ -213,11 +248,6 @@ def _pod_values(shutdown: Shutdown) -> dict[str, Value]:
         "service": plan.behind_service or "",
         "runsToCompletion": plan.runs_to_completion,
     }
-    headroom = shutdown.headroom
-    if headroom.in_flight is not None:
-        values["inFlight"] = headroom.in_flight
-    if headroom.late is not None:
-        values["late"] = headroom.late
     if plan.p99 is not None:
         values["p99"] = plan.p99.value
     return values

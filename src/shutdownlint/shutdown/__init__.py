@@ -16,7 +16,7 @@ from shutdownlint.shutdown.plan import (
     SignalPath,
 )
 from shutdownlint.shutdown.question import Answer, Headroom, Loss, Outcome, Request, Shutdown
-from shutdownlint.shutdown.setting import Origin, OriginKind, Setting
+from shutdownlint.shutdown.setting import Origin, OriginKind, Reason, Setting
 from shutdownlint.shutdown.span import Span, seconds, written
 from shutdownlint.shutdown.timeline import Event, Timeline
 
@@ -37,6 +37,7 @@ __all__ = [
     "Plan",
     "ProxyMode",
     "ProxyPlan",
+    "Reason",
     "Request",
     "Setting",
     "Shutdown",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
@@ -10,7 +11,6 @@ from shutdownlint.shutdown.span import ENDLESS, Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import timedelta
 
     from shutdownlint.shutdown.setting import Setting
 
@@ -172,20 +172,23 @@ class Plan:
     def pinned(self) -> Iterator[Plan]:
         """The plan with every bounded duration set to one of its ends.
 
-        All low first, then all high, then each one alone high: what holds for all of these holds
-        for every value in between, since each duration moves every event one way only.
+        All low first, then all at each further end, then each one alone at its high end: what
+        holds for all of these holds for every value in between, since each duration moves every
+        event one way only (but for the whole seconds that ``Span.ends`` minds).
         """
-        uncertain = [s for s in self._spans() if not s.value.known]
         yield self._with({})
+        uncertain = [s for s in self._spans() if not s.value.known]
         if not uncertain:
             return
         # Past the grace period nothing changes: a hook is abandoned there.
-        limit = ENDLESS if self.grace.value.high is None else self.grace.value.high * 2
-        highs = {id(s): s.value.ends(limit)[-1] for s in uncertain}
-        yield self._with(highs)
+        grace = self.grace.value.high
+        limit = ENDLESS if grace is None else grace + timedelta(seconds=2)
+        ends = {id(s): s.value.ends(limit) for s in uncertain}
+        for end in (1, 2, 3):
+            yield self._with({key: values[end] for key, values in ends.items()})
         if len(uncertain) > 1:
-            for setting in uncertain:
-                yield self._with({id(setting): highs[id(setting)]})
+            for key, values in ends.items():
+                yield self._with({key: values[-1]})
 
     def _spans(self) -> list[Setting[Span]]:
         spans = [self.grace, *(c.pre_stop for c in self.containers)]

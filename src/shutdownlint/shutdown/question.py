@@ -8,8 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from shutdownlint.shutdown.plan import Behaviour
+from shutdownlint.shutdown.setting import Reason
 from shutdownlint.shutdown.span import ENDLESS, ZERO
-from shutdownlint.shutdown.timeline import Answer, Moment, Outcome, Request, Timeline
+from shutdownlint.shutdown.timeline import NO_APP, Answer, Moment, Outcome, Request, Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,8 +33,8 @@ class Headroom:
 
     in_flight: timedelta | None
     late: timedelta | None
-    by: str
-    late_by: str
+    by: Reason
+    late_by: Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class Loss:
     kind: str
     begins: timedelta
     ends: timedelta
-    by: str
+    by: Reason
 
 
 class Shutdown:
@@ -67,6 +68,10 @@ class Shutdown:
         """The timeline with no request on the pod."""
         return Timeline(self.pinned[0])
 
+    def timeline(self, requests: Sequence[Request]) -> Timeline:
+        """The timeline with these requests, bounded durations at their low end."""
+        return Timeline(self.pinned[0], requests)
+
     def ask(self, requests: Sequence[Request]) -> tuple[Answer, ...]:
         """What becomes of these requests, asked together; unknown where it depends on more.
 
@@ -77,7 +82,8 @@ class Shutdown:
             for plan in self.pinned
             for others in self._others()
         ]
-        return tuple(_agreed(answers) for answers in zip(*runs, strict=True))
+        lucky = len(self._others()) > 1
+        return tuple(_agreed(answers, lucky=lucky) for answers in zip(*runs, strict=True))
 
     def _others(self) -> tuple[bool, ...]:
         proxy = self.plan.proxy
@@ -107,13 +113,21 @@ def _at(moment: Moment) -> timedelta:
     return moment.at
 
 
-def _agreed(answers: Sequence[Answer]) -> Answer:
+def _agreed(answers: Sequence[Answer], *, lucky: bool) -> Answer:
     first = answers[0]
     if all(answer.outcome is first.outcome for answer in answers):
         return min(answers, key=lambda answer: answer.at)
+    if all(answer.outcome is not Outcome.OK for answer in answers):
+        # It fails for certain; only how it looks to the caller depends on more.
+        return first
     worst = next(answer for answer in answers if answer.outcome is not Outcome.OK)
-    why = _LUCK if "exit-on-zero" in worst.by.lower() or "EXIT_ON_ZERO" in worst.by else _BOUNDS
-    return Answer(first.request, Outcome.UNKNOWN, worst.at, f"{why}; {worst.by}")
+    # Each pinned plan was run twice in a row, without and with other connections.
+    luck = lucky and any(
+        a.outcome is not b.outcome for a, b in zip(answers[::2], answers[1::2], strict=True)
+    )
+    why = _LUCK if luck else _BOUNDS
+    by = Reason(f"{why}; {worst.by.text}", worst.by.settings)
+    return Answer(first.request, Outcome.UNKNOWN, worst.at, by)
 
 
 def _served_from(plan: Plan, arrives: timedelta) -> Moment:
@@ -129,7 +143,7 @@ def _served_late(plan: Plan) -> Moment:
     timeline = Timeline(plan)
     app = timeline.app
     if app is None:
-        return Moment(ZERO, "the pod has no app container")
+        return Moment(ZERO, NO_APP)
     last = app.accepts_until.at
     if app.plan.behaviour.value is not Behaviour.GRACEFUL:
         last = app.signal.at
@@ -154,11 +168,14 @@ def _losses(quiet: Timeline, busy: Timeline) -> list[Loss]:
         losses.append(Loss("new requests are refused", gone.at, until, gone.by))
     if closes is not None and closes.at < until and (gone is None or closes.at < gone.at):
         losses.append(
-            Loss("new requests are refused", closes.at, min(until, gone.at if gone else until), closes.by)
+            Loss(
+                "new requests are refused",
+                closes.at,
+                min(until, gone.at if gone else until),
+                closes.by,
+            )
         )
     proxy = quiet.plan.proxy
     if gone is not None and proxy is not None and proxy.classic and gone.at < app.signal.at:
-        losses.append(
-            Loss("the app's own outbound calls fail", gone.at, app.signal.at, gone.by)
-        )
+        losses.append(Loss("the app's own outbound calls fail", gone.at, app.signal.at, gone.by))
     return losses

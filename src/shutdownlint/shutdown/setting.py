@@ -41,12 +41,16 @@ class Origin:
         """Whether somebody wrote this value in the input."""
         return self.kind in (OriginKind.EXPLICIT, OriginKind.INHERITED)
 
+    def told_in(self, file: str | None) -> str:
+        """How a text about ``file`` names it: its line there, or the other file and line."""
+        if not self.written_down or self.where is None:
+            return self.told
+        place = self.where.place()
+        at = f"line {place.line}" if place.file == file else f"{place.file}:{place.line}"
+        return f"{self.told}, {at}" if self.kind is OriginKind.INHERITED else at
+
     def __str__(self) -> str:
-        if self.written_down and self.where is not None:
-            place = self.where.place()
-            at = f"{place.file}:{place.line}"
-            return f"{self.told}, {at}" if self.kind is OriginKind.INHERITED else at
-        return self.told
+        return self.told_in(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,5 +71,32 @@ class Setting(Generic[T_co]):
             return "true" if value else "false"
         return str(value)
 
+    def told_in(self, file: str | None) -> str:
+        """The setting with its origin, in a text about ``file``."""
+        return f"{self.name} {self.shown} ({self.origin.told_in(file)})"
+
     def __str__(self) -> str:
-        return f"{self.name} {self.shown} ({self.origin})"
+        return self.told_in(None)
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why something happens when it does: words, and the settings that are filled into them.
+
+    Written out only when somebody reads it, since a setting's place has to be looked up.
+    """
+
+    text: str = "{}"
+    settings: tuple[Setting[object], ...] = ()
+
+    @classmethod
+    def of(cls, setting: Setting[object], text: str = "{}") -> Reason:
+        """One setting is the reason."""
+        return cls(text, (setting,))
+
+    def told_in(self, file: str | None) -> str:
+        """The reason, in a text about ``file``."""
+        return self.text.format(*(setting.told_in(file) for setting in self.settings))
+
+    def __str__(self) -> str:
+        return self.told_in(None)

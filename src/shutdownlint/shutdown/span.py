@@ -67,9 +67,16 @@ class Span:
         return Span(max(self.low, other.low), high)
 
     def ends(self, limit: timedelta) -> tuple[timedelta, ...]:
-        """The values worth trying: the bounds, an open one cut at ``limit``."""
-        high = max(limit, self.low) if self.high is None else self.high
-        return (self.low,) if high == self.low else (self.low, high)
+        """The values worth trying: both bounds, an open one cut ``limit`` above the low one.
+
+        And just short of a whole second next to each, since the kubelet counts whole seconds.
+        """
+        high = self.low + limit if self.high is None else self.high
+        if high == self.low:
+            return (self.low,)
+        second, instant = timedelta(seconds=1), timedelta(microseconds=1)
+        short_of = (self.low // second * second + second - instant, high - instant)
+        return (self.low, *(min(max(value, self.low), high) for value in short_of), high)
 
     def __str__(self) -> str:
         if self.known:

@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from shutdownlint.shutdown.plan import Behaviour
+from shutdownlint.shutdown.setting import Reason
 from shutdownlint.shutdown.span import ZERO, written
 
 if TYPE_CHECKING:
@@ -31,6 +32,13 @@ MINIMUM_GRACE: Final = timedelta(seconds=1)
 POLL: Final = timedelta(seconds=1)
 
 
+NO_APP: Final = Reason("the pod has no app container")
+_FINISHED: Final = Reason("the app has finished its requests")
+_WITH_THE_POD: Final = Reason("a classic sidecar is stopped with the pod")
+_AFTER_THE_APP: Final = Reason("a native sidecar ends after the app")
+_DRAIN_HOOK: Final = Reason("its own preStop hook (POST /drain)")
+
+
 class Outcome(StrEnum):
     """What became of a request."""
 
@@ -45,11 +53,16 @@ class Outcome(StrEnum):
 class Request:
     """A request that reaches the pod ``arrives`` after its deletion and takes ``lasts``.
 
-    One that is in flight at deletion arrives at zero with what is left of it.
+    One that arrives at zero is in flight at deletion, accepted before anything happens, with
+    ``lasts`` still to go.
     """
 
     arrives: timedelta
     lasts: timedelta
+
+    def precedes(self, moment: timedelta) -> bool:
+        """Whether it was accepted by something that stops accepting at that moment."""
+        return self.arrives <= ZERO or self.arrives < moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +72,7 @@ class Answer:
     request: Request
     outcome: Outcome
     at: timedelta
-    by: str
+    by: Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +80,7 @@ class Moment:
     """A point of time and the setting that puts it there."""
 
     at: timedelta
-    by: str
+    by: Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +90,7 @@ class Event:
     at: timedelta
     container: str | None
     what: str
-    because: str
+    because: Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,20 +113,20 @@ def _life(container: ContainerPlan, plan: Plan) -> Life:
     grace = max(plan.grace.value.low, MINIMUM_GRACE)
     hook = container.pre_stop.value.low
     if hook >= grace:
-        signal = Moment(grace, f"{plan.grace}: the preStop hook is abandoned")
+        signal = Moment(grace, Reason.of(plan.grace, "{}: the preStop hook is abandoned"))
     else:
-        signal = Moment(hook, str(container.pre_stop))
-    kill = Moment(signal.at + _kill_after(signal.at, grace), str(plan.grace))
+        signal = Moment(hook, Reason.of(container.pre_stop))
+    kill = Moment(signal.at + _kill_after(signal.at, grace), Reason.of(plan.grace))
     behaviour = container.behaviour.value
     if behaviour is Behaviour.ABRUPT:
-        return Life(container, signal, signal, Moment(signal.at, str(container.behaviour)))
+        return Life(container, signal, signal, Moment(signal.at, Reason.of(container.behaviour)))
     if behaviour is Behaviour.IGNORING:
         return Life(container, signal, kill, kill)
     until = signal.at + container.drain.value
     if container.drain.value <= ZERO:
         accepts = signal
     else:
-        accepts = Moment(until, str(container.drain)) if until < kill.at else kill
+        accepts = Moment(until, Reason.of(container.drain)) if until < kill.at else kill
     return Life(container, signal, accepts, kill)
 
 
@@ -155,13 +168,9 @@ class Timeline:
         """When the proxy's inbound listener closes; None when it never does."""
         return self._proxy.listener_closes if self._proxy else None
 
-    def accepted(self, arrives: timedelta) -> bool:
-        """Whether the app's own listener is open at that moment."""
-        return self.app is not None and arrives < self.app.accepts_until.at
-
     def app_gone(self, requests: Sequence[Request]) -> Moment:
         """When the last regular container has ended, with these requests on the serving one."""
-        latest = Moment(ZERO, str(self.plan.grace))
+        latest = Moment(ZERO, Reason.of(self.plan.grace))
         for life in self.lives:
             gone = self._gone(life, requests if life is self.app else ())
             latest = max(latest, gone, key=lambda moment: moment.at)
@@ -172,35 +181,37 @@ class Timeline:
             return life.dies
         done = life.accepts_until
         for request in requests:
-            if request.arrives < life.accepts_until.at:
+            if request.precedes(life.accepts_until.at):
                 end = request.arrives + request.lasts
                 if end > done.at:
-                    done = Moment(end, "the app has finished its requests")
+                    done = Moment(end, _FINISHED)
         return min(done, life.dies, key=lambda moment: moment.at)
 
     def open_at(self, moment: timedelta, closes: Moment | None) -> bool:
         """Whether the proxy, whose listener closes then, sees an open connection."""
         if self.others:
             return True
-        dies = self.app.dies.at if self.app else ZERO
+        app = self.app
+        if app is None:
+            return False
         return any(
-            r.arrives <= moment < min(r.arrives + r.lasts, dies)
-            and self.accepted(r.arrives)
-            and (closes is None or r.arrives < closes.at)
+            r.arrives <= moment < min(r.arrives + r.lasts, app.dies.at)
+            and r.precedes(app.accepts_until.at)
+            and (closes is None or r.precedes(closes.at))
             for r in self.requests
         )
 
     def _answer(self, request: Request) -> Answer:
         arrives, proxy, app = request.arrives, self._proxy, self.app
         if proxy is not None:
-            if arrives >= proxy.ends.at:
+            if not request.precedes(proxy.ends.at):
                 return Answer(request, Outcome.REFUSED, arrives, proxy.ends.by)
             closes = proxy.listener_closes
-            if closes is not None and arrives >= closes.at:
+            if closes is not None and not request.precedes(closes.at):
                 return Answer(request, Outcome.REFUSED, arrives, closes.by)
-        if app is None or not self.accepted(arrives):
+        if app is None or not request.precedes(app.accepts_until.at):
             outcome = Outcome.REFUSED if proxy is None else Outcome.UNAVAILABLE
-            by = app.accepts_until.by if app else "the pod has no app container"
+            by = app.accepts_until.by if app else NO_APP
             return Answer(request, outcome, arrives, by)
         end = arrives + request.lasts
         stop = app.dies
@@ -208,11 +219,18 @@ class Timeline:
             stop = proxy.ends
         if end > stop.at:
             return Answer(request, Outcome.CUT, stop.at, stop.by)
-        return Answer(request, Outcome.OK, end, "")
+        return Answer(request, Outcome.OK, end, Reason(""))
 
     def events(self) -> tuple[Event, ...]:
         """Everything that happens, in order of time."""
-        found = [Event(ZERO, None, "the pod is deleted, the grace period begins", str(self.plan.grace))]
+        found = [
+            Event(
+                ZERO,
+                None,
+                "the pod is deleted, the grace period begins",
+                Reason.of(self.plan.grace),
+            )
+        ]
         for life in self.lives:
             found.extend(_app_events(life))
         if self._proxy is not None:
@@ -224,7 +242,7 @@ def _app_events(life: Life) -> list[Event]:
     name, plan = life.plan.name, life.plan
     events = []
     if plan.pre_stop.value.low > ZERO:
-        events.append(Event(ZERO, name, "preStop hook starts", str(plan.pre_stop)))
+        events.append(Event(ZERO, name, "preStop hook starts", Reason.of(plan.pre_stop)))
     events.append(Event(life.signal.at, name, "stop signal", life.signal.by))
     behaviour = plan.behaviour.value
     if behaviour is Behaviour.ABRUPT:
@@ -251,20 +269,18 @@ class _Proxy:
         self.timeline = timeline
         grace = timeline.grace
         hook = min(plan.pre_stop.value.low, grace)
-        by = str(plan.pre_stop) if hook < grace else str(timeline.plan.grace)
+        whole = Reason.of(timeline.plan.grace)
+        by = Reason.of(plan.pre_stop) if hook < grace else whole
         if plan.classic:
-            told = "a classic sidecar is stopped with the pod" if hook == ZERO else by
-            self.signal = Moment(hook, told)
+            self.signal = Moment(hook, _WITH_THE_POD if hook == ZERO else by)
         else:
             gone = timeline.app_gone(timeline.requests)
             self.signal = Moment(hook, by)
             if gone.at >= grace:
-                self.signal = Moment(grace, str(timeline.plan.grace))
+                self.signal = Moment(grace, whole)
             elif gone.at > hook:
-                self.signal = Moment(gone.at, "a native sidecar ends after the app")
-        self.kill = Moment(
-            self.signal.at + _kill_after(self.signal.at, grace), str(timeline.plan.grace)
-        )
+                self.signal = Moment(gone.at, _AFTER_THE_APP)
+        self.kill = Moment(self.signal.at + _kill_after(self.signal.at, grace), whole)
         self.keeps_listening = plan.drain_hook and not plan.classic
         self.listener_closes = self._listener_closes()
         self.ends = self._ends()
@@ -273,21 +289,24 @@ class _Proxy:
         if self.keeps_listening:
             return None
         at = self.signal.at + self.plan.drain_duration.value
-        return Moment(at, str(self.plan.drain_duration))
+        return Moment(at, Reason.of(self.plan.drain_duration))
 
     def _ends(self) -> Moment:
         if self.keeps_listening:
             return self.signal
         if self.plan.exit_on_zero.value:
             poll = self.signal.at + max(self.plan.minimum_drain.value, ZERO) + POLL
-            told = f"{self.plan.exit_on_zero}: no open connection after {self.plan.minimum_drain}"
+            told = Reason(
+                "{}: no open connection after {}",
+                (self.plan.exit_on_zero, self.plan.minimum_drain),
+            )
             while poll < self.kill.at:
                 if not self.timeline.open_at(poll, self.listener_closes):
                     return Moment(poll, told)
                 poll += POLL
             return self.kill
         at = self.signal.at + max(self.plan.termination_drain.value, ZERO)
-        ends = Moment(at, str(self.plan.termination_drain))
+        ends = Moment(at, Reason.of(self.plan.termination_drain))
         return min(ends, self.kill, key=lambda moment: moment.at)
 
     def events(self) -> list[Event]:
@@ -295,22 +314,20 @@ class _Proxy:
         name = self.plan.name
         events = []
         if self.keeps_listening:
-            events.append(
-                Event(ZERO, name, "drains, goes on accepting", "its own preStop hook (POST /drain)")
-            )
+            events.append(Event(ZERO, name, "drains, goes on accepting", _DRAIN_HOOK))
         elif self.plan.pre_stop.value.low > ZERO:
-            events.append(Event(ZERO, name, "preStop hook starts", str(self.plan.pre_stop)))
+            events.append(Event(ZERO, name, "preStop hook starts", Reason.of(self.plan.pre_stop)))
         drains = "stop signal" if self.keeps_listening else "stop signal, drain begins"
         events.append(Event(self.signal.at, name, drains, self.signal.by))
         closes = self.listener_closes
         if closes is not None and closes.at < self.ends.at:
             events.append(Event(closes.at, name, "stops accepting new connections", closes.by))
         killed = self.ends is self.kill
-        what = "SIGKILL" if killed else f"exits, {self._cutting()}"
+        what = "SIGKILL" if killed else f"exits {self._cutting()}"
         events.append(Event(self.ends.at, name, what, self.ends.by))
         return events
 
     def _cutting(self) -> str:
         if self.keeps_listening or self.plan.exit_on_zero.value:
-            return "no connection open"
-        return f"cutting what is open after {written(self.plan.termination_drain.value)}"
+            return "as no connection is open"
+        return f"cutting what is open, after {written(self.plan.termination_drain.value)}"

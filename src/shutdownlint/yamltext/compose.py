@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from yaml.nodes import Node
 
 try:
-    from yaml.cyaml import CParser as _FastParser
+    from yaml.cyaml import CParser as _FastParser  # type: ignore[attr-defined]
 except ImportError:  # PyYAML built without libyaml: slower, the same nodes
     _FastParser = None  # type: ignore[assignment, misc]
 

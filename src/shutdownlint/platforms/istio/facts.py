@@ -20,9 +20,7 @@ MINIMUM_DRAIN_DURATION: Final = Fact(
 )
 
 #: ``drainDuration`` must be whole seconds and at least this.
-SHORTEST_DRAIN: Final = Fact(
-    timedelta(seconds=1), "pkg/config/validation/agent/validation.go:161"
-)
+SHORTEST_DRAIN: Final = Fact(timedelta(seconds=1), "pkg/config/validation/agent/validation.go:161")
 NATIVE_AUTO_SINCE: Final = Fact(
     Version(1, 27, 0), "pilot/pkg/features/pilot.go:345, releasenotes native-sidecar-default.yaml"
 )

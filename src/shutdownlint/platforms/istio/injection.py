@@ -72,7 +72,10 @@ def _is_sidecar(container: Container | None) -> bool:
 def _present(workload: Workload) -> Sidecar | None:
     """An istio-proxy that is written in the template: injected already, or to be merged."""
     spec, ref = workload.template.spec, workload.spec
-    for field, containers in (("containers", spec.containers), ("initContainers", spec.initContainers)):
+    for field, containers in (
+        ("containers", spec.containers),
+        ("initContainers", spec.initContainers),
+    ):
         for index, container in enumerate(containers):
             if container.name != facts.PROXY_CONTAINER:
                 continue
@@ -94,10 +97,8 @@ def _present(workload: Workload) -> Sidecar | None:
     return None
 
 
-def _injected(
-    workload: Workload, mesh: Mesh
-) -> tuple[tuple[Assumption, ...], str | None] | None:
-    """Whether the webhook injects: what had to be assumed, and the revision; None if it does not."""
+def _injected(workload: Workload, mesh: Mesh) -> tuple[tuple[Assumption, ...], str | None] | None:
+    """What had to be assumed, and the revision; None where the webhook does not inject."""
     metadata = workload.template.metadata
     spec = workload.template.spec
     namespace = namespace_of(workload)
@@ -160,7 +161,7 @@ def _mode(
     if config is not None and config.native in ("true", "false"):
         mode = ProxyMode.NATIVE if config.native == "true" else ProxyMode.CLASSIC
         told = f"{facts.NATIVE_ENV} of {config.told}"
-        return _mode_setting(mode, Origin(OriginKind.INHERITED, told, config.where)), ()
+        return _mode_setting(mode, Origin(OriginKind.INHERITED, told, config.native_where)), ()
     kubernetes = mesh.world.given.kubernetes
     if version is None:
         text = "Istio's version is not known: its proxy is taken for a classic sidecar"

@@ -38,6 +38,7 @@ class MeshConfig:
     where: Ref
     proxy: ProxyConfigText = field(default_factory=ProxyConfigText)
     native: str | None = None
+    native_where: Ref | None = None
     lifecycle: tuple[Setting[Span], Setting[Hook]] | None = None
     version: Version | None = None
     unreadable: Defect | None = None
@@ -191,8 +192,10 @@ def _from_install(located: Located) -> MeshConfig:
 
 def _install_values(config: MeshConfig, ref: Ref, tree: Tree, *, sail: bool) -> None:
     spec = (*ref.route, "spec")
-    native = _scalar(tree, (*spec, "values", "pilot", "env", facts.NATIVE_ENV))
-    config.native = native.lower() if native is not None else None
+    native_route = (*spec, "values", "pilot", "env", facts.NATIVE_ENV)
+    native = _scalar(tree, native_route)
+    if native is not None:
+        config.native, config.native_where = native.lower(), Ref(ref.document, native_route)
     tag = _scalar(tree, (*spec, "version") if sail else (*spec, "tag"))
     tag = tag or _scalar(tree, (*spec, "values", "global", "tag"))
     config.version = Version.find(tag) if tag else None

@@ -125,9 +125,7 @@ def _embedded(text: str, host: Ref, refused: str) -> tuple[ProxyConfigText, list
         return InnerRef(host, tree, route, part)
 
     read = read_proxy_config(root, (), at)
-    defects = [
-        Defect(refused, p.where, {"key": p.key, "reason": p.reason}) for p in read.rejected
-    ]
+    defects = [Defect(refused, p.where, {"key": p.key, "reason": p.reason}) for p in read.rejected]
     defects += [
         Defect(
             "proxy-config-key-ignored",
@@ -255,9 +253,7 @@ def _nearest(workload: Workload) -> Ref:
     return annotations.key if annotations.exists else workload.spec.key
 
 
-def _own_hook(
-    sidecar: Sidecar, mesh: Mesh, nearest: Ref
-) -> tuple[Setting[Span], Setting[Hook]]:
+def _own_hook(sidecar: Sidecar, mesh: Mesh, nearest: Ref) -> tuple[Setting[Span], Setting[Hook]]:
     """The proxy container's own preStop hook: written on it, or given mesh-wide."""
     written = sidecar.written
     if written is not None and sidecar.ref is not None and written.lifecycle is not None:
@@ -288,9 +284,7 @@ def _drains(sidecar: Sidecar, hook: Hook) -> bool:
     return version is None or version >= facts.NATIVE_DRAIN_HOOK_SINCE.value
 
 
-def _field(
-    name: str, found: _Found[object] | None, default: Fact[T], nearest: Ref
-) -> Setting[T]:
+def _field(name: str, found: _Found[object] | None, default: Fact[T], nearest: Ref) -> Setting[T]:
     if found is not None:
         value, origin = found
         return Setting(name, value, origin)  # type: ignore[arg-type]

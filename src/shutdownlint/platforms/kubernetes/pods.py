@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from shutdownlint.manifests.resources import Unknown
@@ -20,6 +19,7 @@ from shutdownlint.shutdown.span import ZERO, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import timedelta
 
     from shutdownlint.manifests.document import Ref
     from shutdownlint.manifests.resources import Container, LifecycleHandler, PodSpec
@@ -116,9 +116,7 @@ def _where(hook: Hook, ref: Ref) -> Ref:
     return ref.key
 
 
-def _hook_time(
-    handler: LifecycleHandler, hook: Hook, lookup: Callable[[str], str | None]
-) -> Span:
+def _hook_time(handler: LifecycleHandler, hook: Hook, lookup: Callable[[str], str | None]) -> Span:
     match hook.kind:
         case HookKind.SLEEP:
             value = handler.sleep.seconds if handler.sleep else None

@@ -19,15 +19,60 @@ if TYPE_CHECKING:
 Lookup = "Callable[[str], str | None]"
 
 SHELLS: Final = frozenset(("sh", "bash", "ash", "dash", "ksh", "mksh", "zsh", "busybox"))
-INIT_WRAPPERS: Final = frozenset(("tini", "dumb-init", "catatonit", "s6-svscan", "init", "tini-static"))
+INIT_WRAPPERS: Final = frozenset(
+    ("tini", "dumb-init", "catatonit", "s6-svscan", "init", "tini-static")
+)
 #: Commands that return as soon as they have been carried out.
 _INSTANT: Final = frozenset(
-    "echo printf true : false kill killall pkill touch rm mkdir mv cp cat ln date export set unset cd "
-    "test [ [[ exit trap logger umask ulimit source . shift local readonly return env".split()
+    [
+        "echo",
+        "printf",
+        "true",
+        ":",
+        "false",
+        "kill",
+        "killall",
+        "pkill",
+        "touch",
+        "rm",
+        "mkdir",
+        "mv",
+        "cp",
+        "cat",
+        "ln",
+        "date",
+        "export",
+        "set",
+        "unset",
+        "cd",
+        "test",
+        "[",
+        "[[",
+        "exit",
+        "trap",
+        "logger",
+        "umask",
+        "ulimit",
+        "source",
+        ".",
+        "shift",
+        "local",
+        "readonly",
+        "return",
+        "env",
+    ]
 )
 #: Of those, the ones that cannot fail in a way that stops what ``&&`` hangs on them.
-_SUCCEEDS: Final = frozenset("echo printf true : export date".split())
-_OPENS: Final = {"while": "done", "until": "done", "for": "done", "if": "fi", "case": "esac", "{": "}", "(": ")"}
+_SUCCEEDS: Final = frozenset(["echo", "printf", "true", ":", "export", "date", "set"])
+_OPENS: Final = {
+    "while": "done",
+    "until": "done",
+    "for": "done",
+    "if": "fi",
+    "case": "esac",
+    "{": "}",
+    "(": ")",
+}
 _CLOSES: Final = frozenset(_OPENS.values())
 _JOINS: Final = frozenset((";", "&&", "||", "|", "&", ";;", "|&"))
 _SLEEP_UNITS: Final = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -84,8 +129,7 @@ def tokens(script: str) -> list[str] | None:
         if stripped.startswith("#"):
             continue
         lines.append(re.sub(r"\s#.*$", "", line) if "'" not in line and '"' not in line else line)
-    parsed = _lex("\n".join(lines))
-    return parsed
+    return _lex("\n".join(lines))
 
 
 def _lex(text: str) -> list[str] | None:
@@ -166,57 +210,91 @@ def _steps(words: Sequence[str]) -> list[_Step]:
     return steps
 
 
-def script_time(script: str, lookup: Callable[[str], str | None]) -> Span:
-    """How long a shell takes to run the script."""
+@dataclass(frozen=True, slots=True)
+class _Pipeline:
+    """Commands joined by pipes, and what joins the last of them to what follows."""
+
+    steps: tuple[_Step, ...]
+
+    @property
+    def join(self) -> str:
+        return self.steps[-1].join
+
+    @property
+    def name(self) -> str:
+        """The program of a pipeline of one simple command, else empty."""
+        step = self.steps[0]
+        words = _bare(step.words)
+        alone = len(self.steps) == 1 and not step.compound and words
+        return base_name(words[0]) if alone else ""
+
+    def time(self, lookup: Callable[[str], str | None]) -> Span:
+        total = _NO_TIME
+        for step in self.steps:
+            total = total.together(_step_time(step, lookup))
+        return total
+
+    def succeeds(self, lookup: Callable[[str], str | None]) -> bool:
+        return _succeeds(self.steps[-1], lookup)
+
+
+def _pipelines(steps: Sequence[_Step]) -> list[_Pipeline]:
+    found: list[_Pipeline] = []
+    current: list[_Step] = []
+    for step in steps:
+        current.append(step)
+        if step.join not in ("|", "|&"):
+            found.append(_Pipeline(tuple(current)))
+            current = []
+    return [*found, _Pipeline(tuple(current))] if current else found
+
+
+def script_time(script: str, lookup: Callable[[str], str | None], *, errexit: bool = False) -> Span:
+    """How long a shell takes to run the script; ``errexit`` is its ``-e``."""
     words = tokens(script)
     if words is None:
         return _UNKNOWN_TIME
+    pipelines = _pipelines(_steps(words))
     total = _NO_TIME
-    steps = _steps(words)
-    reached = True  # whether the shell surely comes this far
-    index = 0
-    while index < len(steps):
-        pipeline = _NO_TIME
-        while True:
-            step = steps[index]
-            time = _step_time(step, lookup)
-            if step.join != "|":
-                break
-            pipeline = pipeline.together(time)
-            index += 1
-            if index == len(steps):
-                return total + pipeline
-        time = pipeline.together(time)
-        if step.join == "&":
-            time = Span(ZERO, time.high) if _waits(steps[index + 1 :]) else _NO_TIME
-        if not reached:
+    alive = True  # no command before this one may have ended the script
+    reached = True  # what && and || decided lets this one run
+    skipping = False  # behind a || that surely is not needed
+    for index, pipeline in enumerate(pipelines):
+        if skipping:
+            skipping = pipeline.join in ("||", "&&")
+            continue
+        time = pipeline.time(lookup)
+        if pipeline.join == "&":
+            waits = any(later.name == "wait" for later in pipelines[index + 1 :])
+            time = Span(ZERO, time.high) if waits else _NO_TIME
+        if not (alive and reached):
             time = Span(ZERO, time.high)
         total = total + time
-        name = base_name(_bare(step.words)[0]) if _bare(step.words) else ""
-        if reached and name in ("exit", "exec") and not step.compound and len(_bare(step.words)) > 0:
-            return total
-        sure = _succeeds(step, lookup)
-        if step.join == "&&":
+        if pipeline.name in ("exit", "exec"):
+            if alive and reached:
+                return total
+            alive = False
+        errexit = errexit or _turns_errexit_on(pipeline)
+        sure = pipeline.succeeds(lookup) or pipeline.join == "&"
+        if pipeline.join == "&&":
             reached = reached and sure
-        elif step.join == "||":
-            if sure:
-                index = _after_or(steps, index)
-            reached = sure and steps[index].join in (";", "")
+        elif pipeline.join == "||":
+            skipping = sure and reached
+            reached = False
         else:
+            # A last command that may fail ends the script where -e is on.
+            alive = alive and (sure or not errexit)
             reached = True
-        index += 1
+        if skipping:
+            reached = True
     return total
 
 
-def _after_or(steps: Sequence[_Step], index: int) -> int:
-    """The last step of what stands behind ``||`` and is never run."""
-    while index + 1 < len(steps) and steps[index].join in ("||", "&&"):
-        index += 1
-    return index
-
-
-def _waits(steps: Sequence[_Step]) -> bool:
-    return any("wait" in step.words for step in steps)
+def _turns_errexit_on(pipeline: _Pipeline) -> bool:
+    flags = _bare(pipeline.steps[0].words)[1:]
+    return pipeline.name == "set" and any(
+        flag == "errexit" or (flag.startswith("-") and "e" in flag) for flag in flags
+    )
 
 
 def _bare(words: Sequence[str]) -> list[str]:
@@ -228,9 +306,11 @@ def _bare(words: Sequence[str]) -> list[str]:
             skip = False
         elif re.match(r"[0-9]*(?:>>?|<)&?$", word):
             skip = True
-        elif re.match(r"[0-9]*(?:>>?|<)", word) or (not result and re.match(r"\w+=", word)):
-            continue
-        elif word in ("!", "time", "nohup", "command", "builtin") and not result:
+        elif (
+            re.match(r"[0-9]*(?:>>?|<)", word)
+            or (not result and re.match(r"\w+=", word))
+            or (word in ("!", "time", "nohup", "command", "builtin") and not result)
+        ):
             continue
         else:
             result.append(word)
@@ -274,7 +354,9 @@ def command_time(command: Sequence[str], lookup: Callable[[str], str | None]) ->
     name = base_name(command[0])
     script = shell_script(command)
     if script is not None:
-        return script_time(script, lookup)
+        flags = command[: command.index(script)]
+        errexit = any(f.startswith("-") and not f.startswith("--") and "e" in f for f in flags)
+        return script_time(script, lookup, errexit=errexit)
     if name in INIT_WRAPPERS:
         inner = [word for word in command[1:] if not word.startswith("-")]
         return command_time(inner, lookup)
@@ -284,7 +366,9 @@ def command_time(command: Sequence[str], lookup: Callable[[str], str | None]) ->
         return _sleep_time(command[1:], lookup)
     if name == "timeout":
         return _timeout_time(command[1:])
-    if len(command) > 1 and command[1] == "sleep":  # NGINX Gateway Fabric: gateway sleep --duration=40s
+    if (
+        len(command) > 1 and command[1] == "sleep"
+    ):  # NGINX Gateway Fabric: gateway sleep --duration=40s
         flags = [w.removeprefix("--duration=") for w in command[2:] if w.startswith("--duration=")]
         return _sleep_time(flags, lookup) if flags else _UNKNOWN_TIME
     return _NO_TIME if name in _INSTANT else _UNKNOWN_TIME

@@ -1,0 +1,1 @@
+"""How it is told: one module a format."""

@@ -1,0 +1,240 @@
+"""The timeline of each pod, drawn for people and as JSON."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.text import Text
+
+from shutdownlint.reports.report import in_seconds, safe
+from shutdownlint.shutdown import Outcome, Shutdown, written
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from shutdownlint.platforms.pods import Pod
+    from shutdownlint.shutdown import Answer, Plan, Request, Timeline
+
+_ACCEPTS, _FINISHES, _LUCK, _GONE, _NOTHING = "█", "▒", "?", "┃", "·"
+_PLAIN: Final = {"█": "#", "▒": "-", "?": "?", "┃": "!", "·": "."}
+_COLOURS: Final = {
+    Outcome.OK: "green",
+    Outcome.CUT: "red",
+    Outcome.REFUSED: "red",
+    Outcome.UNAVAILABLE: "red",
+    Outcome.UNKNOWN: "yellow",
+}
+_WIDEST: Final = 64
+
+
+def assumed(plan: Plan) -> list[str]:
+    """Everything that was taken to be so."""
+    proxy = plan.proxy.assumptions if plan.proxy else ()
+    found = [str(assumption) for assumption in (*plan.assumptions, *proxy)]
+    if plan.uncertain:
+        spans = [plan.grace, *(c.pre_stop for c in plan.containers)]
+        found += [
+            f"{setting} is only bounded: it is drawn at its shortest"
+            for setting in spans
+            if not setting.value.known
+        ]
+    return found
+
+
+def explain_json(pods: Sequence[Pod], requests: Sequence[Request]) -> str:
+    """Version 1 of the explanation as JSON. Durations are seconds; headroom null is unbounded."""
+    workloads = [_data(pod, pod.plan, requests) for pod in pods if pod.plan is not None]
+    return json.dumps({"version": 1, "workloads": workloads}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _data(pod: Pod, plan: Plan, requests: Sequence[Request]) -> dict[str, Any]:
+    shutdown = Shutdown(plan)
+    headroom = shutdown.headroom
+    place = pod.ref.place()
+    return {
+        "workload": {
+            "kind": pod.id.kind,
+            "namespace": pod.id.namespace,
+            "name": pod.id.name,
+        },
+        "file": place.file,
+        "line": place.line,
+        "assumed": assumed(plan),
+        "headroom": {
+            "in_flight": None if headroom.in_flight is None else in_seconds(headroom.in_flight),
+            "late": None if headroom.late is None else in_seconds(headroom.late),
+        },
+        "events": [
+            {
+                "at": in_seconds(event.at),
+                "container": event.container,
+                "what": event.what,
+                "because": str(event.because),
+            }
+            for event in shutdown.timeline(requests).events()
+        ],
+        "losses": [
+            {
+                "what": loss.kind,
+                "from": in_seconds(loss.begins),
+                "to": in_seconds(loss.ends),
+                "by": str(loss.by),
+            }
+            for loss in shutdown.losses
+        ],
+        "requests": [
+            {
+                "arrives": in_seconds(answer.request.arrives),
+                "lasts": in_seconds(answer.request.lasts),
+                "outcome": answer.outcome.value,
+                "at": in_seconds(answer.at),
+                "by": str(answer.by),
+            }
+            for answer in shutdown.ask(requests)
+        ],
+    }
+
+
+def explain_text(pods: Sequence[Pod], requests: Sequence[Request], console: Console) -> None:
+    """Each pod's timeline: lanes, headroom, losses, the requests asked of it, and the events."""
+    for pod in pods:
+        if pod.plan is None:
+            continue
+        _pod(pod, pod.plan, requests, console)
+
+
+def _pod(pod: Pod, plan: Plan, requests: Sequence[Request], console: Console) -> None:
+    shutdown = Shutdown(plan)
+    place = pod.ref.place()
+    head = Text(safe(str(pod.id)), "bold")
+    head.append(f"  {safe(place.file)}:{place.line}", "dim")
+    console.print(head, soft_wrap=True)
+    for lane in _lanes(shutdown, console):
+        console.print(lane, soft_wrap=True)
+    headroom = shutdown.headroom
+    _line(console, "in flight", _room(headroom.in_flight), headroom.by.told_in(place.file))
+    _line(console, "late", _room(headroom.late), headroom.late_by.told_in(place.file))
+    for loss in shutdown.losses:
+        window = f"{written(loss.begins)} to {written(loss.ends)}"
+        _line(console, "lost", f"{window}: {loss.kind}", loss.by.told_in(place.file), "red")
+    for answer in shutdown.ask(requests):
+        asked = f"{written(answer.request.lasts)} request at {written(answer.request.arrives)}"
+        _line(
+            console,
+            "asked",
+            f"{asked}: {_told(answer)}",
+            answer.by.told_in(place.file),
+            _COLOURS[answer.outcome],
+        )
+    for event in _events(shutdown.timeline(requests), place.file):
+        console.print(event, soft_wrap=True)
+    for text in assumed(plan):
+        _line(console, "assumed", "", text)
+    console.print()
+
+
+def _room(duration: timedelta | None) -> str:
+    return "unbounded" if duration is None else f"requests of up to {written(duration)}"
+
+
+def _told(answer: Answer) -> str:
+    if answer.outcome is Outcome.OK:
+        return f"served, done at {written(answer.at)}"
+    words = {
+        Outcome.CUT: "cut",
+        Outcome.REFUSED: "refused",
+        Outcome.UNAVAILABLE: "answered 503",
+        Outcome.UNKNOWN: "depends",
+    }
+    return f"{words[answer.outcome]} at {written(answer.at)}"
+
+
+def _line(console: Console, label: str, value: str, why: str, colour: str = "") -> None:
+    line = Text(f"  {label:<10}")
+    line.append(safe(value), colour or "bold")
+    if why:
+        line.append(f"{'  ' if value else ''}{safe(why)}", "dim")
+    console.print(line, soft_wrap=True)
+
+
+def _events(timeline: Timeline, file: str) -> list[Text]:
+    rows = [
+        (written(event.at), safe(event.container or "pod"), event.what, event.because)
+        for event in timeline.events()
+    ]
+    widths = [max(len(str(row[column])) for row in rows) for column in range(3)]
+    lines = []
+    for at, container, what, because in rows:
+        line = Text(f"  {at:>{widths[0]}}  ")
+        line.append(f"{container:<{widths[1]}}  ", "bold")
+        line.append(f"{what:<{widths[2]}}  ")
+        line.append(safe(because.told_in(file)), "dim")
+        lines.append(line)
+    return lines
+
+
+def _lanes(shutdown: Shutdown, console: Console) -> list[Text]:
+    """One lane a container: accepting, finishing only, gone; and the scale."""
+    quiet, busy = shutdown.quiet, shutdown.typical
+    horizon = max((life.dies.at for life in quiet.lives), default=quiet.grace)
+    horizon = max(horizon, quiet.grace, timedelta(seconds=1))
+    names = [safe(life.plan.name) for life in quiet.lives]
+    proxy = shutdown.plan.proxy
+    label = max(len(name) for name in [*names, proxy.name if proxy else "", "app"]) + 2
+    width = max(20, min(_WIDEST, console.width - label - 12))
+    plain = not (console.encoding or "").lower().startswith("utf")
+
+    def lane(name: str, marks: list[tuple[timedelta, str, str]], gone: timedelta) -> Text:
+        text = Text(f"  {name:<{label}}")
+        for column in range(width):
+            at = horizon * column / width
+            symbol, colour = next(
+                ((mark, colour) for until, mark, colour in marks if at < until), (_NOTHING, "dim")
+            )
+            if symbol == _NOTHING and column and horizon * (column - 1) / width < gone:
+                symbol, colour = _GONE, "red"
+            text.append(_PLAIN[symbol] if plain else symbol, colour)
+        return text
+
+    lanes = []
+    for life in quiet.lives:
+        marks = [(life.accepts_until.at, _ACCEPTS, "green"), (life.dies.at, _FINISHES, "yellow")]
+        lanes.append(lane(safe(life.plan.name), marks, life.dies.at))
+    soonest, latest = quiet.proxy_ends, busy.proxy_ends
+    if proxy is not None and soonest is not None and latest is not None:
+        closes = quiet.listener_closes
+        until = min(soonest.at, closes.at) if closes else soonest.at
+        marks = [(until, _ACCEPTS, "green"), (soonest.at, _FINISHES, "yellow")]
+        if proxy.classic and latest.at > soonest.at:
+            marks.append((latest.at, _LUCK, "yellow"))
+        lanes.append(lane(proxy.name, marks, latest.at))
+    lanes.append(_scale(label, width, horizon))
+    return lanes
+
+
+def _scale(label: int, width: int, horizon: timedelta) -> Text:
+    text = [" "] * (width + 12)
+    steps = 4
+    for step in range(steps + 1):
+        at = horizon * step / steps
+        mark = written(timedelta(seconds=round(at.total_seconds(), 1)))
+        column = width * step // steps
+        text[column : column + len(mark)] = mark
+    return Text(f"  {'':<{label}}{''.join(text).rstrip()}", "dim")
+
+
+LEGEND: Final = (
+    f"{_ACCEPTS} accepts   {_FINISHES} finishes what it has   "
+    f"{_LUCK} may be gone (luck)   {_GONE} gone"
+)
+
+
+def legend(console: Console) -> Text:
+    """What the lanes' symbols mean."""
+    plain = not (console.encoding or "").lower().startswith("utf")
+    text = "".join(_PLAIN.get(c, c) for c in LEGEND) if plain else LEGEND
+    return Text(text, "dim")

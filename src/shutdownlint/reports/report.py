@@ -1,0 +1,83 @@
+"""What every format is given, and the few things that all of them need."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from shutdownlint.rules.finding import Severity
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Sequence
+    from datetime import timedelta
+
+    from shutdownlint.manifests.read import Reading
+    from shutdownlint.rules.finding import Finding
+    from shutdownlint.rules.load import Rule
+
+#: Control characters (C0, DEL, C1) and those that reorder text: never sent to a screen raw.
+_UNSAFE: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def safe(text: str) -> str:
+    """Text from the input, control characters written out: it cannot act on a screen."""
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", text).replace("\t", "    ")
+
+
+def in_seconds(duration: timedelta) -> float:
+    """A duration for machine-readable reports."""
+    return round(duration.total_seconds(), 3)
+
+
+@dataclass
+class Report:
+    """The outcome of a check."""
+
+    findings: Sequence[Finding]
+    reading: Reading
+    workloads: int
+    rules: Sequence[Rule] = ()
+    remarks: Sequence[str] = ()
+    _lines: tuple[str, list[str]] = field(default=("", []), repr=False)
+
+    def count(self, severity: Severity) -> int:
+        """How many findings have this severity."""
+        return sum(finding.severity is severity for finding in self.findings)
+
+    def line(self, file: str, number: int) -> str | None:
+        """A line of a file, for showing; None where the file can no longer be read."""
+        if self._lines[0] != file:
+            self._lines = (file, self._read(file))
+        lines = self._lines[1]
+        return lines[number - 1] if 0 < number <= len(lines) else None
+
+    def _read(self, file: str) -> list[str]:
+        if file == "<stdin>":
+            return self.reading.stdin.decode("utf-8-sig", "replace").splitlines()
+        try:
+            return Path(file).read_text(encoding="utf-8-sig", errors="replace").splitlines()
+        except OSError:
+            return []
+
+    def counted(self) -> str:
+        """The summary in one sentence."""
+        parts = [
+            _plural(self.count(severity), severity.value)
+            for severity in (Severity.ERROR, Severity.WARNING, Severity.NOTE)
+            if self.count(severity)
+        ]
+        found = ", ".join(parts) if parts else "no findings"
+        workloads = _plural(self.workloads, "workload")
+        documents = _plural(self.reading.documents, "document")
+        return f"{found}; {workloads} in {documents} of {_plural(self.reading.files, 'file')}"
+
+    def passed_over(self) -> Counter[str]:
+        """What was recognised and not checked, by reason."""
+        return self.reading.passed_over
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,308 @@
+"""SARIF 2.1.0, as code scanning reads it: small models of the parts that are shown.
+
+GitHub uses the first location only, with all four region numbers and a relative URI; an empty
+``results`` array must still be there; ``fixes`` are not shown, so the message says the fix too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from shutdownlint import __version__
+from shutdownlint.rules.finding import Severity
+from shutdownlint.shutdown import Confidence
+
+if TYPE_CHECKING:
+    from shutdownlint.reports.report import Report
+    from shutdownlint.rules.finding import Finding
+    from shutdownlint.rules.load import Rule
+    from shutdownlint.yamltext import Place
+
+SCHEMA: Final = (
+    "https://raw.githubusercontent.com/oasis-tcs/sarif-spec/master/Schemata/sarif-schema-2.1.0.json"
+)
+HOME: Final = "https://github.com/shutdownlint/shutdownlint"
+#: GitHub shows no more results of one run.
+MOST_RESULTS: Final = 25_000
+
+_LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
+_PRECISION: Final = {
+    Severity.ERROR: "very-high",
+    Severity.WARNING: "high",
+    Severity.NOTE: "medium",
+}
+_PROBLEM: Final = {
+    Severity.ERROR: "error",
+    Severity.WARNING: "warning",
+    Severity.NOTE: "recommendation",
+}
+_RANK: Final = {Confidence.HIGH: 90.0, Confidence.MEDIUM: 60.0, Confidence.LOW: 30.0}
+
+
+class _Sarif(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+
+class Message(_Sarif):
+    """A text; in messages of results, ``[text](id)`` links to a related location."""
+
+    text: str
+
+
+class Help(_Sarif):
+    """A rule's explanation, plain and as Markdown."""
+
+    text: str
+    markdown: str
+
+
+class RuleProperties(_Sarif):
+    """What GitHub reads of a rule: how exact it is and how bad."""
+
+    precision: str
+    severity: str = Field(alias="problem.severity")
+    tags: list[str]
+
+
+class Configuration(_Sarif):
+    """A rule's own level."""
+
+    level: str
+
+
+class Descriptor(_Sarif):
+    """A rule."""
+
+    id: str
+    name: str
+    short_description: Message
+    full_description: Message
+    help: Help
+    default_configuration: Configuration
+    properties: RuleProperties
+
+
+class Driver(_Sarif):
+    """The tool."""
+
+    name: str = "shutdownlint"
+    semantic_version: str = __version__
+    information_uri: str = HOME
+    rules: list[Descriptor]
+
+
+class Tool(_Sarif):
+    """The tool, as SARIF nests it."""
+
+    driver: Driver
+
+
+class Artifact(_Sarif):
+    """A file."""
+
+    uri: str
+
+
+class Region(_Sarif):
+    """A part of a file; all numbers from 1."""
+
+    start_line: int
+    start_column: int
+    end_line: int
+    end_column: int
+
+
+class Physical(_Sarif):
+    """A part of a file, with the file."""
+
+    artifact_location: Artifact
+    region: Region
+
+
+class Logical(_Sarif):
+    """The workload."""
+
+    fully_qualified_name: str
+    kind: str = "resource"
+
+
+class Location(_Sarif):
+    """Where."""
+
+    id: int | None = None
+    physical_location: Physical
+    logical_locations: list[Logical] | None = None
+    message: Message | None = None
+
+
+class ResultProperties(_Sarif):
+    """What else is known of a result."""
+
+    confidence: str
+    assumed: list[str]
+
+
+class SarifResult(_Sarif):
+    """A finding."""
+
+    rule_id: str
+    rule_index: int
+    level: str
+    message: Message
+    locations: list[Location]
+    related_locations: list[Location] | None = None
+    partial_fingerprints: dict[str, str]
+    rank: float
+    properties: ResultProperties
+
+
+class Notification(_Sarif):
+    """Something that went wrong in the run."""
+
+    level: str
+    message: Message
+    locations: list[Location] | None = None
+
+
+class Invocation(_Sarif):
+    """How the run went."""
+
+    execution_successful: bool
+    tool_execution_notifications: list[Notification]
+
+
+class SarifRun(_Sarif):
+    """The run."""
+
+    tool: Tool
+    invocations: list[Invocation]
+    column_kind: str = "unicodeCodePoints"
+    results: list[SarifResult]
+
+
+class Log(_Sarif):
+    """The whole file."""
+
+    schema_uri: str = Field(default=SCHEMA, alias="$schema")
+    version: str = "2.1.0"
+    runs: list[SarifRun]
+
+
+def write_sarif(report: Report) -> str:
+    """The report as SARIF text. Files that could not be read at all are notifications."""
+    rules = sorted(report.rules, key=lambda rule: rule.id)
+    index = {rule.id: number for number, rule in enumerate(rules)}
+    hashes: Counter[str] = Counter()
+    kept = [f for f in report.findings if f.rule != "SL001"][:MOST_RESULTS]
+    run = SarifRun(
+        tool=Tool(driver=Driver(rules=[_descriptor(rule) for rule in rules])),
+        invocations=[
+            Invocation(
+                execution_successful=not report.reading.unreadable,
+                tool_execution_notifications=[
+                    Notification(
+                        level="error",
+                        message=Message(text=f"{u.place.file}:{u.place.line}: {u.reason}"),
+                    )
+                    for u in report.reading.unreadable
+                ],
+            )
+        ],
+        results=[_result(finding, index[finding.rule], report, hashes) for finding in kept],
+    )
+    log = Log(runs=[run])
+    return log.model_dump_json(by_alias=True, exclude_none=True, indent=2) + "\n"
+
+
+def _descriptor(rule: Rule) -> Descriptor:
+    form = rule.form
+    first = form.explanation.split("\n\n")[0].replace("\n", " ").strip()
+    sources = "\n".join(f"- {source}" for source in form.sources)
+    return Descriptor(
+        id=form.id,
+        name="".join(part.capitalize() for part in form.name.split("-")),
+        short_description=Message(text=form.name.replace("-", " ")),
+        full_description=Message(text=first),
+        help=Help(
+            text=form.explanation,
+            markdown=f"{form.explanation}\n\n**Sources**\n\n{sources}\n",
+        ),
+        default_configuration=Configuration(level=_LEVELS[form.severity]),
+        properties=RuleProperties.model_validate(
+            {
+                "precision": _PRECISION[form.severity],
+                "problem.severity": _PROBLEM[form.severity],
+                "tags": ["reliability", "kubernetes", "graceful-shutdown"],
+            }
+        ),
+    )
+
+
+def _result(finding: Finding, index: int, report: Report, hashes: Counter[str]) -> SarifResult:
+    related = [
+        Location(
+            id=number, physical_location=_physical(other.place), message=Message(text=other.label)
+        )
+        for number, other in enumerate(finding.related, 1)
+    ]
+    text = _escaped(finding.message)
+    for location in related:
+        assert location.message is not None
+        text += f" See [{_escaped(location.message.text)}]({location.id})."
+    if finding.fix:
+        text += f" Fix: {_escaped(finding.fix)}."
+    logical = None
+    if finding.workload is not None:
+        logical = [Logical(fully_qualified_name=str(finding.workload))]
+    return SarifResult(
+        rule_id=finding.rule,
+        rule_index=index,
+        level=_LEVELS[finding.severity],
+        message=Message(text=text),
+        locations=[Location(physical_location=_physical(finding.place), logical_locations=logical)],
+        related_locations=related or None,
+        partial_fingerprints={"primaryLocationLineHash": _fingerprint(finding, report, hashes)},
+        rank=_RANK[finding.confidence],
+        properties=ResultProperties(
+            confidence=finding.confidence.value, assumed=list(finding.assumed)
+        ),
+    )
+
+
+def _physical(place: Place) -> Physical:
+    return Physical(
+        artifact_location=Artifact(uri=_uri(place.file)),
+        region=Region(
+            start_line=place.line,
+            start_column=place.column,
+            end_line=place.end_line,
+            end_column=place.end_column,
+        ),
+    )
+
+
+def _uri(file: str) -> str:
+    path = file.removeprefix("./")
+    return PurePath(path).as_uri() if PurePath(path).is_absolute() else quote(path)
+
+
+def _escaped(text: str) -> str:
+    """Square brackets would be links in a SARIF message."""
+    return text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
+
+
+def _fingerprint(finding: Finding, report: Report, hashes: Counter[str]) -> str:
+    """Stable when lines are inserted above: the rule, the workload and the line's own text."""
+    line = report.line(finding.place.file, finding.place.line) or ""
+    seed = "\n".join((finding.rule, str(finding.workload), str(finding.container), line.strip()))
+    digest = hashlib.sha256(seed.encode()).hexdigest()[:16]
+    key = f"{finding.place.file}:{digest}"
+    hashes[key] += 1
+    return f"{digest}:{hashes[key]}"

@@ -1,0 +1,84 @@
+"""Short ways to read, plan and check a text."""
+
+from __future__ import annotations
+
+import textwrap
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from shutdownlint.config import Config
+from shutdownlint.manifests.discover import Found
+from shutdownlint.platforms.durations import go_duration
+from shutdownlint.platforms.versions import Version
+from shutdownlint.rules.load import load_rules
+from shutdownlint.run import Source, check, read
+
+if TYPE_CHECKING:
+    from shutdownlint.platforms.world import Given
+    from shutdownlint.rules.finding import Finding
+    from shutdownlint.rules.load import Rule
+    from shutdownlint.run import Result, Scene
+    from shutdownlint.shutdown import Plan
+
+
+@cache
+def rules() -> tuple[Rule, ...]:
+    """The bundled rules."""
+    return tuple(load_rules())
+
+
+def given(p99: str | None = None, kubernetes: str | None = None, istio: str | None = None) -> Given:
+    """What a user says."""
+    config = Config(
+        kubernetes=Version.parse(kubernetes) if kubernetes else None,
+        istio=Version.parse(istio) if istio else None,
+    )
+    return config.given(go_duration(p99) if p99 else None)
+
+
+def check_text(text: str | bytes, said: Given | None = None, name: str = "shop.yaml") -> Result:
+    """Lint a text as a file of that name."""
+    return check_files({name: text}, said)
+
+
+def check_files(files: dict[str, str | bytes], said: Given | None = None) -> Result:
+    """Lint several files together; findings name them as given here."""
+    with TemporaryDirectory() as folder:
+        sources = _sources(files, Path(folder))
+        result = check(sources, said or given(), rules=lambda: list(rules()))
+    return result
+
+
+def read_files(files: dict[str, str | bytes], said: Given | None = None) -> Scene:
+    """Read and plan only. Places stay findable after the files are gone."""
+    with TemporaryDirectory() as folder:
+        return read(_sources(files, Path(folder)), said or given())
+
+
+def _sources(files: dict[str, str | bytes], folder: Path) -> list[Source]:
+    sources = []
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(dedent(text).encode() if isinstance(text, str) else text)
+        sources.append(Source(Found(path, name)))
+    return sources
+
+
+def dedent(text: str) -> str:
+    """A text block without its common indentation and first line break."""
+    return textwrap.dedent(text.removeprefix("\n"))
+
+
+def plan_of(text: str, said: Given | None = None) -> Plan:
+    """The plan of the only workload of a text."""
+    (pod,) = read_files({"shop.yaml": text}, said).pods
+    assert pod.plan is not None
+    return pod.plan
+
+
+def told(findings: list[Finding], *, notes: bool = False) -> list[tuple[str, int]]:
+    """Rule and line of each finding."""
+    return [(f.rule, f.place.line) for f in findings if notes or f.severity != "note"]

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shutdownlint.manifests.discover import Found, Missing, discover
+from shutdownlint.manifests.read import MAX_BYTES, Reading, read_documents
+from tests.helpers import check_text, read_files
+
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: shop}
+spec:
+  containers: [{name: app, image: shop/app:1}]
+"""
+
+
+def pods(files: dict[str, str | bytes]) -> list[str]:
+    return [str(pod.id) for pod in read_files(files).pods]
+
+
+def test_one_broken_document_does_not_hide_its_neighbours() -> None:
+    scene = read_files(
+        {"a.yaml": POD + "---\napiVersion: v1\nkind: Pod\nx: [containers\n---" + POD}
+    )
+    assert len(scene.pods) == 2
+    (broken,) = scene.reading.unreadable
+    assert (broken.place.file, broken.place.line) == ("a.yaml", 10)
+    assert scene.reading.documents == 3
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        POD.encode("utf-8-sig"),
+        POD.replace("\n", "\r\n").encode(),
+        POD.encode("utf-16"),
+        POD.rstrip("\n").encode(),
+        b'{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "shop"},\n'
+        b'\t"spec": {"containers": [{"name": "app", "image": "x"}]}}',
+    ],
+    ids=["bom", "crlf", "utf-16", "no final newline", "json with tabs"],
+)
+def test_encodings_and_line_ends(data: bytes) -> None:
+    scene = read_files({"a.yaml": data})
+    assert not scene.reading.unreadable
+    assert [str(pod.id) for pod in scene.pods] == ["Pod shop"]
+
+
+def test_bad_bytes_have_their_place() -> None:
+    scene = read_files({"a.yaml": b"kind: Pod\nspec:\n  containers: [\xff]\n"})
+    (broken,) = scene.reading.unreadable
+    assert (broken.place.line, broken.place.column) == (3, 16)
+    assert "0xff" in broken.reason
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("kind: Pod\nspec:\n  containers: {{ .Values.x }}\n", "unrendered Helm or Go templates"),
+        ("kind: Pod\n{{- if .x }}\nspec: {containers: []}\n", "unrendered Helm or Go templates"),
+        (
+            "#@ load('x')\nkind: Pod\nspec: {containers: []}\n",
+            "templates of other tools (ytt, Jinja, Terraform)",
+        ),
+        (
+            "kind: Pod\n%{ if x }\nspec: {containers: []}\n",
+            "templates of other tools (ytt, Jinja, Terraform)",
+        ),
+        ("image: {tag: 1}\n", "documents that are not Kubernetes objects"),
+        ("kind: [containers\n", "documents that are not Kubernetes objects"),
+    ],
+)
+def test_what_is_no_manifest_is_passed_over(text: str, what: str) -> None:
+    scene = read_files({"a.yaml": text})
+    assert scene.reading.passed_over == {what: 1}
+    assert not scene.reading.unreadable
+
+
+def test_a_quoted_placeholder_is_a_value() -> None:
+    text = POD.replace("name: shop", 'name: "{{ .Release.Name }}"')
+    assert pods({"a.yaml": text}) == ["Pod {{ .Release.Name }}"]
+
+
+def test_helm_source_is_remembered() -> None:
+    result = check_text(
+        "---\n# Source: shop/templates/pod.yaml"
+        + POD.replace("shop/app:1}", "x, lifecycle: {preStop: {}}}")
+    )
+    assert [f.template for f in result.findings] == ["shop/templates/pod.yaml"]
+
+
+def test_discover(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / ".git").mkdir()
+    for name in ("b/x.yml", "a.yaml", "c.json", "d.txt", ".git/e.yaml"):
+        (tmp_path / name).write_text("x: 1")
+    (tmp_path / "loop").symlink_to(tmp_path)
+    (tmp_path / "link.yaml").symlink_to(tmp_path / "a.yaml")
+    found = [f.shown.removeprefix(f"{tmp_path}/") for f in discover([str(tmp_path)])]
+    assert found == ["a.yaml", "c.json", "link.yaml", "b/x.yml"]
+    # named outright, a file is read whatever it is called, and once
+    one = str(tmp_path / "d.txt")
+    assert [f.shown for f in discover([one, one])] == [one]
+    (missing,) = discover([str(tmp_path / "none")])
+    assert isinstance(missing, Missing)
+    assert list(discover([str(tmp_path)], exclude=["*.yaml", "b/*"])) == [
+        Found(tmp_path / "c.json", f"{tmp_path}/c.json")
+    ]
+
+
+def test_too_large_a_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "huge.yaml"
+    with path.open("wb") as file:
+        file.truncate(MAX_BYTES + 1)
+    reading = Reading()
+    assert list(read_documents(Found(path, "huge.yaml"), reading, lambda: None)) == []
+    assert "larger than" in reading.unreadable[0].reason

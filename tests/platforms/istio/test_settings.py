@@ -1,0 +1,291 @@
+"""Injection and the merging of settings, from manifests to the plan."""
+
+from __future__ import annotations
+
+import pytest
+
+from shutdownlint.shutdown import Confidence, ProxyPlan, seconds
+from tests.helpers import dedent, given, read_files
+
+
+def namespace(labels: str, name: str = "shop") -> str:
+    return (
+        f"apiVersion: v1\nkind: Namespace\nmetadata: {{name: {name}, labels: {{{labels}}}}}\n---\n"
+    )
+
+
+def pod(labels: str = "", annotations: str = "", extra: str = "", namespace: str = "shop") -> str:
+    return (
+        dedent(f"""
+        apiVersion: v1
+        kind: Pod
+        metadata:
+          name: shop
+          namespace: {namespace}
+          labels: {{{labels}}}
+          annotations: {{{annotations}}}
+        spec:
+          containers:
+            - name: app
+              image: shop/app:1
+        """)
+        + extra
+    )
+
+
+def proxy(text: str, istio: str | None = "1.26", kubernetes: str | None = None) -> ProxyPlan | None:
+    (found,) = read_files({"a.yaml": text}, given(istio=istio, kubernetes=kubernetes)).pods
+    assert found.plan is not None
+    return found.plan.proxy
+
+
+ENABLED = namespace("istio-injection: enabled")
+
+
+# facts/istio.md section 4: the webhook's selectors and what inject.go adds
+@pytest.mark.parametrize(
+    ("text", "injected"),
+    [
+        (ENABLED + pod(), True),
+        (ENABLED + pod('sidecar.istio.io/inject: "false"'), False),
+        (ENABLED + pod(annotations='sidecar.istio.io/inject: "false"'), False),
+        (
+            ENABLED + pod('sidecar.istio.io/inject: "true"', 'sidecar.istio.io/inject: "false"'),
+            True,
+        ),
+        (ENABLED + pod(extra="  hostNetwork: true\n"), False),
+        (ENABLED + pod(annotations="inject.istio.io/templates: grpc-agent"), False),
+        (namespace("istio-injection: disabled") + pod('sidecar.istio.io/inject: "true"'), False),
+        (namespace("istio-injection: disabled, istio.io/rev: a") + pod(), False),
+        (namespace("istio.io/rev: canary") + pod(), True),
+        (namespace("") + pod(), False),
+        (namespace("") + pod('sidecar.istio.io/inject: "true"'), True),
+        (namespace("") + pod("istio.io/rev: canary"), True),
+        (namespace("") + pod(annotations='sidecar.istio.io/inject: "true"'), False),
+        (namespace("istio.io/dataplane-mode: ambient") + pod(), False),
+        (pod('sidecar.istio.io/inject: "true"', namespace="kube-system"), False),
+        (pod('sidecar.istio.io/inject: "true"'), True),
+        (pod("istio.io/dataplane-mode: ambient", "proxy.istio.io/config: '{}'"), False),
+        (pod(), False),
+    ],
+)
+def test_injection_as_the_webhook_decides_it(text: str, injected: bool) -> None:
+    assert (proxy(text) is not None) is injected
+
+
+def test_an_unseen_namespace_lowers_confidence() -> None:
+    label = proxy(pod('sidecar.istio.io/inject: "true"'))
+    annotation = proxy(pod(annotations="proxy.istio.io/config: '{}'"))
+    seen = proxy(ENABLED + pod())
+    assert label is not None
+    assert annotation is not None
+    assert seen is not None
+    assert [a.leaves for a in label.assumptions] == [Confidence.MEDIUM]
+    assert [a.leaves for a in annotation.assumptions] == [Confidence.LOW]
+    assert not seen.assumptions
+
+
+@pytest.mark.parametrize(
+    ("istio", "kubernetes", "annotation", "mode", "sure"),
+    [
+        ("1.26", None, None, "classic", True),
+        ("1.26", "1.33", None, "classic", True),
+        ("1.27", "1.33", None, "native", True),
+        ("1.27", "1.32", None, "classic", True),
+        ("1.28", None, None, "classic", False),
+        (None, "1.33", None, "classic", False),
+        ("1.26", None, "true", "native", True),
+        ("1.23", None, "true", "classic", True),
+        ("1.27", "1.33", "false", "classic", True),
+        (None, None, "true", "native", True),
+    ],
+)
+def test_classic_or_native(
+    istio: str | None, kubernetes: str | None, annotation: str | None, mode: str, sure: bool
+) -> None:
+    note = f'sidecar.istio.io/nativeSidecar: "{annotation}"' if annotation else ""
+    found = proxy(ENABLED + pod(annotations=note), istio, kubernetes)
+    assert found is not None
+    assert found.mode.value.value == mode
+    assert (not found.assumptions) is sure
+    assert found.drain_hook is (mode == "native")
+
+
+def test_native_without_its_drain_hook_before_1_21() -> None:
+    operator = """
+apiVersion: install.istio.io/v1alpha1
+kind: IstioOperator
+spec: {tag: 1.20.3, values: {pilot: {env: {ENABLE_NATIVE_SIDECARS: "true"}}}}
+---
+"""
+    found = proxy(operator + ENABLED + pod(), istio=None)
+    assert found is not None
+    assert (found.mode.value.value, found.drain_hook) == ("native", False)
+    assert (
+        str(found.mode.origin) == "ENABLE_NATIVE_SIDECARS of mesh config (IstioOperator), a.yaml:3"
+    )
+
+
+MESH = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: istio, namespace: istio-system}
+data:
+  mesh: |
+    defaultConfig:
+      terminationDrainDuration: 11s
+      drainDuration: 22s
+      proxyMetadata:
+        MINIMUM_DRAIN_DURATION: 6s
+        EXIT_ON_ZERO_ACTIVE_CONNECTIONS: "true"
+---
+"""
+
+
+def resource(name: str, minimum: str, ns: str = "shop", selector: str = "") -> str:
+    return f"""
+apiVersion: networking.istio.io/v1beta1
+kind: ProxyConfig
+metadata: {{name: {name}, namespace: {ns}}}
+spec:
+  {selector}
+  environmentVariables: {{MINIMUM_DRAIN_DURATION: {minimum}}}
+---
+"""
+
+
+def test_istios_order_per_key() -> None:
+    annotated = pod("app: shop", "proxy.istio.io/config: '{terminationDrainDuration: 12s}'")
+    found = proxy(MESH + ENABLED + annotated)
+    assert found is not None
+    assert found.termination_drain.value == seconds(12)
+    assert found.termination_drain.origin.kind == "explicit"
+    assert found.drain_duration.value == seconds(22)
+    assert str(found.drain_duration.origin) == "mesh config (ConfigMap istio), a.yaml:8"
+    assert found.minimum_drain.value == seconds(6)
+    assert found.exit_on_zero.value is True
+
+
+@pytest.mark.parametrize(
+    ("resources", "annotation", "expected"),
+    [
+        ("", "", 6),
+        (resource("root", "7s", "istio-system"), "", 7),
+        (resource("root", "7s", "istio-system") + resource("ns", "8s"), "", 8),
+        (resource("ns", "8s"), "9s", 9),
+        (resource("w", "10s", selector="selector: {matchLabels: {app: shop}}"), "9s", 10),
+        (resource("w", "10s", selector="selector: {matchLabels: {app: other}}"), "9s", 9),
+        (resource("other", "8s", "elsewhere"), "", 6),
+    ],
+)
+def test_environment_variables_merge_in_istios_order(
+    resources: str, annotation: str, expected: int
+) -> None:
+    value = f"{{proxyMetadata: {{MINIMUM_DRAIN_DURATION: {annotation}}}}}"
+    note = f"proxy.istio.io/config: '{value}'" if annotation else ""
+    found = proxy(MESH + resources + ENABLED + pod("app: shop", note))
+    assert found is not None
+    assert found.minimum_drain.value == seconds(expected)
+
+
+def test_two_meshes_that_contradict_are_not_guessed() -> None:
+    other = MESH.replace("11s", "44s").replace("istio-system", "other-system")
+    found = proxy(MESH + other + ENABLED + pod())
+    assert found is not None
+    assert found.termination_drain.origin.kind == "default"
+    assert "contradict" in found.assumptions[0].text
+    same = proxy(MESH + MESH + ENABLED + pod())
+    assert same is not None
+    assert same.termination_drain.value == seconds(11)
+
+
+def test_a_revision_has_its_own_mesh_config() -> None:
+    canary = MESH.replace("name: istio,", "name: istio-canary,").replace("11s", "44s")
+    found = proxy(MESH + canary + namespace("istio.io/rev: canary") + pod())
+    assert found is not None
+    assert found.termination_drain.value == seconds(44)
+
+
+@pytest.mark.parametrize(
+    "install",
+    [
+        "apiVersion: install.istio.io/v1alpha1\nkind: IstioOperator\nspec:\n"
+        "  tag: 1.24.2\n  meshConfig: {defaultConfig: {terminationDrainDuration: 35s}}\n---\n",
+        "apiVersion: sailoperator.io/v1\nkind: Istio\nspec:\n  version: v1.24.2\n"
+        "  values: {meshConfig: {defaultConfig: {terminationDrainDuration: 35s}}}\n---\n",
+    ],
+    ids=["IstioOperator", "Sail"],
+)
+def test_installations_show_settings_and_version(install: str) -> None:
+    found = proxy(install + ENABLED + pod(), istio=None)
+    assert found is not None
+    assert found.termination_drain.value == seconds(35)
+    assert found.version == "1.24.2"
+    assert not found.assumptions
+
+
+INJECTED = """
+apiVersion: v1
+kind: Pod
+metadata:
+  name: shop
+  annotations:
+    sidecar.istio.io/status: '{}'
+    proxy.istio.io/config: '{"drainDuration": "33s", "proxyMetadata": {"MINIMUM_DRAIN_DURATION": "1s"}}'
+spec:
+  containers:
+    - name: app
+      image: shop/app:1
+    - name: istio-proxy
+      image: docker.io/istio/proxyv2:1.22.1
+      args: [proxy, sidecar]
+      env:
+        - name: PROXY_CONFIG
+          value: |
+            {"drainDuration":"23s","terminationDrainDuration":"9s"}
+        - name: EXIT_ON_ZERO_ACTIVE_CONNECTIONS
+          value: "true"
+        - name: MINIMUM_DRAIN_DURATION
+          value: 14s
+"""
+
+
+def test_an_injected_proxy_is_taken_as_it_stands() -> None:
+    found = proxy(INJECTED, istio=None)
+    assert found is not None
+    assert (found.mode.value.value, found.version) == ("classic", "1.22.1")
+    assert found.termination_drain.value == seconds(9)
+    # the agent applies the annotation after PROXY_CONFIG; environment variables stay the container's
+    assert found.drain_duration.value == seconds(33)
+    assert found.minimum_drain.value == seconds(14)
+    assert found.exit_on_zero.value is True
+    assert not found.assumptions
+
+
+def test_an_injected_native_proxy() -> None:
+    text = INJECTED.replace("    - name: istio-proxy", "  initContainers:\n    - name: istio-proxy")
+    text += """      restartPolicy: Always
+      lifecycle:
+        preStop: {exec: {command: [pilot-agent, request, --debug-port=15020, POST, drain]}}
+"""
+    found = proxy(text, istio=None)
+    assert found is not None
+    assert (found.mode.value.value, found.drain_hook) == ("native", True)
+    without = proxy(text[: text.index("      lifecycle")], istio=None)
+    assert without is not None
+    assert without.drain_hook is False
+
+
+def test_a_gateway_is_no_sidecar() -> None:
+    assert proxy(INJECTED.replace("sidecar]", "router]"), istio=None) is None
+
+
+def test_container_environment_of_a_pod_to_be_injected() -> None:
+    own = """    - name: istio-proxy
+      image: auto
+      env: [{name: MINIMUM_DRAIN_DURATION, value: 21s}]
+"""
+    note = "proxy.istio.io/config: '{proxyMetadata: {MINIMUM_DRAIN_DURATION: 9s}}'"
+    found = proxy(ENABLED + pod(annotations=note, extra=own))
+    assert found is not None
+    assert found.minimum_drain.value == seconds(21)
