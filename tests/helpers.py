@@ -47,8 +47,7 @@ def check_files(files: dict[str, str | bytes], said: Given | None = None) -> Res
     """Lint several files together; findings name them as given here."""
     with TemporaryDirectory() as folder:
         sources = _sources(files, Path(folder))
-        result = check(sources, said or given(), rules=lambda: list(rules()))
-    return result
+        return check(sources, said or given(), rules=lambda: list(rules()))
 
 
 def read_files(files: dict[str, str | bytes], said: Given | None = None) -> Scene:

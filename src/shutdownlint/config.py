@@ -52,7 +52,7 @@ class Config:
     def selects(self, rule: str) -> bool:
         """Whether a rule is to be asked: ids and prefixes of ids, the longest match decides."""
         chosen = _longest(rule, self.select) if self.select else 0
-        return chosen >= 0 and chosen >= _longest(rule, self.ignore)
+        return chosen > _longest(rule, self.ignore)
 
 
 def _longest(rule: str, prefixes: list[str]) -> int:

@@ -38,8 +38,10 @@ def test_one_broken_document_does_not_hide_its_neighbours() -> None:
         POD.replace("\n", "\r\n").encode(),
         POD.encode("utf-16"),
         POD.rstrip("\n").encode(),
-        b'{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "shop"},\n'
-        b'\t"spec": {"containers": [{"name": "app", "image": "x"}]}}',
+        (
+            b'{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "shop"},\n'
+            b'\t"spec": {"containers": [{"name": "app", "image": "x"}]}}'
+        ),
     ],
     ids=["bom", "crlf", "utf-16", "no final newline", "json with tabs"],
 )

@@ -60,8 +60,10 @@ def test_deeper_ones() -> None:
     [
         "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec:\n  template:"
         + TEMPLATE,
-        "apiVersion: v1\nkind: List\nitems:\n- apiVersion: apiextensions.k8s.io/v1\n"
-        "  kind: CustomResourceDefinition\n  spec: {template: {spec: {containers: [{name: a, image: i}]}}}\n",
+        (
+            "apiVersion: v1\nkind: List\nitems:\n- apiVersion: apiextensions.k8s.io/v1\n"
+            "  kind: CustomResourceDefinition\n  spec: {template: {spec: {containers: [{name: a, image: i}]}}}\n"
+        ),
         "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nspec:\n  template:" + TEMPLATE,
         # an operator's patch list, not a pod
         "apiVersion: monitoring.coreos.com/v1\nkind: Prometheus\nspec:\n  containers: [{name: a, image: i}]\n",

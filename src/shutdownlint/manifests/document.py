@@ -118,6 +118,10 @@ def inner_error_place(host: Ref, error: ComposeError) -> Place:
     return shift(at)
 
 
+def _leading(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
 def _shift(host: Ref) -> Callable[[Place], Place] | None:
     """How places inside the host scalar's text become places of the file."""
     spot = host.document.tree.spot(host.route)
@@ -127,8 +131,10 @@ def _shift(host: Ref) -> Callable[[Place], Place] | None:
     lines = host.document.text.splitlines()
     start = node.start_mark
     if node.style == "|":
-        content = lines[start.line + 1 : node.end_mark.line + 1]
-        indent = min((len(x) - len(x.lstrip(" ")) for x in content if x.strip()), default=0)
+        # The first line with text tells the indentation that was taken off.
+        written = next((line for line in lines[start.line + 1 :] if line.strip()), "")
+        value = next((line for line in node.value.splitlines() if line.strip()), "")
+        indent = _leading(written) - _leading(value)
         first = 2 + start.line + host.document.line_offset
 
         def block(place: Place) -> Place:

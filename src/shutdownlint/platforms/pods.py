@@ -61,10 +61,8 @@ def plan_pod(workload: Workload, world: World, mesh: Mesh) -> Pod:
         where = workload.ref
         for step in rejected.route:
             where = where / step
-        name = ".".join(str(step) for step in rejected.route)
-        pod.defects.append(
-            Defect("field-rejected", where, {"key": name, "reason": rejected.reason})
-        )
+        words = {"key": _path(rejected.route), "reason": rejected.reason}
+        pod.defects.append(Defect("field-rejected", where, words))
     for duplicate in workload.duplicates:
         words = {"key": str(duplicate.route[-1])}
         pod.defects.append(Defect("duplicate-key", duplicate, words))
@@ -87,6 +85,12 @@ def plan_pod(workload: Workload, world: World, mesh: Mesh) -> Pod:
         assumptions=(GRACEFUL,) if _behaviour_assumed(containers) else (),
     )
     return pod
+
+
+def _path(route: tuple[str | int, ...]) -> str:
+    """A route as people write it: ``spec.containers[0].env``."""
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in route)
+    return "".join(steps).removeprefix(".")
 
 
 def _behaviour_assumed(containers: tuple[ContainerPlan, ...]) -> bool:

@@ -138,7 +138,9 @@ def _pod(pod: Pod, plan: Plan, requests: Sequence[Request], console: Console) ->
 
 
 def _room(duration: timedelta | None) -> str:
-    return "unbounded" if duration is None else f"requests of up to {written(duration)}"
+    if duration is None:
+        return "unbounded"
+    return f"requests of up to {written(duration)}" if duration else "none is served"
 
 
 def _told(answer: Answer) -> str:

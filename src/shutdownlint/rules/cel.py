@@ -104,7 +104,8 @@ class _Portable(Condition):
         from celpy import celtypes  # noqa: PLC0415
 
         self.types = celtypes
-        for name in identifiers(text):
+        iterated = set(_ITERATED.findall(text))
+        for name in identifiers(text) - iterated:
             if name not in fields and name not in _CEL_WORDS:
                 raise ExpressionError(f"undeclared reference to '{name}'")
         try:
@@ -157,10 +158,9 @@ _CEL_WORDS = frozenset(
         "map",
         "exists_one",
         "has",
-        "x",
-        "e",
     ]
 )
+_ITERATED = re.compile(r"\.(?:exists|exists_one|all|filter|map)\(\s*(\w+)\s*,")
 _STRING = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"")
 
 

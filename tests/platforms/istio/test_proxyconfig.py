@@ -26,8 +26,25 @@ def metadata(value: str, key: str = "MINIMUM_DRAIN_DURATION") -> ProxyConfigText
 # facts/istio.md section 3: every row was run with Istio's own libraries
 @pytest.mark.parametrize(
     "value",
-    ["true", "yes", "on", "y", "30", "0x10", "010", "0o10", "1_000", "1e3", ".5", "n", "NO", "Off"]
-    + [".inf", "{a: b}", "[a]"],
+    [
+        "true",
+        "yes",
+        "on",
+        "y",
+        "30",
+        "0x10",
+        "010",
+        "0o10",
+        "1_000",
+        "1e3",
+        ".5",
+        "n",
+        "NO",
+        "Off",
+        ".inf",
+        "{a: b}",
+        "[a]",
+    ],
 )
 def test_metadata_values_that_reject_the_pod(value: str) -> None:
     assert len(metadata(value).rejected) == 1
@@ -89,8 +106,19 @@ def test_what_rejects_the_pod(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("written", "length"),
-    [("60s", 60), ("1m", 60), ("1m30s", 90), ("1h", 3600), ("500ms", 0.5), ("0s", 0), ("-5s", -5)]
-    + [('"0"', 0), ("1.5s", 1.5), (".5s", 0.5), ("+5s", 5)],
+    [
+        ("60s", 60),
+        ("1m", 60),
+        ("1m30s", 90),
+        ("1h", 3600),
+        ("500ms", 0.5),
+        ("0s", 0),
+        ("-5s", -5),
+        ('"0"', 0),
+        ("1.5s", 1.5),
+        (".5s", 0.5),
+        ("+5s", 5),
+    ],
 )
 def test_durations_that_pass(written: str, length: float) -> None:
     found = read(f"terminationDrainDuration: {written}")
@@ -120,8 +148,16 @@ def test_what_istio_drops_without_a_word(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "null", "# comment", "concurrency: '2'", "termination_drain_duration: 20s"]
-    + ["somethingOfTheFuture: 1", "tracing: {sampling: 5}", "meshId: x"],
+    [
+        "",
+        "null",
+        "# comment",
+        "concurrency: '2'",
+        "termination_drain_duration: 20s",
+        "somethingOfTheFuture: 1",
+        "tracing: {sampling: 5}",
+        "meshId: x",
+    ],
 )
 def test_what_passes(text: str) -> None:
     found = read(text)

@@ -209,10 +209,14 @@ def test_a_revision_has_its_own_mesh_config() -> None:
 @pytest.mark.parametrize(
     "install",
     [
-        "apiVersion: install.istio.io/v1alpha1\nkind: IstioOperator\nspec:\n"
-        "  tag: 1.24.2\n  meshConfig: {defaultConfig: {terminationDrainDuration: 35s}}\n---\n",
-        "apiVersion: sailoperator.io/v1\nkind: Istio\nspec:\n  version: v1.24.2\n"
-        "  values: {meshConfig: {defaultConfig: {terminationDrainDuration: 35s}}}\n---\n",
+        (
+            "apiVersion: install.istio.io/v1alpha1\nkind: IstioOperator\nspec:\n"
+            "  tag: 1.24.2\n  meshConfig: {defaultConfig: {terminationDrainDuration: 35s}}\n---\n"
+        ),
+        (
+            "apiVersion: sailoperator.io/v1\nkind: Istio\nspec:\n  version: v1.24.2\n"
+            "  values: {meshConfig: {defaultConfig: {terminationDrainDuration: 35s}}}\n---\n"
+        ),
     ],
     ids=["IstioOperator", "Sail"],
 )

@@ -245,12 +245,8 @@ def _plan(
 
 
 def _nearest(workload: Workload) -> Ref:
-    """Where a pod's proxy settings could have been written."""
-    annotations = workload.ref / "metadata" / "annotations"
-    here = annotations / facts.CONFIG_ANNOTATION
-    if here.exists:
-        return here.key
-    return annotations.key if annotations.exists else workload.spec.key
+    """Where a pod's proxy settings could have been written; its nearest parent is shown."""
+    return (workload.ref / "metadata" / "annotations" / facts.CONFIG_ANNOTATION).key
 
 
 def _own_hook(sidecar: Sidecar, mesh: Mesh, nearest: Ref) -> tuple[Setting[Span], Setting[Hook]]:

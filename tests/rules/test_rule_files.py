@@ -1,0 +1,78 @@
+"""Every rule file's own examples: bad fires exactly that rule on the marked line, good is silent."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.helpers import check_text, given, rules, told
+
+if TYPE_CHECKING:
+    from shutdownlint.rules.form import Example
+    from shutdownlint.rules.load import Rule
+
+EXAMPLES = [
+    pytest.param(rule, example, id=f"{rule.id}-{number}")
+    for rule in rules()
+    for number, example in enumerate(rule.form.examples, 1)
+]
+#: Rules that no manifest can make fire.
+WITHOUT_EXAMPLE = {"SL002"}
+
+
+def _check(text: str, rule: Rule, example: Example) -> list[tuple[str, int]]:
+    options = example.options
+    result = check_text(text, given(options.p99, options.kubernetes, options.istio))
+    return told(result.findings, notes=rule.form.severity == "note")
+
+
+@pytest.mark.parametrize(("rule", "example"), EXAMPLES)
+def test_bad_fires_exactly_this_rule_on_the_marked_line(rule: Rule, example: Example) -> None:
+    marked = [
+        (rule.id, number)
+        for number, line in enumerate(example.bad.splitlines(), 1)
+        if line.endswith(f"# {rule.id}")
+    ]
+    assert len(marked) == 1
+    assert _check(example.bad, rule, example) == marked
+
+
+@pytest.mark.parametrize(("rule", "example"), EXAMPLES)
+def test_good_is_silent(rule: Rule, example: Example) -> None:
+    assert _check(example.good, rule, example) == []
+
+
+def test_every_rule_has_an_example_and_its_name_in_the_file_name() -> None:
+    for rule in rules():
+        assert bool(rule.form.examples) is (rule.id not in WITHOUT_EXAMPLE)
+        assert rule.file.endswith(f"/{rule.id}-{rule.form.name}.yaml")
+
+
+def test_messages_have_no_leftovers() -> None:
+    for rule in rules():
+        for example in rule.form.examples:
+            options = example.options
+            said = given(options.p99, options.kubernetes, options.istio)
+            for finding in check_text(example.bad, said).findings:
+                assert not re.search(
+                    r"[{}]|\bNone\b|timedelta|\?\W*$", finding.message + finding.fix
+                )
+
+
+def test_versions_outside_the_window_are_left_alone() -> None:
+    rule = next(rule for rule in rules() if rule.id == "SL216")
+    bad = rule.form.examples[0].bad
+    for version, fires in (
+        ("1.11.8", False),
+        ("1.12.0", True),
+        ("1.12.8", True),
+        ("1.12.9", False),
+        ("1.13.4", True),
+        ("1.13.5", False),
+        ("1.14.0", False),
+        (None, False),
+    ):
+        found = [f.rule for f in check_text(bad, given(istio=version)).findings]
+        assert ("SL216" in found) is fires, version

@@ -1,0 +1,249 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from shutdownlint import __version__
+from shutdownlint.cli import app
+
+RUN = CliRunner()
+
+BAD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: shop}
+spec:
+  containers:
+    - name: app
+      image: shop/app:1
+      lifecycle: {preStop: {exec: {command: [sleep, "30"]}}}
+"""
+GOOD = BAD.replace('"30"', '"10"')
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(".git").mkdir()
+    Path("good.yaml").write_text(GOOD)
+    Path("bad.yaml").write_text(BAD)
+
+
+def invoke(*arguments: str, stdin: str | None = None) -> tuple[int, str, str]:
+    result = RUN.invoke(app, list(arguments), input=stdin)
+    return result.exit_code, result.stdout, result.stderr
+
+
+def shell(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "shutdownlint", *arguments]
+    return subprocess.run(command, input=stdin, capture_output=True, check=False)
+
+
+def test_exit_codes() -> None:
+    assert invoke("check", "good.yaml")[0] == 0
+    assert invoke("check", "bad.yaml")[0] == 1
+    assert invoke("check", "missing.yaml")[0] == 2
+    assert invoke("check", "bad.yaml", "--fail-on", "never")[0] == 0
+    Path("broken.yaml").write_text("apiVersion: v1\nkind: Pod\nx: [containers\n")
+    assert invoke("check", "broken.yaml", "good.yaml")[0] == 2
+    assert invoke("check", "good.yaml", "--p99", "10")[0] == 2
+    assert invoke("check", "good.yaml", "--no-such-option")[0] == 2
+
+
+def test_standard_input() -> None:
+    done = shell("check", "--format", "concise", "-", stdin=BAD.encode())
+    assert done.returncode == 1
+    assert done.stdout.startswith(b"<stdin>:8:53: error SL102")
+    full = shell("check", "-", stdin=BAD.encode()).stdout.decode()
+    assert '8 |       lifecycle: {preStop: {exec: {command: [sleep, "30"]}}}' in full
+
+
+def test_only_the_report_on_stdout() -> None:
+    mesh = BAD.replace("{name: shop}", "{name: shop, labels: {sidecar.istio.io/inject: 'true'}}")
+    Path("mesh.yaml").write_text(mesh)
+    code, out, err = invoke("check", "mesh.yaml", "--format", "json")
+    assert code == 1
+    json.loads(out)
+    assert "Istio's version is not known" in err
+
+
+def test_no_colours_when_nobody_looks() -> None:
+    done = shell("check", "bad.yaml")
+    assert b"\x1b[" not in done.stdout + done.stderr
+
+
+def test_version() -> None:
+    for flag in ("--version", "-V"):
+        assert shell(flag).stdout == f"shutdownlint {__version__}\n".encode()
+    assert invoke("--version")[1] == f"shutdownlint {__version__}\n"
+
+
+def test_help_teaches() -> None:
+    code, out, _ = invoke("--help")
+    assert code == 0
+    for word in ("check", "explain", "rule", "Exit codes"):
+        assert word in out
+    assert "[tool.shutdownlint]" in " ".join(invoke("check", "--help")[1].split())
+
+
+def test_select_ignore_and_notes() -> None:
+    assert invoke("check", "bad.yaml", "--ignore", "SL102")[0] == 0
+    assert invoke("check", "bad.yaml", "--select", "SL2")[0] == 0
+    assert invoke("check", "bad.yaml", "--select", "SL1", "--ignore", "SL1")[0] == 0
+    assert invoke("check", "bad.yaml", "--select", "SL102", "--ignore", "SL1")[0] == 1
+    service = "---\napiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {selector: {a: b}}\n"
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {a: b}}\n"
+    pod += "spec: {containers: [{name: c, image: i}]}\n"
+    Path("note.yaml").write_text(pod + service)
+    assert "SL108" not in invoke("check", "note.yaml")[1]
+    code, out, _ = invoke("check", "note.yaml", "--notes")
+    assert (code, "note[SL108]" in out) == (0, True)
+    assert invoke("check", "note.yaml", "--notes", "--fail-on", "note")[0] == 1
+
+
+def test_output_goes_to_a_file_whole_or_not_at_all() -> None:
+    code, out, _ = invoke("check", "bad.yaml", "--format", "sarif", "--output", "x.sarif")
+    assert (code, out) == (1, "")
+    assert json.loads(Path("x.sarif").read_text())["version"] == "2.1.0"
+    assert invoke("check", "bad.yaml", "--output", "nowhere/x.txt")[0] == 2
+    assert sorted(p.name for p in Path().iterdir() if p.name.startswith(".x")) == []
+
+
+def test_paths_are_told_as_given(tmp_path: Path) -> None:
+    for given, told in (
+        ("bad.yaml", "bad.yaml"),
+        ("./bad.yaml", "./bad.yaml"),
+        (".", "bad.yaml"),
+        (str(tmp_path), f"{tmp_path}/bad.yaml"),
+    ):
+        data = json.loads(invoke("check", given, "--format", "json")[1])
+        assert [f["file"] for f in data["findings"]] == [told]
+
+
+def test_configuration() -> None:
+    Path("shutdownlint.toml").write_text(
+        'p99 = "25s"\nexclude = ["bad.yaml"]\n[[workloads]]\nmatch = "Pod/*/shop"\np99 = "1s"\n'
+    )
+    assert invoke("check")[0] == 0
+    assert invoke("check", "--p99", "25s")[0] == 1
+    Path("shutdownlint.toml").write_text('p99 = "25s"\n')
+    code, out, _ = invoke("check", "good.yaml", "--format", "concise")
+    assert (code, "SL101" in out, "25s" in out) == (1, True, True)
+    Path("shutdownlint.toml").write_text('[severity]\nSL102 = "note"\n')
+    assert invoke("check")[0] == 0
+    Path("shutdownlint.toml").unlink()
+    Path("pyproject.toml").write_text('[tool.shutdownlint]\nignore = ["SL102"]\n')
+    assert invoke("check")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("p99 = 10", "p99: must be a duration"),
+        ("p98 = '10s'", "p98: is not a setting"),
+        ("istio-version = 'new'", "istio-version: 'new' is not a version"),
+        ("[[workloads]]\nmatch = 'a'\napp = 'rude'", "workloads.0.app"),
+        ("p99 = ", "Invalid value"),
+    ],
+)
+def test_mistakes_in_the_configuration(text: str, part: str) -> None:
+    Path("shutdownlint.toml").write_text(text)
+    code, out, err = invoke("check")
+    assert (code, out) == (2, "")
+    assert part in err
+
+
+def test_context_is_read_but_not_checked() -> None:
+    Path("mesh").mkdir()
+    Path("mesh/ns.yaml").write_text(
+        "apiVersion: v1\nkind: Namespace\nmetadata: {name: side, labels: {istio-injection: enabled}}\n---\n"
+        + BAD
+    )
+    pod = BAD.replace("{name: shop}", "{name: shop, namespace: side}").replace('"30"', '"9"')
+    Path("pod.yaml").write_text(pod)
+    assert invoke("check", "pod.yaml", "--istio-version", "1.26")[0] == 0
+    code, out, _ = invoke(
+        "check", "pod.yaml", "--context", "mesh", "--istio-version", "1.26", "--format", "json"
+    )
+    assert code == 1
+    assert [f["rule"] for f in json.loads(out)["findings"]] == ["SL201"]
+
+
+def test_explain_draws_and_answers() -> None:
+    code, out, _ = invoke("explain", "good.yaml", "--request", "10s", "--request", "1s@12s")
+    assert code == 0
+    for part in (
+        "Pod shop",
+        "in flight",
+        "requests of up to 30s",
+        "served, done at 10s",
+        "refused",
+    ):
+        assert part in out
+
+
+def test_explain_one_workload() -> None:
+    other = GOOD.replace("name: shop", "name: other, namespace: side")
+    Path("good.yaml").write_text(GOOD + "---\n" + other)
+
+    def names(*arguments: str) -> list[str]:
+        out = invoke("explain", *arguments, "--format", "json")[1]
+        return [w["workload"]["name"] for w in json.loads(out)["workloads"]]
+
+    assert names("good.yaml") == ["shop", "other"]
+    for pattern in ("other", "side/other", "Pod/other", "Pod/side/other", "*/oth*"):
+        assert names("good.yaml", pattern) == ["other"]
+    assert invoke("explain", "good.yaml", "nobody")[0] == 2
+
+
+def test_explain_keeps_its_contract() -> None:
+    code, out, _ = invoke("explain", "good.yaml", "--request", "2s@4s", "--format", "json")
+    data = json.loads(out)
+    assert (code, data["version"]) == (0, 1)
+    (workload,) = data["workloads"]
+    assert workload["workload"] == {"kind": "Pod", "namespace": None, "name": "shop"}
+    assert (workload["file"], workload["line"]) == ("good.yaml", 1)
+    assert workload["headroom"] == {"in_flight": 30.0, "late": 20.0}
+    assert workload["requests"] == [
+        {"arrives": 4.0, "lasts": 2.0, "outcome": "ok", "at": 6.0, "by": ""}
+    ]
+    assert workload["assumed"][0].startswith("the app is taken to be graceful")
+    assert {frozenset(event) for event in workload["events"]} == {
+        frozenset(("at", "container", "what", "because"))
+    }
+    assert invoke("explain", "good.yaml", "--request", "soon")[0] == 2
+
+
+def test_rule_pages() -> None:
+    code, out, _ = invoke("rule")
+    assert code == 0
+    assert "SL101  error    grace-too-short" in out
+    page = invoke("rule", "sl102")[1]
+    assert page.startswith("# SL102 grace-spent-by-prestop")
+    assert "## Sources" in page
+    assert invoke("rule", "SL999")[0] == 2
+
+
+def test_a_closed_pipe_is_no_traceback() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "shutdownlint", "check", "bad.yaml"],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(writer)
+    assert b"Traceback" not in done.stderr
+
+
+def test_no_manifests_is_clean() -> None:
+    Path("empty").mkdir()
+    code, out, _ = invoke("check", "empty")
+    assert (code, out) == (0, "no findings; 0 workloads in 0 documents of 0 files\n")

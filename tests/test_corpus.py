@@ -1,0 +1,119 @@
+"""Real manifests: what must be found, what must stay silent, and no region that does not exist."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+
+from shutdownlint.config import Config
+from shutdownlint.manifests.discover import discover
+from shutdownlint.reports.report import Report
+from shutdownlint.reports.sarif import write_sarif
+from shutdownlint.run import Source, check
+from tests.helpers import rules
+from tests.reports.sarif_schema import official_schema
+
+if TYPE_CHECKING:
+    from shutdownlint.rules.finding import Finding
+    from shutdownlint.run import Result
+
+
+@cache
+def run(corpus: Path) -> Result:
+    sources = [Source(file) for file in discover([str(corpus)])]
+    return check(sources, Config().given(), rules=lambda: list(rules()))
+
+
+def findings(corpus: Path, part: str) -> list[Finding]:
+    return [f for f in run(corpus).findings if part in f.place.file and f.severity != "note"]
+
+
+def test_counts(corpus: Path) -> None:
+    reading = run(corpus).scene.reading
+    assert reading.files > 5000
+    assert reading.documents > 9000
+    assert len(run(corpus).scene.pods) > 1600
+    assert reading.passed_over["custom resource definitions"] > 100
+    assert reading.passed_over["unrendered Helm or Go templates"] > 200
+    # one file, deliberately broken by its authors
+    assert [Path(u.place.file).name for u in reading.unreadable] == [
+        "inject_gettest_deployment.bad.input.yml"
+    ]
+
+
+def test_the_classics_are_found(corpus: Path) -> None:
+    (nginx,) = findings(corpus, "examples/service/pod-with-graceful-termination.yaml")
+    assert (nginx.rule, nginx.severity, nginx.place.line) == ("SL102", "error", 31)
+    assert "3m" in nginx.message
+    assert "2m" in nginx.message
+    rollouts = findings(corpus, "Rollout/actions/testdata")
+    assert {(f.rule, f.severity.value) for f in rollouts} == {("SL102", "error")}
+    assert all("30s (the Kubernetes default)" in f.message for f in rollouts)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "third_party/contour-latest",
+        "envoyproxy__gateway",
+        "third_party/kourier-latest",
+        "ingress/latest/kourier",
+        "alphagov__govuk-helm-charts",
+        "stefanprodan__podinfo",
+        "kyverno__kyverno",
+    ],
+)
+def test_what_must_stay_silent(corpus: Path, part: str) -> None:
+    assert findings(corpus, part) == []
+
+
+def test_istios_own_injected_pods_stay_silent(corpus: Path) -> None:
+    """Rendered by Istio itself: native sidecars with their drain hook among them."""
+    folder = corpus / "istio__istio" / "pkg" / "kube" / "inject" / "testdata" / "inject"
+    files = [str(path) for path in sorted(folder.glob("*.injected"))]
+    assert len(files) > 100
+    for file in files:
+        result = check(
+            [Source(f) for f in discover([file])], Config().given(), rules=lambda: list(rules())
+        )
+        assert [f for f in result.findings if f.severity != "note"] == [], file
+
+
+def test_errors_are_few_and_of_known_rules(corpus: Path) -> None:
+    """Each was read and is true; a new one must be read too."""
+    errors = [f for f in run(corpus).findings if f.severity == "error"]
+    counted: dict[str, int] = {}
+    for finding in errors:
+        counted[finding.rule] = counted.get(finding.rule, 0) + 1
+    assert counted == {"SL001": 1, "SL003": 5, "SL102": 4, "SL104": 18, "SL107": 2}
+
+
+def test_sarif_is_valid_and_points_at_real_lines(
+    corpus: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    result = run(corpus)
+    report = Report(result.findings, result.scene.reading, len(result.scene.pods), rules())
+    log: dict[str, Any] = json.loads(write_sarif(report))
+    for location in _locations(log):
+        physical = location["physicalLocation"]
+        region = physical["region"]
+        path = Path(physical["artifactLocation"]["uri"].removeprefix("file://"))
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        line = lines[region["startLine"] - 1]
+        assert 1 <= region["startColumn"] <= len(line) + 1
+        assert line[region["startColumn"] - 1 : region["endColumn"] - 1].strip()
+    jsonschema.validate(log, official_schema(tmp_path_factory.getbasetemp()))
+
+
+def _locations(log: dict[str, Any]) -> list[dict[str, Any]]:
+    results = log["runs"][0]["results"]
+    return [
+        location
+        for result in results
+        for location in (*result["locations"], *result.get("relatedLocations", ()))
+    ]
