@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
@@ -135,8 +136,13 @@ def collect(document: Document, objects: Objects) -> None:
         return
     for found in _objects(root):
         _context(document, found, objects)
+    checked: set[Route] = set()
     for route, owner in _templates(root):
-        objects.workloads.append(_workload(document, route, owner))
+        workload = _workload(document, route, owner)
+        if owner.route not in checked:
+            checked.add(owner.route)
+            workload.duplicates = list(_duplicates(document, owner.route))
+        objects.workloads.append(workload)
 
 
 def child_at(root: Node, route: Route) -> Node | None:
@@ -261,24 +267,24 @@ def _workload(document: Document, route: Route, owner: _Object) -> Workload:
         owner=metadata,
         template=template,
         rejected=rejected,
-        duplicates=[document.ref(*found).key for found in _duplicates(document, route)],
     )
 
 
-def _duplicates(document: Document, route: Route) -> Iterator[Route]:
-    """Keys that stand twice in one mapping of the pod template."""
+def _duplicates(document: Document, route: Route) -> Iterator[Ref]:
+    """Keys of the object that stand twice in one mapping."""
     stack: list[tuple[Node | None, Route]] = [(child_at(document.tree.root, route), route)]
     while stack:
         node, here = stack.pop()
-        if isinstance(node, SequenceNode) and len(here) < _DEEPEST:
+        if len(here) > _DEEPEST:
+            continue
+        if isinstance(node, SequenceNode):
             stack.extend((item, (*here, index)) for index, item in enumerate(node.value))
-        elif isinstance(node, MappingNode) and len(here) < _DEEPEST:
-            keys = [text for key, _ in node.value if (text := key_text(key)) and text != "<<"]
-            for text in sorted({text for text in keys if keys.count(text) > 1}):
-                yield (*here, text)
-            stack.extend(
-                (value, (*here, text)) for key, value in node.value if (text := key_text(key))
-            )
+        elif isinstance(node, MappingNode):
+            keys = Counter(key_text(key) for key, _ in node.value)
+            for text, count in keys.items():
+                if count > 1 and text not in (None, "<<"):
+                    yield document.ref(*here, str(text)).key
+            stack.extend((value, (*here, key_text(key) or "")) for key, value in node.value)
 
 
 def _context(document: Document, found: _Object, objects: Objects) -> None:

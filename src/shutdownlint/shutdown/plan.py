@@ -184,8 +184,8 @@ class Plan:
         grace = self.grace.value.high
         limit = ENDLESS if grace is None else grace + timedelta(seconds=2)
         ends = {id(s): s.value.ends(limit) for s in uncertain}
-        for end in (1, 2, 3):
-            yield self._with({key: values[end] for key, values in ends.items()})
+        for together in list(zip(*ends.values(), strict=True))[1:]:
+            yield self._with(dict(zip(ends, together, strict=True)))
         if len(uncertain) > 1:
             for key, values in ends.items():
                 yield self._with({key: values[-1]})

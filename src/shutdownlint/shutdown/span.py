@@ -69,14 +69,17 @@ class Span:
     def ends(self, limit: timedelta) -> tuple[timedelta, ...]:
         """The values worth trying: both bounds, an open one cut ``limit`` above the low one.
 
-        And just short of a whole second next to each, since the kubelet counts whole seconds.
+        And the whole seconds next to each, and just short of them, since the kubelet counts
+        whole seconds.
         """
         high = self.low + limit if self.high is None else self.high
         if high == self.low:
             return (self.low,)
         second, instant = timedelta(seconds=1), timedelta(microseconds=1)
-        short_of = (self.low // second * second + second - instant, high - instant)
-        return (self.low, *(min(max(value, self.low), high) for value in short_of), high)
+        # Whole seconds next to each bound, and just short of them.
+        first, last = -(-self.low // second) * second, high // second * second
+        near = (first, first + second - instant, last, last - instant, high - instant)
+        return (self.low, *(min(max(value, self.low), high) for value in near), high)
 
     def __str__(self) -> str:
         if self.known:

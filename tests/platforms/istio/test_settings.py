@@ -293,3 +293,39 @@ def test_container_environment_of_a_pod_to_be_injected() -> None:
     found = proxy(ENABLED + pod(annotations=note, extra=own))
     assert found is not None
     assert found.minimum_drain.value == seconds(21)
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        (namespace("istio.io/rev: 1-24-2") + pod(), "1.24.2"),
+        (namespace("istio.io/rev: 1-24") + pod(), "1.24"),
+        (namespace("istio.io/rev: canary") + pod(), ""),
+        (
+            MESH.replace("namespace: istio-system", "labels: {helm.sh/chart: istiod-1.25.1}")
+            + ENABLED
+            + pod(),
+            "1.25.1",
+        ),
+        (
+            MESH.replace("namespace: istio-system", "labels: {operator.istio.io/version: 1.20.0}")
+            + ENABLED
+            + pod(),
+            "1.20.0",
+        ),
+        (
+            ENABLED
+            + pod()
+            + pod(namespace="istio-system")
+            .replace("name: app", "name: discovery")
+            .replace("shop/app:1", "docker.io/istio/pilot:1.26.2-distroless")
+            .replace("apiVersion", "---\napiVersion"),
+            "1.26.2",
+        ),
+    ],
+    ids=["revision", "short revision", "other name", "chart label", "operator label", "istiod"],
+)
+def test_where_the_version_is_read(text: str, version: str) -> None:
+    scene = read_files({"a.yaml": text})
+    (found,) = [p.plan.proxy for p in scene.pods if p.plan is not None and p.plan.proxy is not None]
+    assert found.version == version

@@ -49,12 +49,13 @@ def find_sidecar(workload: Workload, mesh: Mesh) -> Sidecar | None:
     if _templates(workload) & (facts.PROXYLESS_TEMPLATES | {facts.GATEWAY_TEMPLATE}):
         return None
     config, _ = mesh.config_for(revision)
-    mode, more = _mode(workload, mesh, config, mesh.version)
+    version = mesh.version_for(revision)
+    mode, more = _mode(workload, mesh, config, version)
     return Sidecar(
         mode=mode,
         written=present.written if present else None,
         ref=present.ref if present else None,
-        version=mesh.version,
+        version=version,
         revision=revision,
         assumptions=(*assumptions, *more),
     )

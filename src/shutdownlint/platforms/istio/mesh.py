@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -91,6 +92,18 @@ class Mesh:
                     found.append(ProxyEnvironment(2, located))
         return sorted(found, key=lambda environment: environment.rank)
 
+    def version_for(self, revision: str | None) -> Version | None:
+        """The release of the control plane that serves this revision."""
+        if self.world.given.istio is not None:
+            return self.world.given.istio
+        named = revision_version(revision)
+        if named is not None:
+            return named
+        config, _ = self.config_for(revision)
+        if config is not None and config.version is not None:
+            return config.version
+        return self.version
+
     @cached_property
     def version(self) -> Version | None:
         """The release in force: said by the user, or the only one that the files show."""
@@ -149,6 +162,7 @@ def _from_config_map(located: Located) -> MeshConfig | None:
     revision = name.removeprefix("istio").removeprefix("-")
     host = located.ref / "data" / "mesh"
     config = MeshConfig(f"mesh config (ConfigMap {name})", revision, host)
+    config.version = _labelled(model.metadata.labels)
     try:
         roots = compose(model.data["mesh"])
     except ComposeError as error:
@@ -214,13 +228,31 @@ def _scalar(tree: Tree, route: Route) -> str | None:
 
 
 def _istiod_version(workload: Workload) -> Version | None:
-    """The release that istiod's own Deployment, or an injected proxy, shows by its image."""
+    """The release that istiod's own Deployment shows by its image or labels."""
     for container in workload.template.spec.containers:
-        image = container.image or ""
-        name, _, tag = image.rpartition(":")
+        name, _, tag = (container.image or "").rpartition(":")
         if name.endswith("/pilot") and container.name == "discovery":
-            return Version.find(tag)
+            return Version.find(tag) or _labelled(workload.owner.labels)
     return None
+
+
+_CHART = re.compile(r"(?:istiod|istio-discovery|istio)-(\d.*)")
+_REVISION = re.compile(r"(\d+)-(\d+)(?:-(\d+))?")
+
+
+def _labelled(labels: dict[str, str]) -> Version | None:
+    """The release that the labels of Istio's own charts and operator name."""
+    chart = _CHART.fullmatch(labels.get("helm.sh/chart", ""))
+    if chart is not None:
+        return Version.find(chart.group(1))
+    version = labels.get("operator.istio.io/version")
+    return Version.find(version) if version else None
+
+
+def revision_version(revision: str | None) -> Version | None:
+    """The release that a revision is named after, as Istio's guides name them: ``1-24-2``."""
+    found = _REVISION.fullmatch(revision or "")
+    return Version.find(".".join(part for part in found.groups() if part)) if found else None
 
 
 def root_of(text: str) -> Node | None:

@@ -238,7 +238,7 @@ def _plan(
         drain_hook=native and _drains(sidecar, hook.value),
         hook=hook,
         stats_matched=merged.stats_matched,
-        version=str(sidecar.version or mesh.version or ""),
+        version=str(sidecar.version or ""),
         assumptions=assumptions,
     )
     return plan, [_with(defect, assumptions) for defect in defects]
