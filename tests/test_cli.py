@@ -211,7 +211,7 @@ def test_explain_keeps_its_contract() -> None:
     assert (workload["file"], workload["line"]) == ("good.yaml", 1)
     assert workload["headroom"] == {"in_flight": 30.0, "late": 20.0}
     assert workload["requests"] == [
-        {"arrives": 4.0, "lasts": 2.0, "outcome": "ok", "at": 6.0, "by": ""}
+        {"arrives": 4.0, "lasts": 2.0, "outcome": "ok", "at": 6.0, "by": "", "chance": None}
     ]
     assert workload["assumed"][0].startswith("the app is taken to be graceful")
     assert {frozenset(event) for event in workload["events"]} == {
@@ -247,3 +247,73 @@ def test_no_manifests_is_clean() -> None:
     Path("empty").mkdir()
     code, out, _ = invoke("check", "empty")
     assert (code, out) == (0, "no findings; 0 workloads in 0 documents of 0 files\n")
+
+
+@pytest.mark.parametrize(
+    "options", [["--select", "SL9"], ["--ignore", "foo"], ["--select", "SL1,x"]]
+)
+def test_a_mistyped_rule_is_no_clean_run(options: list[str]) -> None:
+    code, out, err = invoke("check", "good.yaml", *options)
+    assert (code, out) == (2, "")
+    assert "no rule is called" in err
+
+
+def test_commas_in_a_selection() -> None:
+    assert invoke("check", "bad.yaml", "--ignore", "SL2,SL102")[0] == 0
+
+
+def test_what_makes_the_run_fail_is_told_whatever_is_selected() -> None:
+    Path("broken.yaml").write_text("apiVersion: v1\nkind: Pod\nx: [containers\n")
+    code, out, _ = invoke("check", "broken.yaml", "--select", "SL1", "--format", "concise")
+    assert code == 2
+    assert "broken.yaml:4:1: error SL001" in out
+
+
+def test_output_through_links_and_pipes() -> None:
+    Path("real.txt").write_text("old")
+    Path("link.txt").symlink_to("real.txt")
+    invoke("check", "bad.yaml", "--output", "link.txt")
+    assert Path("link.txt").is_symlink()
+    assert "SL102" in Path("real.txt").read_text()
+    assert invoke("check", "bad.yaml", "--output", "/dev/null")[0] == 1
+    assert not Path("/dev/null").is_file()
+
+
+@pytest.mark.parametrize("request_text", ["-2s@3s", "2s@-3s", "2s@", "@2s", ""])
+def test_impossible_requests_are_refused(request_text: str) -> None:
+    assert invoke("explain", "good.yaml", f"--request={request_text}")[0] == 2
+
+
+def test_explain_with_idle_and_open_connections() -> None:
+    mesh = GOOD.replace(
+        "{name: shop}",
+        "{name: shop, annotations: {proxy.istio.io/config: "
+        "'proxyMetadata: {EXIT_ON_ZERO_ACTIVE_CONNECTIONS: \"true\"}'}}",
+    )
+    Path("mesh.yaml").write_text(mesh)
+    ask = ["explain", "mesh.yaml", "--request", "1s@8s", "--istio-version", "1.26"]
+    assert "served in 25% of cases" in invoke(*ask, "--open-connections", "0.69315")[1]
+    assert "refused at 8s" in invoke(*ask, "--open-connections", "0")[1]
+    assert "served, done at 9s" in invoke(*ask, "--idle-connections", "1")[1]
+
+
+def test_a_placeholder_grace_period_has_no_timeline() -> None:
+    Path("ph.yaml").write_text(
+        GOOD.replace("spec:", "spec:\n  terminationGracePeriodSeconds: ${G}")
+    )
+    out = invoke("explain", "ph.yaml")[1]
+    assert "no timeline without the grace period" in out
+    (workload,) = json.loads(invoke("explain", "ph.yaml", "--format", "json")[1])["workloads"]
+    assert (workload["events"], workload["headroom"]["in_flight"]) == ([], None)
+
+
+def test_a_native_proxy_is_drawn_as_long_as_its_app() -> None:
+    native = GOOD.replace(
+        "{name: shop}",
+        "{name: shop, labels: {sidecar.istio.io/inject: 'true'}, "
+        "annotations: {sidecar.istio.io/nativeSidecar: 'true'}}",
+    )
+    Path("native.yaml").write_text(native)
+    out = invoke("explain", "native.yaml", "--istio-version", "1.27")[1]
+    (lane,) = [line for line in out.splitlines() if line.startswith("  istio-proxy")]
+    assert lane.count("\u2588") >= 55

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from shutdownlint.rules.load import Rule
 
 CLEAN, FINDINGS, NOT_WHOLE = 0, 1, 2
+#: What makes a run end with 2 is told whatever rules are selected.
+ALWAYS = ("SL001", "SL002")
 
 app = typer.Typer(
     name="shutdownlint",
@@ -229,8 +231,8 @@ def check_command(
       shutdownlint check --format sarif --output shutdown.sarif .
     """
     config = _config(config_file, kubernetes, istio, context, exclude)
-    config.select += select or []
-    config.ignore += ignore or []
+    config.select += _listed(select)
+    config.ignore += _listed(ignore)
     config.notes = config.notes or notes
     loaded: list[Rule] = []
 
@@ -259,10 +261,13 @@ def check_command(
     )
     for remark in result.scene.remarks:
         sys.stderr.write(f"shutdownlint: {remark}\n")
+    if output_format is Format.CONCISE:
+        for reason, count in report.passed_over().items():
+            sys.stderr.write(f"shutdownlint: passed over: {reason} ({count:,})\n")
     _write(_told(report, output_format, output), output)
     if not result.whole:
         raise typer.Exit(NOT_WHOLE)
-    threshold = fail_on or FailOn(config.fail_on.value)
+    threshold = fail_on or FailOn(config.fail_on)
     if threshold is not FailOn.NEVER:
         rank = Severity(threshold.value).rank
         if any(finding.severity.rank >= rank for finding in result.findings):
@@ -290,6 +295,33 @@ def explain_command(
             show_default=False,
         ),
     ] = None,
+    outbound: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--outbound",
+            metavar="LASTS[@ARRIVES]",
+            help="The same for a call that the app itself makes through its proxy.",
+            show_default=False,
+        ),
+    ] = None,
+    idle_connections: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Idle keep-alive connections of clients; they hold exit-on-zero up.",
+        ),
+    ] = 0,
+    open_connections: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="How many other connections are open on average: gives luck its odds; 0 means "
+            "nothing but what is asked about.",
+            show_default=False,
+        ),
+    ] = None,
     output_format: Annotated[
         ExplainFormat, typer.Option("--format", help="How to tell it.")
     ] = ExplainFormat.TEXT,
@@ -307,11 +339,15 @@ def explain_command(
     """Draw the timeline of each pod's shutdown, with the longest requests that survive it."""
     config = _config(config_file, kubernetes, istio, context, exclude)
     requests = [_request(text) for text in request or []]
+    requests += [_request(text, outbound=True) for text in outbound or []]
     given, wanted = _workload_last(paths or ["."])
     with _progress(given, config) as (sources, tick):
         scene = read(sources, config.given(p99), tick)
     pods = [pod for pod in scene.pods if wanted is None or _matches(pod.id, wanted)]
     from shutdownlint.reports import explain as told  # noqa: PLC0415 - only once there is a scene
+    from shutdownlint.shutdown import Traffic  # noqa: PLC0415
+
+    traffic = Traffic(idle_connections, open_connections)
 
     for unreadable in scene.reading.unreadable:
         sys.stderr.write(f"shutdownlint: {unreadable.place}: {unreadable.reason}\n")
@@ -322,14 +358,14 @@ def explain_command(
         what = "no complete pod template" if wanted is None else f"no workload matches {wanted}"
         sys.stderr.write(f"shutdownlint: {what} in {', '.join(given)}\n")
     if output_format is ExplainFormat.JSON:
-        _write(told.explain_json(planned, requests), output)
+        _write(told.explain_json(planned, requests, traffic), output)
     else:
 
         def draw(console: Console) -> None:
             if planned:
                 console.print(told.legend(console))
                 console.print()
-            told.explain_text(planned, requests, console)
+            told.explain_text(planned, requests, traffic, console)
 
         _write(_printed(draw, output), output)
     if not scene.whole or (wanted is not None and not planned):
@@ -388,10 +424,20 @@ def _rules(config: Config) -> list[Rule]:
         rules = load_rules()
     except RuleFileError as error:
         raise _stop(str(error)) from None
+    for name in (*config.select, *config.ignore, *config.severities):
+        if not any(rule.id.startswith(name.upper()) for rule in rules):
+            raise _stop(f"no rule is called {name} or begins so ('shutdownlint rule' lists them)")
     return [rule for rule in rules if _asked(rule, config)]
 
 
+def _listed(names: list[str] | None) -> list[str]:
+    """Rules as people list them: several options, or commas."""
+    return [name.strip() for given in names or () for name in given.split(",") if name.strip()]
+
+
 def _asked(rule: Rule, config: Config) -> bool:
+    if rule.id in ALWAYS:
+        return True
     severity = config.severities.get(rule.id, rule.form.severity)
     return config.selects(rule.id) and (config.notes or severity is not Severity.NOTE)
 
@@ -459,8 +505,11 @@ def _write(text: str | None, output: str | None) -> None:
     if output is None:
         sys.stdout.write(text)
         return
-    target = Path(output)
+    target = Path(output).resolve()  # a link stays a link to what is written
     try:
+        if target.exists() and not target.is_file():  # a pipe or a device: nothing to replace
+            target.write_text(text, encoding="utf-8")
+            return
         # Written beside the target and moved over it: a reader never sees half a report.
         with tempfile.NamedTemporaryFile(
             "w", encoding="utf-8", dir=target.parent, prefix=f".{target.name}.", delete=False
@@ -472,14 +521,17 @@ def _write(text: str | None, output: str | None) -> None:
         raise _stop(f"{output}: {error.strerror}") from None
 
 
-def _request(text: str) -> Any:
+def _request(text: str, *, outbound: bool = False) -> Any:
     from shutdownlint.shutdown import Request  # noqa: PLC0415
 
-    lasts, _, arrives = text.partition("@")
+    lasts, at, arrives = text.partition("@")
     try:
-        return Request(go_duration(arrives or "0s"), go_duration(lasts))
+        request = Request(go_duration(arrives if at else "0s"), go_duration(lasts), outbound)
     except ValueError as error:
-        raise _stop(f"--request {text}: {error} (write 10s, or 2s@4s)") from None
+        raise _stop(f"{text}: {error} (write 10s, or 2s@4s)") from None
+    if min(request.arrives, request.lasts).total_seconds() < 0:
+        raise _stop(f"{text}: durations must not be negative")
+    return request
 
 
 def _workload_last(paths: list[str]) -> tuple[list[str], str | None]:

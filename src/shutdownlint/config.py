@@ -33,7 +33,8 @@ class Config:
     p99: timedelta | None = None
     select: list[str] = field(default_factory=list)
     ignore: list[str] = field(default_factory=list)
-    fail_on: Severity = Severity.WARNING
+    #: A severity, or "never".
+    fail_on: str = Severity.WARNING.value
     notes: bool = False
     context: list[str] = field(default_factory=list)
     exclude: list[str] = field(default_factory=list)

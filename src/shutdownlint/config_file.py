@@ -5,9 +5,16 @@ from __future__ import annotations
 import os
 import tomllib
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
 from shutdownlint.config import Config, ConfigError
 from shutdownlint.manifests.discover import shown_path
@@ -36,11 +43,6 @@ def _version(value: Any) -> Version:
     return Version.parse(value)
 
 
-def _behaviour(value: Any) -> Any:
-    # "lingering" is graceful with a drain: it goes on accepting for that long.
-    return "graceful" if value == "lingering" else value
-
-
 _Duration = Annotated[timedelta | None, BeforeValidator(_duration)]
 _Version = Annotated[Version | None, BeforeValidator(_version)]
 
@@ -60,8 +62,16 @@ class WorkloadForm(_Form):
     match: str
     p99: _Duration = None
     drain: _Duration = None
-    app: Annotated[Behaviour | None, BeforeValidator(_behaviour)] = None
+    app: Literal["graceful", "abrupt", "ignoring", "lingering"] | None = None
     reason: str = ""
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        if self.app == "lingering" and self.drain is None:
+            raise ValueError("app = 'lingering' needs drain: for how long it goes on accepting")
+        if self.match.count("/") > 2:
+            raise ValueError("match is Kind/namespace/name, kind and namespace may be left out")
+        return self
 
 
 class ConfigForm(_Form):
@@ -72,7 +82,7 @@ class ConfigForm(_Form):
     p99: _Duration = None
     select: list[str] = Field(default_factory=list)
     ignore: list[str] = Field(default_factory=list)
-    fail_on: Severity = Severity.WARNING
+    fail_on: Literal["error", "warning", "note", "never"] = "warning"
     notes: bool = False
     context: list[str] = Field(default_factory=list)
     exclude: list[str] = Field(default_factory=list)
@@ -85,7 +95,9 @@ def load_config(path: Path) -> Config:
     """Read a configuration file. Raises ``ConfigError``."""
     try:
         data: Any = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror or 'cannot be read'}") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{path}: {error}") from None
     if path.name == "pyproject.toml":
         data = data.get("tool", {}).get("shutdownlint", {})
@@ -104,7 +116,7 @@ def load_config(path: Path) -> Config:
         # Paths in the file are meant from its own folder.
         context=[shown_path(os.path.relpath(path.parent / given)) for given in form.context],
         exclude=form.exclude,
-        suffixes=form.suffixes,
+        suffixes=[s if s.startswith(".") else f".{s}" for s in form.suffixes],
         severities=form.severity,
         apps=[_app(workload) for workload in form.workloads],
     )
@@ -112,14 +124,27 @@ def load_config(path: Path) -> Config:
 
 def _app(said: WorkloadForm) -> AppFacts:
     told = f"the configuration for {said.match}"
-    return AppFacts(said.match, said.p99, said.drain, said.app, told)
+    # "lingering" is graceful with a drain: it goes on accepting for that long.
+    app = "graceful" if said.app == "lingering" else said.app
+    return AppFacts(said.match, said.p99, said.drain, Behaviour(app) if app else None, told)
+
+
+_REASONS: Final = {
+    "extra_forbidden": "is not a setting",
+    "missing": "is missing",
+    "list_type": "must be a list",
+    "string_type": "must be a text in quotes",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "dict_type": "must be a table",
+    "model_type": "must be a table",
+}
 
 
 def _told(error: ValidationError) -> str:
     problems = []
     for problem in error.errors(include_url=False):
         key = ".".join(str(step) for step in problem["loc"])
-        unknown = problem["type"] == "extra_forbidden"
-        reason = "is not a setting" if unknown else problem["msg"].removeprefix("Value error, ")
+        reason = _REASONS.get(problem["type"], problem["msg"].removeprefix("Value error, "))
         problems.append(f"{key}: {reason}")
     return "; ".join(problems)

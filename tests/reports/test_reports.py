@@ -56,12 +56,12 @@ def test_text_shows_the_line_and_marks_the_guilty_part(
     assert (
         text
         == """\
-error[SL102] grace-spent-by-prestop: preStop of app takes 60s, the whole grace period of 60s \
-(line 7): the app gets its stop signal at 60s and SIGKILL 2s later
+error[SL102] grace-spent-by-prestop: preStop of app takes 60s and the grace period is 60s \
+(line 7): nothing is left, app gets its stop signal at 60s and SIGKILL 2s later
   --> shop.yaml:14:32  Pod front/shop, container app
 14 |             command: ["sleep", "60"]
    |                                ^^^^
-   = fix: set terminationGracePeriodSeconds to more than 60s plus the time the app needs to finish
+   = fix: set terminationGracePeriodSeconds to more than 60s plus the time that app needs to finish
 
 1 error; 1 workload in 1 document of 1 file
 """

@@ -203,6 +203,6 @@ def test_losses_name_their_window_and_cause() -> None:
     assert [(loss.kind, loss.begins, loss.ends) for loss in losses] == [
         ("requests in flight are cut", seconds(5), seconds(30)),
         ("new requests are refused", seconds(5), seconds(15)),
-        ("the app's own outbound calls fail", seconds(5), seconds(15)),
+        ("the app's own outbound calls fail", seconds(5), seconds(30)),
     ]
     assert not Shutdown(plan(app(pre_stop=15), proxy=proxy(NATIVE))).losses

@@ -106,7 +106,7 @@ def _whole(shown: str, reason: str) -> Unreadable:
 
 def _documents(shown: str, chunk: Chunk, reading: Reading) -> Iterator[Document]:
     try:
-        text = _decode(chunk.data)
+        text = decode(chunk.data)
     except UnicodeDecodeError as error:
         reading.documents += 1
         line = chunk.first_line + chunk.data.count(b"\n", 0, error.start)
@@ -138,7 +138,8 @@ def _documents(shown: str, chunk: Chunk, reading: Reading) -> Iterator[Document]
         yield document
 
 
-def _decode(data: bytes) -> str:
+def decode(data: bytes) -> str:
+    """The text of a file or chunk. Raises ``UnicodeDecodeError``."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16")
     text = data.decode("utf-8-sig")

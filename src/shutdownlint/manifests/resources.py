@@ -183,6 +183,7 @@ class PodSpec(Model):
     terminationGracePeriodSeconds: Int | None = None  # noqa: N815
     containers: ListOf[Container] = Field(default_factory=list)
     initContainers: ListOf[Container] = Field(default_factory=list)  # noqa: N815
+    restartPolicy: Str | None = None  # noqa: N815
     hostNetwork: Bool | None = None  # noqa: N815
     hostPID: Bool | None = None  # noqa: N815
     shareProcessNamespace: Bool | None = None  # noqa: N815
@@ -288,9 +289,11 @@ def read_model(model: type[_AnyModel], data: Any) -> tuple[_AnyModel, list[Rejec
         except ValidationError as error:
             for problem in error.errors(include_url=False, include_context=False):
                 route = _within(data, problem["loc"])
-                if not route or not _remove(data, route):
+                if not route:
                     continue
-                rejected.append(Rejected(route, _reason(problem["msg"])))
+                _remove(data, route, mapping=problem["type"] in ("model_type", "dict_type"))
+                if all(route != known.route for known in rejected):
+                    rejected.append(Rejected(route, _reason(problem["msg"])))
     return model(), rejected
 
 
@@ -310,15 +313,15 @@ def _within(data: Any, loc: tuple[str | int, ...]) -> tuple[str | int, ...]:
     return tuple(route)
 
 
-def _remove(data: Any, route: tuple[str | int, ...]) -> bool:
+def _remove(data: Any, route: tuple[str | int, ...], *, mapping: bool) -> None:
+    """Take a value out; an item of a list makes room for an empty one, so that places stay."""
     for step in route[:-1]:
         data = data[step]
     last = route[-1]
     if isinstance(data, list) and isinstance(last, int):
-        data[last] = {} if data[last] != {} else None
+        data[last] = {} if mapping else ""
     elif isinstance(data, dict):
-        del data[last]
-    return True
+        data.pop(last, None)
 
 
 def _reason(message: str) -> str:

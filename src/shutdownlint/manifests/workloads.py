@@ -21,8 +21,8 @@ from shutdownlint.manifests.resources import (
     Service,
     read_model,
 )
-from shutdownlint.yamltext import Tree
-from shutdownlint.yamltext.tree import Route, child, key_text
+from shutdownlint.yamltext import BudgetExceededError, Tree
+from shutdownlint.yamltext.tree import ALIAS_BUDGET, Route, child, key_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,8 +49,9 @@ KNATIVE_GROUP: Final = "serving.knative.dev"
 BATCH_KINDS: Final = frozenset(
     ("Job", "CronJob", "ScaledJob", "BroadcastJob", "AdvancedCronJob", "AnalysisTemplate")
 )
-_PATCH_NAME: Final = re.compile(
-    r"(?:^|[-_.])(?:patch|patches|assert|errors)(?:[-_.]|$)|^\d+-(?:assert|errors)", re.IGNORECASE
+_PATCH_NAME: Final = re.compile(r"(?:^|[-_.])patch(?:es)?(?:[-_.]|$)", re.IGNORECASE)
+_ASSERTION_NAME: Final = re.compile(
+    r"(?:^|[-_.])(?:assert|errors)(?:[-_.]|$)|^\d+-(?:assert|errors)", re.IGNORECASE
 )
 _DEEPEST: Final = 64
 
@@ -81,6 +82,8 @@ class Workload:
     rejected: list[Rejected] = field(default_factory=list)
     duplicates: list[Ref] = field(default_factory=list)
     partial: str | None = None
+    #: Whether the object selects its pods: a patch hardly ever says that.
+    has_selector: bool = False
 
     @property
     def spec(self) -> Ref:
@@ -90,7 +93,8 @@ class Workload:
     @property
     def runs_to_completion(self) -> bool:
         """Whether its pods end by themselves."""
-        return self.id.kind in BATCH_KINDS
+        policy = self.template.spec.restartPolicy
+        return self.id.kind in BATCH_KINDS or policy in ("Never", "OnFailure")
 
     @property
     def knative(self) -> bool:
@@ -161,7 +165,8 @@ def _partial(workload: Workload, patch_files: set[str]) -> str | None:
     file = workload.ref.document.file
     if file in patch_files:
         return "kustomize patches"
-    if _PATCH_NAME.search(PurePosixPath(file).stem):
+    stem = PurePosixPath(file).stem
+    if _ASSERTION_NAME.search(stem) or (_PATCH_NAME.search(stem) and not workload.has_selector):
         return "patches and assertions, by the file's name"
     if workload.id.name == "" or any(c.image is None for c in workload.template.spec.containers):
         return "pod templates without images (patches and fragments)"
@@ -199,30 +204,36 @@ def _text(node: Node, key: str) -> str | None:
 
 
 def _templates(root: Node) -> Iterator[tuple[Route, _Object]]:
-    """The routes of all pod-shaped places, each with the innermost object around it."""
+    """The routes of all pod-shaped places, each with the innermost object around it.
+
+    Raises ``BudgetExceededError`` where aliases multiply what there is to visit.
+    """
     stack: list[tuple[Node, Route, _Object | None]] = [(root, (), None)]
-    seen: set[int] = set()
+    left = ALIAS_BUDGET
     while stack:
         node, route, owner = stack.pop()
-        if len(route) > _DEEPEST or id(node) in seen:
+        left -= 1
+        if left < 0:
+            raise BudgetExceededError
+        if len(route) > _DEEPEST:
             continue
         if isinstance(node, SequenceNode):
             items = reversed(list(enumerate(node.value)))
             stack.extend((item, (*route, index), owner) for index, item in items)
-            continue
-        if not isinstance(node, MappingNode):
-            continue
-        seen.add(id(node))
-        owner = _as_object(node, route) or owner
-        if owner is not None and _only_describes(owner):
-            continue
-        if owner is not None and _pod_place(route, owner) and _has_containers(node):
-            yield route[:-1], owner
-            continue
-        for key, value in reversed(node.value):
-            text = key_text(key)
-            if text is not None and text != "openAPIV3Schema":
-                stack.append((value, (*route, text), owner))
+        elif isinstance(node, MappingNode):
+            owner = _as_object(node, route) or owner
+            if owner is not None and _only_describes(owner):
+                continue
+            if owner is not None and _pod_place(route, owner) and _has_containers(node):
+                yield route[:-1], owner
+                continue
+            # The last of duplicate keys is the one that counts.
+            entries = {key_text(key): value for key, value in node.value}
+            stack.extend(
+                (value, (*route, text), owner)
+                for text, value in reversed(entries.items())
+                if text is not None and text != "openAPIV3Schema"
+            )
 
 
 def _only_describes(owner: _Object) -> bool:
@@ -267,16 +278,19 @@ def _workload(document: Document, route: Route, owner: _Object) -> Workload:
         owner=metadata,
         template=template,
         rejected=rejected,
+        has_selector=document.tree.spot((*owner.route, "spec", "selector")) is not None,
     )
 
 
 def _duplicates(document: Document, route: Route) -> Iterator[Ref]:
     """Keys of the object that stand twice in one mapping."""
     stack: list[tuple[Node | None, Route]] = [(child_at(document.tree.root, route), route)]
+    seen: set[int] = set()
     while stack:
         node, here = stack.pop()
-        if len(here) > _DEEPEST:
+        if len(here) > _DEEPEST or id(node) in seen:
             continue
+        seen.add(id(node))
         if isinstance(node, SequenceNode):
             stack.extend((item, (*here, index)) for index, item in enumerate(node.value))
         elif isinstance(node, MappingNode):

@@ -5,11 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from shutdownlint.manifests.resources import looks_templated
 from shutdownlint.platforms.defect import Defect
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.istio import facts as istio
-from shutdownlint.platforms.istio.settings import proxy_plan
-from shutdownlint.platforms.kubernetes.pods import drain_setting, grace_period, pre_stop, start
+from shutdownlint.platforms.istio.injection import is_gateway
+from shutdownlint.platforms.istio.settings import PodProxy, proxy_of
+from shutdownlint.platforms.kubernetes.pods import (
+    GRACE,
+    drain_setting,
+    grace_period,
+    pre_stop,
+    start,
+)
 from shutdownlint.shutdown import (
     Assumption,
     Behaviour,
@@ -17,17 +25,17 @@ from shutdownlint.shutdown import (
     Origin,
     OriginKind,
     Plan,
-    ProxyPlan,
     Setting,
 )
 from shutdownlint.shutdown.span import ZERO
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import timedelta
 
     from shutdownlint.manifests.document import Ref
-    from shutdownlint.manifests.resources import Container, PodSpec, Service
-    from shutdownlint.manifests.workloads import ObjectId, Workload
+    from shutdownlint.manifests.resources import Container, PodSpec, Service, ServicePort
+    from shutdownlint.manifests.workloads import Located, ObjectId, Workload
     from shutdownlint.platforms.istio.mesh import Mesh
     from shutdownlint.platforms.world import World
 
@@ -70,21 +78,42 @@ def plan_pod(workload: Workload, world: World, mesh: Mesh) -> Pod:
         pod.unplanned = "Knative workloads (Knative sets their shutdown itself)"
         return pod
     spec = workload.template.spec
-    services = list(world.services_for(workload))
+    services = [s for s in world.services_for(workload) if _reaches(s.model, workload)]
     p99, p99_defects = _p99(workload, world)
-    proxy, proxy_defects = proxy_plan(workload, mesh)
-    pod.defects += p99_defects + proxy_defects
-    containers = _containers(workload, world, proxy, services)
+    proxy = proxy_of(workload, mesh)
+    pod.defects += p99_defects + proxy.defects
+    if proxy.hidden:
+        pod.unplanned = "pods whose mesh settings are placeholders"
+        return pod
+    if is_gateway(workload):
+        pod.unplanned = "Istio gateways (only sidecars are modelled)"
+        return pod
+    containers = _containers(workload, world, services)
     pod.plan = Plan(
-        grace=grace_period(spec, workload.spec),
+        grace=grace_period(spec, workload.spec, unreadable=_grace_rejected(workload)),
         containers=containers,
-        proxy=proxy if containers else None,
+        proxy=proxy.plan,
         p99=p99,
-        behind_service=_service_name(workload, services),
+        behind_service=_service(workload, services),
         runs_to_completion=workload.runs_to_completion,
-        assumptions=(GRACEFUL,) if _behaviour_assumed(containers) else (),
+        assumptions=tuple(_assumed(workload, containers, proxy)),
     )
     return pod
+
+
+def _grace_rejected(workload: Workload) -> bool:
+    return any(rejected.route == ("spec", GRACE) for rejected in workload.rejected)
+
+
+def _assumed(
+    workload: Workload, containers: tuple[ContainerPlan, ...], proxy: PodProxy
+) -> Iterator[Assumption]:
+    if workload.rejected:
+        yield Assumption("the API server rejects this object: what it rejects is left out here")
+    if proxy.refused:
+        yield Assumption("Istio's webhook rejects this pod: it is taken here without its proxy")
+    if _behaviour_assumed(containers):
+        yield GRACEFUL
 
 
 def _path(route: tuple[str | int, ...]) -> str:
@@ -97,17 +126,24 @@ def _behaviour_assumed(containers: tuple[ContainerPlan, ...]) -> bool:
     return any(c.behaviour.origin.kind is OriginKind.DEFAULT for c in containers)
 
 
-def _service_name(workload: Workload, services: list[Service]) -> str | None:
+def _service(workload: Workload, services: list[Located]) -> Setting[str] | None:
+    """The Service that sends the pods requests: one of the same file, if there is."""
     if workload.runs_to_completion:
         return None
-    # A headless Service is names in DNS; clients cache them, and no delay is known to suffice.
-    return next(
-        (s.metadata.name or "" for s in services if s.spec.clusterIP not in ("None", "none")), None
-    )
+    here = workload.ref.document.file
+    near_first = sorted(services, key=lambda service: service.ref.document.file != here)
+    for located in near_first:
+        service: Service = located.model
+        # A headless Service is names in DNS; clients cache them, and no delay is known to suffice.
+        if service.spec.clusterIP not in ("None", "none"):
+            where = located.ref / "metadata" / "name"
+            name = service.metadata.name or ""
+            return Setting("Service", name, Origin(OriginKind.INHERITED, "Service", where))
+    return None
 
 
 def _containers(
-    workload: Workload, world: World, proxy: ProxyPlan | None, services: list[Service]
+    workload: Workload, world: World, services: list[Located]
 ) -> tuple[ContainerPlan, ...]:
     spec = workload.template.spec
     regular = [
@@ -120,8 +156,6 @@ def _containers(
         for index, c in enumerate(spec.initContainers)
         if c.restartPolicy == "Always" and c.name != istio.PROXY_CONTAINER
     ]
-    if not regular and proxy is None:
-        regular = [(c, workload.spec / "containers" / i) for i, c in enumerate(spec.containers)]
     serving = _serving([c for c, _ in regular], services)
     plans = [
         _container(c, ref, spec, workload, world, serves=c.name in serving) for c, ref in regular
@@ -132,18 +166,34 @@ def _containers(
     return tuple(plans)
 
 
-def _serving(containers: list[Container], services: list[Service]) -> set[str]:
-    """The containers that requests reach: a Service's target, else those with ports, else all."""
-    targets = {
-        port.targetPort if port.targetPort is not None else port.port
-        for service in services
-        for port in service.spec.ports
-    }
-    aimed = {
-        c.name
-        for c in containers
-        if any(p.name in targets or p.containerPort in targets for p in c.ports if p)
-    }
+def _target(container: Container, port: ServicePort) -> bool:
+    target = port.targetPort if port.targetPort is not None else port.port
+    return any(target in (p.name, p.containerPort) and target is not None for p in container.ports)
+
+
+def _reaches(service: Service, workload: Workload) -> bool:
+    """Whether a port of the Service leads to the pod: a name has to be declared, a number not."""
+    ports = service.spec.ports
+    return not ports or any(
+        not isinstance(port.targetPort, str)
+        or port.targetPort.isdigit()
+        or any(_target(c, port) for c in workload.template.spec.containers)
+        for port in ports
+    )
+
+
+def _serving(containers: list[Container], services: list[Located]) -> set[str]:
+    """The containers that requests reach: a Service's targets, else those with ports, else all.
+
+    A target port leads to the first container that declares it
+    (pkg/api/v1/pod/util.go, FindPort).
+    """
+    aimed = set()
+    for located in services:
+        for port in located.model.spec.ports:
+            first = next((c.name for c in containers if _target(c, port)), None)
+            if first is not None:
+                aimed.add(first)
     return aimed or {c.name for c in containers if c.ports} or {c.name for c in containers}
 
 
@@ -189,6 +239,8 @@ def _p99(workload: Workload, world: World) -> tuple[Setting[timedelta] | None, l
     for metadata, ref in places:
         text = metadata.annotations.get(P99_ANNOTATION)
         if text is None:
+            continue
+        if looks_templated(text):
             continue
         where = ref / "metadata" / "annotations" / P99_ANNOTATION
         try:

@@ -21,7 +21,8 @@ class Version:
     @classmethod
     def parse(cls, text: str) -> Version:
         """Read ``1.26``, ``v1.26.3``. Raises ``ValueError``."""
-        found = _VERSION.fullmatch(text.strip())
+        # Distributions add to the number: v1.33.2-gke.100, 1.30.4-eks-a737599, 1.24.1+rke2r1.
+        found = _VERSION.fullmatch(re.sub(r"(?<=\d)[-+].*", "", text.strip()))
         if found is None:
             raise ValueError(f"{text!r} is not a version like 1.26 or 1.26.3")
         major, minor, patch = found.groups()

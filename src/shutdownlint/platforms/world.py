@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from shutdownlint.manifests.resources import Service
-    from shutdownlint.manifests.workloads import ObjectId, Objects, Workload
+    from shutdownlint.manifests.workloads import Located, ObjectId, Objects, Workload
     from shutdownlint.platforms.versions import Version
     from shutdownlint.shutdown import Behaviour
 
@@ -66,22 +66,22 @@ class World:
         """What the user said of this workload, the strongest first."""
         return (facts for facts in self.given.apps if facts.matches(workload))
 
-    def services_for(self, workload: Workload) -> Iterator[Service]:
+    def services_for(self, workload: Workload) -> Iterator[Located]:
         """The Services that select the workload's pods.
 
         Where no namespace is written, only the same folder counts as the same namespace.
         """
         labels = workload.template.metadata.labels
         for key in labels.items():
-            for service in self._services_by.get((*_home(workload), *key), ()):
-                selector = service.spec.selector
+            for located in self._services_by.get((*_home(workload), *key), ()):
+                selector = located.model.spec.selector
                 if all(labels.get(name) == value for name, value in selector.items()):
-                    yield service
+                    yield located
 
     @cached_property
-    def _services_by(self) -> dict[tuple[str | None, str, str, str], list[Service]]:
+    def _services_by(self) -> dict[tuple[str | None, str, str, str], list[Located]]:
         """Services by their home and the first label of their selector."""
-        found: dict[tuple[str | None, str, str, str], list[Service]] = {}
+        found: dict[tuple[str | None, str, str, str], list[Located]] = {}
         for located in self.objects.services:
             service: Service = located.model
             if not service.spec.selector or service.spec.type == "ExternalName":
@@ -89,7 +89,7 @@ class World:
             namespace = service.metadata.namespace
             folder = "" if namespace else _folder(located.ref.document.file)
             first = min(service.spec.selector.items())
-            found.setdefault((namespace, folder, *first), []).append(service)
+            found.setdefault((namespace, folder, *first), []).append(located)
         return found
 
 

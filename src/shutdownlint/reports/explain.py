@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from shutdownlint.platforms.pods import Pod
-    from shutdownlint.shutdown import Answer, Plan, Request, Timeline
+    from shutdownlint.shutdown import Answer, Plan, Request, Timeline, Traffic
 
 _ACCEPTS, _FINISHES, _LUCK, _GONE, _NOTHING = "█", "▒", "?", "┃", "·"
 _PLAIN: Final = {"█": "#", "▒": "-", "?": "?", "┃": "!", "·": "."}
@@ -38,22 +38,38 @@ def assumed(plan: Plan) -> list[str]:
     if plan.uncertain:
         spans = [plan.grace, *(c.pre_stop for c in plan.containers)]
         found += [
-            f"{setting} is only bounded: it is drawn at its shortest"
+            f"{setting.name}: {setting.shown} ({setting.origin}); drawn at its shortest"
             for setting in spans
             if not setting.value.known
         ]
     return found
 
 
-def explain_json(pods: Sequence[Pod], requests: Sequence[Request]) -> str:
+def explain_json(pods: Sequence[Pod], requests: Sequence[Request], traffic: Traffic) -> str:
     """Version 1 of the explanation as JSON. Durations are seconds; headroom null is unbounded."""
-    workloads = [_data(pod, pod.plan, requests) for pod in pods if pod.plan is not None]
+    workloads = [_data(pod, pod.plan, requests, traffic) for pod in pods if pod.plan is not None]
     return json.dumps({"version": 1, "workloads": workloads}, indent=2, ensure_ascii=False) + "\n"
 
 
-def _data(pod: Pod, plan: Plan, requests: Sequence[Request]) -> dict[str, Any]:
+def _drawn(shutdown: Shutdown, requests: Sequence[Request]) -> Timeline | None:
+    """The timeline that is shown: with the requests asked about, else a telling one.
+
+    A native proxy lives as long as the app, so without a request the app is taken to be busy to the
+    end. None where the grace period is not known.
+    """
+    plan = shutdown.plan
+    if plan.grace.value.high is None:
+        return None
+    if requests:
+        return shutdown.timeline(requests)
+    native = plan.proxy is not None and not plan.proxy.classic
+    return shutdown.typical if native else shutdown.quiet
+
+
+def _data(pod: Pod, plan: Plan, requests: Sequence[Request], traffic: Traffic) -> dict[str, Any]:
     shutdown = Shutdown(plan)
     headroom = shutdown.headroom
+    drawn = _drawn(shutdown, requests)
     place = pod.ref.place()
     return {
         "workload": {
@@ -75,7 +91,7 @@ def _data(pod: Pod, plan: Plan, requests: Sequence[Request]) -> dict[str, Any]:
                 "what": event.what,
                 "because": str(event.because),
             }
-            for event in shutdown.timeline(requests).events()
+            for event in (drawn.events() if drawn else ())
         ],
         "losses": [
             {
@@ -93,36 +109,49 @@ def _data(pod: Pod, plan: Plan, requests: Sequence[Request]) -> dict[str, Any]:
                 "outcome": answer.outcome.value,
                 "at": in_seconds(answer.at),
                 "by": str(answer.by),
+                "chance": answer.chance,
             }
-            for answer in shutdown.ask(requests)
+            for answer in shutdown.ask(requests, traffic)
         ],
     }
 
 
-def explain_text(pods: Sequence[Pod], requests: Sequence[Request], console: Console) -> None:
+def explain_text(
+    pods: Sequence[Pod], requests: Sequence[Request], traffic: Traffic, console: Console
+) -> None:
     """Each pod's timeline: lanes, headroom, losses, the requests asked of it, and the events."""
     for pod in pods:
         if pod.plan is None:
             continue
-        _pod(pod, pod.plan, requests, console)
+        _pod(pod, pod.plan, requests, traffic, console)
 
 
-def _pod(pod: Pod, plan: Plan, requests: Sequence[Request], console: Console) -> None:
+def _pod(
+    pod: Pod, plan: Plan, requests: Sequence[Request], traffic: Traffic, console: Console
+) -> None:
     shutdown = Shutdown(plan)
     place = pod.ref.place()
     head = Text(safe(str(pod.id)), "bold")
     head.append(f"  {safe(place.file)}:{place.line}", "dim")
     console.print(head, soft_wrap=True)
-    for lane in _lanes(shutdown, console):
+    drawn = _drawn(shutdown, requests)
+    if drawn is None:
+        told = f"no timeline without the grace period, which is a placeholder: {plan.grace.origin}"
+        _line(console, "unknown", told, "")
+        console.print()
+        return
+    for lane in _lanes(shutdown, drawn, console):
         console.print(lane, soft_wrap=True)
     headroom = shutdown.headroom
     _line(console, "in flight", _room(headroom.in_flight), headroom.by.told_in(place.file))
-    _line(console, "late", _room(headroom.late), headroom.late_by.told_in(place.file))
+    late = f"{_room(headroom.late)}, arriving at {written(headroom.late_at)}"
+    _line(console, "late", late, headroom.late_by.told_in(place.file))
     for loss in shutdown.losses:
         window = f"{written(loss.begins)} to {written(loss.ends)}"
         _line(console, "lost", f"{window}: {loss.kind}", loss.by.told_in(place.file), "red")
-    for answer in shutdown.ask(requests):
-        asked = f"{written(answer.request.lasts)} request at {written(answer.request.arrives)}"
+    for answer in shutdown.ask(requests, traffic):
+        what = "outbound call" if answer.request.outbound else "request"
+        asked = f"{written(answer.request.lasts)} {what} at {written(answer.request.arrives)}"
         _line(
             console,
             "asked",
@@ -130,7 +159,7 @@ def _pod(pod: Pod, plan: Plan, requests: Sequence[Request], console: Console) ->
             answer.by.told_in(place.file),
             _COLOURS[answer.outcome],
         )
-    for event in _events(shutdown.timeline(requests), place.file):
+    for event in _events(drawn, place.file):
         console.print(event, soft_wrap=True)
     for text in assumed(plan):
         _line(console, "assumed", "", text)
@@ -140,7 +169,7 @@ def _pod(pod: Pod, plan: Plan, requests: Sequence[Request], console: Console) ->
 def _room(duration: timedelta | None) -> str:
     if duration is None:
         return "unbounded"
-    return f"requests of up to {written(duration)}" if duration else "none is served"
+    return f"requests of up to {written(duration)}" if duration else "none is sure to be served"
 
 
 def _told(answer: Answer) -> str:
@@ -152,7 +181,8 @@ def _told(answer: Answer) -> str:
         Outcome.UNAVAILABLE: "answered 503",
         Outcome.UNKNOWN: "depends",
     }
-    return f"{words[answer.outcome]} at {written(answer.at)}"
+    odds = "" if answer.chance is None else f", served in {answer.chance:.0%} of cases"
+    return f"{words[answer.outcome]} at {written(answer.at)}{odds}"
 
 
 def _line(console: Console, label: str, value: str, why: str, colour: str = "") -> None:
@@ -179,41 +209,44 @@ def _events(timeline: Timeline, file: str) -> list[Text]:
     return lines
 
 
-def _lanes(shutdown: Shutdown, console: Console) -> list[Text]:
+def _lanes(shutdown: Shutdown, drawn: Timeline, console: Console) -> list[Text]:
     """One lane a container: accepting, finishing only, gone; and the scale."""
-    quiet, busy = shutdown.quiet, shutdown.typical
-    horizon = max((life.dies.at for life in quiet.lives), default=quiet.grace)
-    horizon = max(horizon, quiet.grace, timedelta(seconds=1))
-    names = [safe(life.plan.name) for life in quiet.lives]
+    horizon = max((life.dies.at for life in drawn.lives), default=drawn.grace)
+    horizon = max(horizon, drawn.grace, timedelta(seconds=1))
     proxy = shutdown.plan.proxy
-    label = max(len(name) for name in [*names, proxy.name if proxy else "", "app"]) + 2
+    names = [life.plan.name for life in drawn.lives] + ([proxy.name] if proxy else [])
+    label = max(len(safe(name)) for name in [*names, "app"]) + 2
     width = max(20, min(_WIDEST, console.width - label - 12))
     plain = not (console.encoding or "").lower().startswith("utf")
 
-    def lane(name: str, marks: list[tuple[timedelta, str, str]], gone: timedelta) -> Text:
-        text = Text(f"  {name:<{label}}")
+    def lane(name: str, marks: list[tuple[timedelta, str, str]]) -> Text:
+        text = Text(f"  {safe(name):<{label}}")
+        gone = False
         for column in range(width):
             at = horizon * column / width
             symbol, colour = next(
                 ((mark, colour) for until, mark, colour in marks if at < until), (_NOTHING, "dim")
             )
-            if symbol == _NOTHING and column and horizon * (column - 1) / width < gone:
-                symbol, colour = _GONE, "red"
+            if symbol == _NOTHING and not gone:
+                symbol, colour, gone = _GONE, "red", True
             text.append(_PLAIN[symbol] if plain else symbol, colour)
         return text
 
-    lanes = []
-    for life in quiet.lives:
-        marks = [(life.accepts_until.at, _ACCEPTS, "green"), (life.dies.at, _FINISHES, "yellow")]
-        lanes.append(lane(safe(life.plan.name), marks, life.dies.at))
-    soonest, latest = quiet.proxy_ends, busy.proxy_ends
+    lanes = [
+        lane(
+            life.plan.name,
+            [(life.accepts_until.at, _ACCEPTS, "green"), (life.dies.at, _FINISHES, "yellow")],
+        )
+        for life in drawn.lives
+    ]
+    soonest, latest = drawn.proxy_ends, shutdown.typical.proxy_ends
     if proxy is not None and soonest is not None and latest is not None:
-        closes = quiet.listener_closes
+        closes = drawn.listener_closes
         until = min(soonest.at, closes.at) if closes else soonest.at
         marks = [(until, _ACCEPTS, "green"), (soonest.at, _FINISHES, "yellow")]
         if proxy.classic and latest.at > soonest.at:
             marks.append((latest.at, _LUCK, "yellow"))
-        lanes.append(lane(proxy.name, marks, latest.at))
+        lanes.append(lane(proxy.name, marks))
     lanes.append(_scale(label, width, horizon))
     return lanes
 

@@ -60,7 +60,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         },
         "container": finding.container,
         "message": finding.message,
-        "fix": finding.fix,
+        "fix": finding.fix.words if finding.fix else None,
         "fixes": [],
         "assumed": list(finding.assumed),
         "related": [

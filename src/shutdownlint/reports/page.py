@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ def rule_page(rule: Rule) -> str:
     if since:
         parts.append(f"Holds for {', '.join(since)}.")
     if form.fix is not None:
-        parts.append(f"## Fix\n\n{' '.join(form.fix.words.split())}.")
+        words = re.sub(r"\{(\w+)(?:\.\w+)?\}", r"`\1`", " ".join(form.fix.words.split()))
+        parts.append(f"## Fix\n\n{words[:1].upper()}{words[1:]}.")
     for number, example in enumerate(form.examples, 1):
         title = "## Example" if len(form.examples) == 1 else f"## Example {number}"
         options = ", ".join(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from shutdownlint.manifests.read import decode
 from shutdownlint.rules.finding import Severity
 
 if TYPE_CHECKING:
@@ -56,9 +57,9 @@ class Report:
 
     def _read(self, file: str) -> list[str]:
         if file == "<stdin>":
-            return self.reading.stdin.decode("utf-8-sig", "replace").splitlines()
+            return _lines(self.reading.stdin)
         try:
-            return Path(file).read_text(encoding="utf-8-sig", errors="replace").splitlines()
+            return _lines(Path(file).read_bytes())
         except OSError:
             return []
 
@@ -77,6 +78,13 @@ class Report:
     def passed_over(self) -> Counter[str]:
         """What was recognised and not checked, by reason."""
         return self.reading.passed_over
+
+
+def _lines(data: bytes) -> list[str]:
+    try:
+        return decode(data).splitlines()
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "replace").splitlines()
 
 
 def _plural(count: int, noun: str) -> str:

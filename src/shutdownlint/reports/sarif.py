@@ -252,12 +252,12 @@ def _result(finding: Finding, index: int, report: Report, hashes: Counter[str]) 
         )
         for number, other in enumerate(finding.related, 1)
     ]
-    text = _escaped(finding.message)
+    text = _sentence(finding.message)
     for location in related:
         assert location.message is not None
         text += f" See [{_escaped(location.message.text)}]({location.id})."
     if finding.fix:
-        text += f" Fix: {_escaped(finding.fix)}."
+        text += f" Fix: {_sentence(finding.fix.words)}"
     logical = None
     if finding.workload is not None:
         logical = [Logical(fully_qualified_name=str(finding.workload))]
@@ -291,6 +291,11 @@ def _physical(place: Place) -> Physical:
 def _uri(file: str) -> str:
     path = file.removeprefix("./")
     return PurePath(path).as_uri() if PurePath(path).is_absolute() else quote(path)
+
+
+def _sentence(text: str) -> str:
+    """A text as a sentence of a message."""
+    return _escaped(text) + ("" if text.endswith((".", "?", "!")) else ".")
 
 
 def _escaped(text: str) -> str:

@@ -22,6 +22,9 @@ _COLOURS: Final = {
 }
 
 
+_LONGEST_LINE: Final = 160
+
+
 def write_text(report: Report, console: Console) -> None:
     """The full report; plain text where the console is no terminal."""
     for finding in report.findings:
@@ -77,12 +80,15 @@ def _source(line: str, finding: Finding, width: int, colour: str, console: Conso
     start = min(place.column - 1, len(line))
     stop = place.end_column - 1 if place.end_line == place.line else len(line)
     stop = max(min(stop, len(line)), start + 1)
-    before, marked = safe(line[:start]), safe(line[start:stop])
+    before, marked, after = safe(line[:start]), safe(line[start:stop]), safe(line[stop:])
+    if len(line) > _LONGEST_LINE:  # minified: only what stands around the guilty part
+        before = before if len(before) < 60 else f"…{before[-40:]}"
+        marked, after = marked[:80], after if len(after) < 60 else f"{after[:40]}…"
     shown = Text()
     shown.append(f"{place.line} | ", "blue")
     shown.append(before)
     shown.append(marked, colour)
-    shown.append(safe(line[stop:]))
+    shown.append(after)
     console.print(shown, soft_wrap=True)
     under = Text(f"{' ' * width} | ", "blue")
     under.append(" " * len(before))
@@ -91,7 +97,7 @@ def _source(line: str, finding: Finding, width: int, colour: str, console: Conso
 
 
 def _remarks(finding: Finding) -> list[tuple[str, str]]:
-    remarks = [("fix", finding.fix)] if finding.fix else []
+    remarks = [("fix", finding.fix.words)] if finding.fix else []
     for related in finding.related:
         near, far = f"line {related.place.line}", f"{related.place.file}:{related.place.line}"
         if near not in finding.message and far not in finding.message:
@@ -104,4 +110,4 @@ def _remarks(finding: Finding) -> list[tuple[str, str]]:
 
 def _passed_over(report: Report, console: Console) -> None:
     for reason, count in sorted(report.passed_over().items(), key=lambda item: -item[1]):
-        console.print(Text(f"passed over: {count:,} {reason}", "dim"), soft_wrap=True)
+        console.print(Text(f"passed over: {reason} ({count:,})", "dim"), soft_wrap=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from shutdownlint.fixes.fix import Fix
 from shutdownlint.platforms.versions import CURRENT, Version
 from shutdownlint.rules.cel import ExpressionError
 from shutdownlint.rules.finding import Finding, Related, Severity, WorkloadName
@@ -83,7 +84,7 @@ class Asker:
             confidence=_confidence(subject),
             place=place,
             message=rule.message.fill(subject, values, place.file),
-            fix=rule.fix.fill(subject, values, place.file) if rule.fix else "",
+            fix=Fix(rule.fix.fill(subject, values, place.file)) if rule.fix else None,
             workload=workload,
             container=subject.container,
             assumed=tuple(str(assumption) for assumption in subject.assumptions),

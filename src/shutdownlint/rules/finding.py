@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from shutdownlint.fixes.fix import Fix
     from shutdownlint.shutdown import Confidence
     from shutdownlint.yamltext import Place
 
@@ -54,7 +55,7 @@ class Finding:
     confidence: Confidence
     place: Place
     message: str
-    fix: str = ""
+    fix: Fix | None = None
     workload: WorkloadName | None = None
     container: str | None = None
     assumed: tuple[str, ...] = ()

@@ -74,7 +74,10 @@ class Words:
             if origin:
                 out.append(setting.origin.told_in(file) if setting else "unknown")
             else:
-                out.append(setting.shown if setting else _shown(values, name))
+                value = setting.shown if setting else _shown(values, name)
+                if not value:  # an empty value leaves no gap
+                    out[-1] = out[-1].removesuffix(" ")
+                out.append(value)
         return "".join(out)
 
 

@@ -51,7 +51,9 @@ _POD_FIELDS: Final[dict[str, Field]] = {
     "kind": Field(_S, "the workload's kind"),
     "name": Field(_S, "the workload's name"),
     "namespace": Field(_S, "the workload's namespace, empty where none is written"),
-    "service": Field(_S, "a Service among the files that sends it requests, or empty"),
+    "service": Field(
+        _S, "a Service among the files that sends it requests, or empty", setting=True
+    ),
     "runsToCompletion": Field(_B, "whether its pods end by themselves (Jobs)"),
     "inFlight": Field(_D, "the longest request in flight at deletion that is still served"),
     "late": Field(_D, "the longest request, arriving at the stop signal, that is still served"),
@@ -215,6 +217,8 @@ def _pod_settings(plan: Plan) -> dict[str, Setting[Any]]:
     settings: dict[str, Setting[Any]] = {"grace": plan.grace}
     if plan.p99 is not None:
         settings["p99"] = plan.p99
+    if plan.behind_service is not None:
+        settings["service"] = plan.behind_service
     return settings
 
 
@@ -245,7 +249,7 @@ def _pod_values(shutdown: Shutdown) -> dict[str, Value]:
     plan = shutdown.plan
     values: dict[str, Value] = {
         "grace": plan.grace.value.low,
-        "service": plan.behind_service or "",
+        "service": plan.behind_service.value if plan.behind_service else "",
         "runsToCompletion": plan.runs_to_completion,
     }
     if plan.p99 is not None:
@@ -336,4 +340,6 @@ def shown(value: object) -> str:
         return written(value)
     if isinstance(value, bool):
         return "true" if value else "false"
-    return " ".join(value) if isinstance(value, list | tuple) else str(value)
+    if isinstance(value, list | tuple):
+        return ", ".join(value) or "none"
+    return str(value)

@@ -15,7 +15,15 @@ from shutdownlint.shutdown.plan import (
     ProxyPlan,
     SignalPath,
 )
-from shutdownlint.shutdown.question import Answer, Headroom, Loss, Outcome, Request, Shutdown
+from shutdownlint.shutdown.question import (
+    Answer,
+    Headroom,
+    Loss,
+    Outcome,
+    Request,
+    Shutdown,
+    Traffic,
+)
 from shutdownlint.shutdown.setting import Origin, OriginKind, Reason, Setting
 from shutdownlint.shutdown.span import Span, seconds, written
 from shutdownlint.shutdown.timeline import Event, Timeline
@@ -44,6 +52,7 @@ __all__ = [
     "SignalPath",
     "Span",
     "Timeline",
+    "Traffic",
     "seconds",
     "written",
 ]

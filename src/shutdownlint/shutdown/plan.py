@@ -120,7 +120,8 @@ class ProxyPlan:
 
     ``drain_hook``: its own preStop hook starts the drain and leaves the listener open (native).
     ``stats_matched``: the statistic that exit-on-zero reads is asked for in proxyStatsMatcher.
-    ``version`` is empty where it is not known.
+    ``early_idle_drain``: its Envoy (1.40 and later) closes idle connections before
+    ``drain_duration`` is over. ``version`` is empty where it is not known.
     """
 
     name: str
@@ -133,6 +134,7 @@ class ProxyPlan:
     drain_hook: bool = False
     hook: Setting[Hook] | None = None
     stats_matched: bool = False
+    early_idle_drain: bool = False
     version: str = ""
     assumptions: tuple[Assumption, ...] = ()
 
@@ -154,7 +156,7 @@ class Plan:
     containers: tuple[ContainerPlan, ...]
     proxy: ProxyPlan | None = None
     p99: Setting[timedelta] | None = None
-    behind_service: str | None = None
+    behind_service: Setting[str] | None = None
     runs_to_completion: bool = False
     assumptions: tuple[Assumption, ...] = ()
 
@@ -196,8 +198,11 @@ class Plan:
 
     def _with(self, chosen: dict[int, timedelta]) -> Plan:
         def pin(setting: Setting[Span]) -> Setting[Span]:
-            value = chosen.get(id(setting), setting.value.low)
-            return replace(setting, value=Span.exactly(value))
+            if setting.value.known:
+                return setting
+            value = Span.exactly(chosen.get(id(setting), setting.value.low))
+            name = f"{setting.name}: {setting.shown}, taken as"
+            return replace(setting, name=name, value=value)
 
         return replace(
             self,

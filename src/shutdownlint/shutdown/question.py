@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -17,10 +18,29 @@ if TYPE_CHECKING:
 
     from shutdownlint.shutdown.plan import Plan
 
-__all__ = ["Answer", "Headroom", "Loss", "Outcome", "Request", "Shutdown"]
+__all__ = ["Answer", "Headroom", "Loss", "Outcome", "Request", "Shutdown", "Traffic"]
 
+#: Envoy 1.40 drains idle connections in the last third of the drain, up to 5 s before its end
+#: (measured; the guard is envoy.reloadable_features.use_connection_event_drain), and its HTTP
+#: connection manager closes them drain_timeout (5 s) later.
+EARLY_DRAIN_MARGIN: Final = timedelta(seconds=5)
 _LUCK: Final = "luck: whether a connection is open each time exit-on-zero looks"
 _BOUNDS: Final = "a duration of which only the bounds are known"
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """What else is on the pod besides the requests that are asked about.
+
+    ``idle``: keep-alive connections of clients, used before and held open without a word.
+    ``open_connections``: how many others are open on average at any moment; None is unknown.
+    """
+
+    idle: int = 0
+    open_connections: float | None = None
+
+
+QUIET: Final = Traffic(open_connections=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +55,8 @@ class Headroom:
     late: timedelta | None
     by: Reason
     late_by: Reason
+    #: When the last such request arrives.
+    late_at: timedelta = ZERO
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,35 +94,46 @@ class Shutdown:
         """The timeline with these requests, bounded durations at their low end."""
         return Timeline(self.pinned[0], requests)
 
-    def ask(self, requests: Sequence[Request]) -> tuple[Answer, ...]:
+    def ask(self, requests: Sequence[Request], traffic: Traffic = Traffic()) -> tuple[Answer, ...]:
         """What becomes of these requests, asked together; unknown where it depends on more.
 
-        What is asked: every end of what is bounded, with and without other connections open.
+        Tried are every end of what is bounded, and, as far as ``traffic`` leaves it open, with and
+        without other connections, which decide when exit-on-zero ends the proxy.
         """
+        others = self._others(traffic)
         runs = [
-            Timeline(plan, requests, others=others).answers
+            Timeline(plan, requests, others=busy, idle_until=idle_until)
             for plan in self.pinned
-            for others in self._others()
+            for busy in others
+            for idle_until in _idle_until(plan, traffic)
         ]
-        lucky = len(self._others()) > 1
-        return tuple(_agreed(answers, lucky=lucky) for answers in zip(*runs, strict=True))
+        answers = zip(*(run.answers for run in runs), strict=True)
+        lucky = len(others) > 1 or len({run.idle_until for run in runs}) > 1
+        agreed = [_agreed(each, lucky=lucky and len(self.pinned) == 1) for each in answers]
+        if traffic.open_connections and len(others) > 1:
+            survives = 1 - math.exp(-traffic.open_connections)
+            agreed = [_with_chance(answer, runs[0], survives) for answer in agreed]
+        return tuple(agreed)
 
-    def _others(self) -> tuple[bool, ...]:
+    def _others(self, traffic: Traffic) -> tuple[bool, ...]:
         proxy = self.plan.proxy
-        return (False, True) if proxy is not None and proxy.exit_on_zero.value else (False,)
+        samples = proxy is not None and proxy.exit_on_zero.value
+        return (False, True) if samples and traffic.open_connections != 0 else (False,)
 
     @cached_property
     def headroom(self) -> Headroom:
         """How long a request may take."""
         in_flight = [_served_from(plan, ZERO) for plan in self.pinned]
         late = [_served_late(plan) for plan in self.pinned]
-        worst, worst_late = min(in_flight, key=_at), min(late, key=_at)
+        worst = min(in_flight, key=_at)
+        worst_late, late_at = min(late, key=lambda found: found[0].at)
         unbounded = self.plan.grace.value.high is None and self.plan.grace.value.low == ZERO
         return Headroom(
             None if unbounded else worst.at,
             None if unbounded else worst_late.at,
             worst.by,
             worst_late.by,
+            late_at,
         )
 
     @cached_property
@@ -113,6 +146,19 @@ def _at(moment: Moment) -> timedelta:
     return moment.at
 
 
+def _idle_until(plan: Plan, traffic: Traffic) -> tuple[timedelta, ...]:
+    """Until when idle connections stay: to the end, or for as long as the proxy lets them."""
+    proxy = plan.proxy
+    if not traffic.idle or proxy is None:
+        return (ZERO,)
+    drain = proxy.drain_duration.value
+    room = drain / 3 > EARLY_DRAIN_MARGIN
+    if not proxy.early_idle_drain or not room:
+        return (ENDLESS,)
+    begins = proxy.pre_stop.value.low
+    return begins + drain * 2 / 3 + EARLY_DRAIN_MARGIN, begins + drain
+
+
 def _agreed(answers: Sequence[Answer], *, lucky: bool) -> Answer:
     first = answers[0]
     if all(answer.outcome is first.outcome for answer in answers):
@@ -121,13 +167,20 @@ def _agreed(answers: Sequence[Answer], *, lucky: bool) -> Answer:
         # It fails for certain; only how it looks to the caller depends on more.
         return first
     worst = next(answer for answer in answers if answer.outcome is not Outcome.OK)
-    # Each pinned plan was run twice in a row, without and with other connections.
-    luck = lucky and any(
-        a.outcome is not b.outcome for a, b in zip(answers[::2], answers[1::2], strict=True)
-    )
-    why = _LUCK if luck else _BOUNDS
-    by = Reason(f"{why}; {worst.by.text}", worst.by.settings)
+    by = Reason(f"{_LUCK if lucky else _BOUNDS}; {worst.by.text}", worst.by.settings)
     return Answer(first.request, Outcome.UNKNOWN, worst.at, by)
+
+
+def _with_chance(answer: Answer, alone: Timeline, survives: float) -> Answer:
+    """The odds of a request whose fate is luck: the proxy must survive each look before it.
+
+    With r other connections open on average (arriving at random) a look finds none of them with
+    probability e^-r; a look at which a known request is open is always survived.
+    """
+    if answer.outcome is not Outcome.UNKNOWN:
+        return answer
+    looks = alone.looks_without_known(answer.request.arrives)
+    return replace(answer, chance=survives**looks)
 
 
 def _served_from(plan: Plan, arrives: timedelta) -> Moment:
@@ -139,18 +192,18 @@ def _served_from(plan: Plan, arrives: timedelta) -> Moment:
     return Moment(ZERO, answer.by)
 
 
-def _served_late(plan: Plan) -> Moment:
-    timeline = Timeline(plan)
-    app = timeline.app
+def _served_late(plan: Plan) -> tuple[Moment, timedelta]:
+    """The longest request that arrives last, and when that is."""
+    app = Timeline(plan).app
     if app is None:
-        return Moment(ZERO, NO_APP)
+        return Moment(ZERO, NO_APP), ZERO
     last = app.accepts_until.at
     if app.plan.behaviour.value is not Behaviour.GRACEFUL:
         last = app.signal.at
     # The last instant before the app stops accepting; an abrupt app serves nothing from then on.
     instant = timedelta(microseconds=1)
     found = _served_from(plan, max(last - instant, ZERO))
-    return Moment(max(found.at - instant, ZERO) if last > ZERO else found.at, found.by)
+    return Moment(max(found.at - instant, ZERO) if last > ZERO else found.at, found.by), last
 
 
 def _losses(quiet: Timeline, busy: Timeline) -> list[Loss]:
@@ -159,13 +212,16 @@ def _losses(quiet: Timeline, busy: Timeline) -> list[Loss]:
         return []
     losses = []
     until = app.accepts_until.at
+    # What a proxy that samples open connections does to late requests is luck, not fate.
+    lucky = quiet.plan.proxy is not None and quiet.plan.proxy.exit_on_zero.value
+    may = "may be" if lucky else "are"
     ends = busy.proxy_ends
     if ends is not None and ends.at < app.dies.at:
         losses.append(Loss("requests in flight are cut", ends.at, app.dies.at, ends.by))
     gone = quiet.proxy_ends
     closes = quiet.listener_closes
     if gone is not None and gone.at < until:
-        losses.append(Loss("new requests are refused", gone.at, until, gone.by))
+        losses.append(Loss(f"new requests {may} refused", gone.at, until, gone.by))
     if closes is not None and closes.at < until and (gone is None or closes.at < gone.at):
         losses.append(
             Loss(
@@ -177,5 +233,6 @@ def _losses(quiet: Timeline, busy: Timeline) -> list[Loss]:
         )
     proxy = quiet.plan.proxy
     if gone is not None and proxy is not None and proxy.classic and gone.at < app.signal.at:
-        losses.append(Loss("the app's own outbound calls fail", gone.at, app.signal.at, gone.by))
+        fail = "may fail" if lucky else "fail"
+        losses.append(Loss(f"the app's own outbound calls {fail}", gone.at, app.dies.at, gone.by))
     return losses

@@ -82,6 +82,8 @@ class Span:
         return (self.low, *(min(max(value, self.low), high) for value in near), high)
 
     def __str__(self) -> str:
+        if self.low >= ENDLESS:
+            return "forever"
         if self.known:
             return written(self.low)
         if self.high is None:

@@ -18,7 +18,7 @@ from shutdownlint.shutdown.setting import Reason
 from shutdownlint.shutdown.span import ZERO, written
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from shutdownlint.shutdown.plan import ContainerPlan, Plan, ProxyPlan
 
@@ -54,11 +54,12 @@ class Request:
     """A request that reaches the pod ``arrives`` after its deletion and takes ``lasts``.
 
     One that arrives at zero is in flight at deletion, accepted before anything happens, with
-    ``lasts`` still to go.
+    ``lasts`` still to go. An ``outbound`` one is made by the app itself, through its proxy.
     """
 
     arrives: timedelta
     lasts: timedelta
+    outbound: bool = False
 
     def precedes(self, moment: timedelta) -> bool:
         """Whether it was accepted by something that stops accepting at that moment."""
@@ -73,6 +74,8 @@ class Answer:
     outcome: Outcome
     at: timedelta
     by: Reason
+    #: How likely it is served, where that is luck and its odds are known.
+    chance: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,13 +136,19 @@ def _life(container: ContainerPlan, plan: Plan) -> Life:
 class Timeline:
     """The shutdown of one pod with these requests on it.
 
-    ``others`` says whether connections besides these requests keep the proxy busy to the end; it
-    matters only to exit-on-zero, which samples open connections once a second.
+    What else is open matters only to exit-on-zero, which samples open connections once a second:
+    ``others`` says whether connections besides these requests keep the proxy busy to the end,
+    ``idle_until`` until when idle keep-alive connections of clients are held open.
     Raises ``ValueError`` for a plan with durations that are not pinned to one value.
     """
 
     def __init__(
-        self, plan: Plan, requests: Sequence[Request] = (), *, others: bool = False
+        self,
+        plan: Plan,
+        requests: Sequence[Request] = (),
+        *,
+        others: bool = False,
+        idle_until: timedelta = ZERO,
     ) -> None:
         if plan.uncertain:
             raise ValueError("a timeline needs a plan whose durations are all known")
@@ -150,6 +159,7 @@ class Timeline:
         self.app = next((life for life in self.lives if life.plan is serving), None)
         self.requests = tuple(sorted(requests, key=lambda r: r.arrives))
         self.others = others
+        self.idle_until = idle_until
         self._proxy = _Proxy(plan.proxy, self) if plan.proxy else None
         self.answers = tuple(self._answer(request) for request in requests)
 
@@ -180,8 +190,10 @@ class Timeline:
         if life.plan.behaviour.value is not Behaviour.GRACEFUL:
             return life.dies
         done = life.accepts_until
-        for request in requests:
-            if request.precedes(life.accepts_until.at):
+        for request in sorted(requests, key=lambda r: r.arrives):
+            # The app's own calls are work too, as long as it lives to make them.
+            limit = done.at if request.outbound else life.accepts_until.at
+            if request.precedes(limit):
                 end = request.arrives + request.lasts
                 if end > done.at:
                     done = Moment(end, _FINISHED)
@@ -189,20 +201,29 @@ class Timeline:
 
     def open_at(self, moment: timedelta, closes: Moment | None) -> bool:
         """Whether the proxy, whose listener closes then, sees an open connection."""
-        if self.others:
+        if self.others or moment < self.idle_until:
             return True
         app = self.app
         if app is None:
             return False
         return any(
             r.arrives <= moment < min(r.arrives + r.lasts, app.dies.at)
-            and r.precedes(app.accepts_until.at)
-            and (closes is None or r.precedes(closes.at))
+            and (r.outbound or r.precedes(app.accepts_until.at))
+            and (r.outbound or closes is None or r.precedes(closes.at))
             for r in self.requests
         )
 
+    def looks_without_known(self, until: timedelta) -> int:
+        """How often exit-on-zero looks before then while none of these requests is open."""
+        if self._proxy is None:
+            return 0
+        looks = self._proxy.looks(until)
+        return sum(not self.open_at(look, self._proxy.listener_closes) for look in looks)
+
     def _answer(self, request: Request) -> Answer:
         arrives, proxy, app = request.arrives, self._proxy, self.app
+        if request.outbound:
+            return self._answer_outbound(request)
         if proxy is not None:
             if not request.precedes(proxy.ends.at):
                 return Answer(request, Outcome.REFUSED, arrives, proxy.ends.by)
@@ -217,6 +238,20 @@ class Timeline:
         stop = app.dies
         if proxy is not None and proxy.ends.at < stop.at:
             stop = proxy.ends
+        if end > stop.at:
+            return Answer(request, Outcome.CUT, stop.at, stop.by)
+        return Answer(request, Outcome.OK, end, Reason(""))
+
+    def _answer_outbound(self, request: Request) -> Answer:
+        """A call of the app: it needs the app and its proxy to the end."""
+        stop = Moment(ZERO, NO_APP)
+        if self.app is not None:
+            stop = self._gone(self.app, self.requests)
+        if self._proxy is not None and self._proxy.ends.at < stop.at:
+            stop = self._proxy.ends
+        if not request.precedes(stop.at):
+            return Answer(request, Outcome.REFUSED, request.arrives, stop.by)
+        end = request.arrives + request.lasts
         if end > stop.at:
             return Answer(request, Outcome.CUT, stop.at, stop.by)
         return Answer(request, Outcome.OK, end, Reason(""))
@@ -291,19 +326,24 @@ class _Proxy:
         at = self.signal.at + self.plan.drain_duration.value
         return Moment(at, Reason.of(self.plan.drain_duration))
 
+    def looks(self, until: timedelta) -> Iterator[timedelta]:
+        """When exit-on-zero looks for open connections, before ``until`` and its SIGKILL."""
+        look = self.signal.at + max(self.plan.minimum_drain.value, ZERO) + POLL
+        while look < min(until, self.kill.at):
+            yield look
+            look += POLL
+
     def _ends(self) -> Moment:
         if self.keeps_listening:
             return self.signal
         if self.plan.exit_on_zero.value:
-            poll = self.signal.at + max(self.plan.minimum_drain.value, ZERO) + POLL
             told = Reason(
                 "{}: no open connection after {}",
                 (self.plan.exit_on_zero, self.plan.minimum_drain),
             )
-            while poll < self.kill.at:
-                if not self.timeline.open_at(poll, self.listener_closes):
-                    return Moment(poll, told)
-                poll += POLL
+            for look in self.looks(self.kill.at):
+                if not self.timeline.open_at(look, self.listener_closes):
+                    return Moment(look, told)
             return self.kill
         at = self.signal.at + max(self.plan.termination_drain.value, ZERO)
         ends = Moment(at, Reason.of(self.plan.termination_drain))
@@ -328,6 +368,8 @@ class _Proxy:
         return events
 
     def _cutting(self) -> str:
-        if self.keeps_listening or self.plan.exit_on_zero.value:
-            return "as no connection is open"
+        if self.keeps_listening:
+            return "as the app has ended"
+        if self.plan.exit_on_zero.value:
+            return "if no connection is open"
         return f"cutting what is open, after {written(self.plan.termination_drain.value)}"

@@ -34,14 +34,17 @@ class Sidecar:
     already_injected: bool = False
     version: Version | None = None
     revision: str | None = None
-    assumptions: tuple[Assumption, ...] = ()
+    injected_if: tuple[Assumption, ...] = ()
+    mode_if: tuple[Assumption, ...] = ()
 
 
 def find_sidecar(workload: Workload, mesh: Mesh) -> Sidecar | None:
     """The sidecar that the pod has or will get; None when it has none."""
+    if _neither(workload):
+        return None
     present = _present(workload)
     if present is not None and present.already_injected:
-        return present if _is_sidecar(present.written) else None
+        return present if _is_sidecar(present.written, workload) else None
     decided = _injected(workload, mesh)
     if decided is None:
         return None
@@ -57,7 +60,8 @@ def find_sidecar(workload: Workload, mesh: Mesh) -> Sidecar | None:
         ref=present.ref if present else None,
         version=version,
         revision=revision,
-        assumptions=(*assumptions, *more),
+        injected_if=assumptions,
+        mode_if=more,
     )
 
 
@@ -66,8 +70,20 @@ def _templates(workload: Workload) -> set[str]:
     return {name.strip() for name in annotation.split(",") if name.strip()}
 
 
-def _is_sidecar(container: Container | None) -> bool:
-    return container is not None and "router" not in container.args
+def _is_sidecar(container: Container | None, workload: Workload) -> bool:
+    """Whether an injected istio-proxy runs an Envoy beside an app."""
+    if container is None or "router" in container.args:
+        return False
+    disabled = any(e.name == "DISABLE_ENVOY" and e.value == "true" for e in container.env)
+    return not disabled and not _templates(workload) & facts.PROXYLESS_TEMPLATES
+
+
+def is_gateway(workload: Workload) -> bool:
+    """Whether the pod is nothing but a proxy: its drain is another story than a sidecar's."""
+    containers = workload.template.spec.containers
+    if facts.GATEWAY_TEMPLATE in _templates(workload):
+        return True
+    return all(c.name == facts.PROXY_CONTAINER for c in containers) and bool(containers)
 
 
 def _present(workload: Workload) -> Sidecar | None:
@@ -98,12 +114,24 @@ def _present(workload: Workload) -> Sidecar | None:
     return None
 
 
+def _neither(workload: Workload) -> bool:
+    """A plain init container of that name: neither injected nor merged, so nothing is certain."""
+    return any(
+        c.name == facts.PROXY_CONTAINER and c.restartPolicy != "Always"
+        for c in workload.template.spec.initContainers
+    )
+
+
+def _is_istiod(workload: Workload) -> bool:
+    return workload.template.metadata.labels.get("app") == "istiod"
+
+
 def _injected(workload: Workload, mesh: Mesh) -> tuple[tuple[Assumption, ...], str | None] | None:
     """What had to be assumed, and the revision; None where the webhook does not inject."""
     metadata = workload.template.metadata
     spec = workload.template.spec
     namespace = namespace_of(workload)
-    if spec.hostNetwork is True or namespace in facts.IGNORED_NAMESPACES:
+    if spec.hostNetwork is True or namespace in facts.IGNORED_NAMESPACES or _is_istiod(workload):
         return None
     pod_label = metadata.labels.get(facts.INJECT)
     # The annotation only opts out: nothing but a label brings a pod to the webhook.
@@ -143,8 +171,9 @@ def _injected_unseen(
     if pod_label == "true" or revision is not None:
         text = f"{where} is not among the files; the pod's label says that it is injected"
         return (Assumption(text, NAMESPACE_REMEDY),), revision
-    if facts.CONFIG_ANNOTATION in metadata.annotations:
-        text = f"{where} is not among the files; its {facts.CONFIG_ANNOTATION} suggests injection"
+    written = any(c.name == facts.PROXY_CONTAINER for c in workload.template.spec.containers)
+    if facts.CONFIG_ANNOTATION in metadata.annotations or written:
+        text = f"{where} is not among the files; what is written of its proxy suggests injection"
         return (Assumption(text, NAMESPACE_REMEDY, Confidence.LOW),), None
     return None
 

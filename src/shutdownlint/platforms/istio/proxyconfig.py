@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
+from shutdownlint.manifests.resources import looks_templated
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.istio import facts
 from shutdownlint.shutdown.span import seconds
@@ -109,6 +110,8 @@ class ProxyConfigText:
     termination_drain: tuple[timedelta, Where] | None = None
     env: dict[str, tuple[str, Where]] = field(default_factory=dict)
     stats_matched: bool | None = None
+    #: A value that bears on shutdown is a placeholder of some templating tool.
+    hidden: bool = False
     rejected: list[Problem] = field(default_factory=list)
     ignored: list[Problem] = field(default_factory=list)
 
@@ -134,6 +137,9 @@ def read_proxy_config(
             _unknown(written, at(here, Part.KEY), result)
             continue
         if isinstance(value, ScalarNode) and read_scalar(value) is None:
+            continue
+        if isinstance(value, ScalarNode) and looks_templated(value.value):
+            result.hidden = True
             continue
         reason = _CHECKS[kind](value)
         if kind == "map":
@@ -199,6 +205,9 @@ def _metadata(
     for key_node, value in node.value:
         key = key_text(key_node) or ""
         here = (*route, key)
+        if isinstance(value, ScalarNode) and looks_templated(value.value):
+            result.hidden = True
+            continue
         reason = _not_a_string(key, value)
         if reason:
             part = Part.VALUE if isinstance(value, ScalarNode) else Part.KEY
@@ -236,7 +245,7 @@ def _not_duration(node: Node) -> str:
     try:
         go_duration(value)
     except ValueError as error:
-        return f"{error}: write a number with a unit, such as 30s"
+        return f"is no duration ({error}): write a number with a unit, such as 30s"
     return ""
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from shutdownlint.manifests.document import InnerRef, inner_error_place
+from shutdownlint.manifests.resources import looks_templated
 from shutdownlint.platforms.defect import Defect
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.istio import facts
@@ -59,6 +60,7 @@ class _Merged:
     drain_duration: _Found[object] | None = None
     termination_drain: _Found[object] | None = None
     stats_matched: bool = False
+    hidden: bool = False
 
     def add(self, text: ProxyConfigText, kind: OriginKind, told: str, *, env: bool = True) -> None:
         if text.drain_duration is not None:
@@ -67,6 +69,7 @@ class _Merged:
         if text.termination_drain is not None:
             value, where = text.termination_drain
             self.termination_drain = (value, Origin(kind, told, where))
+        self.hidden = self.hidden or text.hidden
         if text.stats_matched is not None:
             self.stats_matched = text.stats_matched
         if env:
@@ -74,21 +77,40 @@ class _Merged:
                 self.env[name] = (value_text, Origin(kind, told, where))
 
 
-def proxy_plan(workload: Workload, mesh: Mesh) -> tuple[ProxyPlan | None, list[Defect]]:
-    """The pod's proxy with its settings, and what is wrong with how they are written."""
-    defects = _misplaced(workload)
+@dataclass(slots=True)
+class PodProxy:
+    """A pod's proxy with its settings, and what is wrong with how they are written.
+
+    ``refused``: Istio's webhook would not take the pod. ``hidden``: a setting is a placeholder, so
+    nothing can be said of the timing.
+    """
+
+    plan: ProxyPlan | None = None
+    defects: list[Defect] = field(default_factory=list)
+    refused: bool = False
+    hidden: bool = False
+
+
+def proxy_of(workload: Workload, mesh: Mesh) -> PodProxy:
+    """What becomes of this workload's pods in the mesh."""
+    result = PodProxy(defects=_misplaced(workload))
     sidecar = find_sidecar(workload, mesh)
-    annotation, annotation_defects = _annotation(workload)
     if sidecar is None:
-        return None, defects
-    defects += [_with(defect, sidecar.assumptions) for defect in annotation_defects]
+        return result
+    annotation, annotation_defects = _annotation(workload)
+    # Whether the webhook refuses a pod depends on its being injected, not on how.
+    result.defects += [_with(defect, sidecar.injected_if) for defect in annotation_defects]
     if any(defect.what == "proxy-config-rejected" for defect in annotation_defects):
-        # The webhook refuses the pod: there is no proxy to speak of.
-        return None, defects
-    assumptions = list(sidecar.assumptions)
+        result.refused = True
+        return result
+    assumptions = [*sidecar.injected_if, *sidecar.mode_if]
     merged = _merge(workload, mesh, sidecar, annotation, assumptions)
-    plan, env_defects = _plan(workload, mesh, sidecar, merged, tuple(assumptions))
-    return plan, defects + env_defects
+    if merged.hidden:
+        result.hidden = True
+        return result
+    result.plan, env_defects = _plan(workload, mesh, sidecar, merged, tuple(assumptions))
+    result.defects += env_defects
+    return result
 
 
 def _with(defect: Defect, assumptions: tuple[Assumption, ...]) -> Defect:
@@ -116,6 +138,8 @@ def _embedded(text: str, host: Ref, refused: str) -> tuple[ProxyConfigText, list
     try:
         root = root_of(text)
     except ComposeError as error:
+        if looks_templated(text):
+            return ProxyConfigText(hidden=True), []
         where = At(inner_error_place(host, error), host.source)
         words = {"key": "", "reason": f"is not YAML: {error.reason}"}
         return ProxyConfigText(), [Defect(refused, where, words)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from shutdownlint.manifests.resources import Unknown
@@ -31,18 +32,19 @@ _LONGEST: Final = 10 * 365 * 86400
 _SHELL_ONLY: Final = frozenset(("&&", "||", ";", "|", ">", ">>", "2>&1"))
 
 
-def grace_period(spec: PodSpec, ref: Ref) -> Setting[Span]:
-    """The pod's grace period; a placeholder leaves it open, a negative one counts as 1 s."""
+def grace_period(spec: PodSpec, ref: Ref, *, unreadable: bool = False) -> Setting[Span]:
+    """The pod's grace period; a placeholder (or a wrong type) leaves it open, below 0 is 1 s."""
     here = ref / GRACE
     value = spec.terminationGracePeriodSeconds
-    if value is None:
+    if value is None and not unreadable:
         default = Span.exactly(facts.DEFAULT_GRACE.value)
         return Setting(GRACE, default, Origin(OriginKind.DEFAULT, KUBERNETES_DEFAULT, here))
     origin = Origin(OriginKind.EXPLICIT, GRACE, here)
-    if isinstance(value, Unknown):
+    if value is None or isinstance(value, Unknown):
         return Setting(GRACE, Span(ZERO, None), origin)
     if value < 0:
-        return Setting(GRACE, Span.exactly(facts.NEGATIVE_GRACE.value), origin)
+        taken = f"{GRACE} {value}, taken as"
+        return Setting(taken, Span.exactly(facts.NEGATIVE_GRACE.value), origin)
     return Setting(GRACE, Span.exactly(seconds(min(value, _LONGEST))), origin)
 
 
@@ -97,7 +99,14 @@ def _why_it_fails(command: tuple[str, ...]) -> str:
     script = shell_script(command)
     if script is not None:
         whole = misquoted(script)
-        return f"inner quotes make the shell look for a program named '{whole}'" if whole else ""
+        if whole:
+            return f"inner quotes make the shell look for a program named '{whole}'"
+        if script.strip() == "sleep":
+            return "the script after -c is 'sleep' alone: what follows are not its arguments"
+        return ""
+    file = next((word for word in command[1:] if not word.startswith("-")), "")
+    if is_shell(command[0]) and re.search(r"\S\s+\S", file):
+        return f"without -c the shell looks for a file named '{file}'"
     odd = next((word for word in command[1:] if word in _SHELL_ONLY), None)
     if odd is not None and not is_shell(command[0]):
         return f"'{odd}' is passed to {command[0]} as an argument: no shell reads it"

@@ -259,14 +259,14 @@ def script_time(script: str, lookup: Callable[[str], str | None], *, errexit: bo
     alive = True  # no command before this one may have ended the script
     reached = True  # what && and || decided lets this one run
     skipping = False  # behind a || that surely is not needed
-    for index, pipeline in enumerate(pipelines):
+    for pipeline in pipelines:
         if skipping:
             skipping = pipeline.join in ("||", "&&")
             continue
         time = pipeline.time(lookup)
         if pipeline.join == "&":
-            waits = any(later.name == "wait" for later in pipelines[index + 1 :])
-            time = Span(ZERO, time.high) if waits else _NO_TIME
+            # Whether the runtime waits for what the hook leaves running is not known.
+            time = Span(ZERO, time.high)
         if not (alive and reached):
             time = Span(ZERO, time.high)
         total = total + time
@@ -413,8 +413,9 @@ def _expand(word: str, lookup: Callable[[str], str | None]) -> str | None:
         nonlocal unknown
         name = found.group(1) or found.group(3)
         known = lookup(name)
-        if known is None or (known == "" and found.group(2) is not None):
+        if known == "" and found.group(2) is not None:
             known = found.group(2)
+        # One that the manifest does not set may be set in the image, whatever its ${X:-default}.
         if known is None:
             unknown = True
             return ""

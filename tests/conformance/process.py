@@ -1,0 +1,21 @@
+"""What every child process needs: it dies with its parent, and listens on loopback only."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+
+_PR_SET_PDEATHSIG = 1
+
+
+def die_with_parent() -> None:
+    """Ask the kernel for SIGKILL when the parent ends, however it ends."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() == 1:
+        os._exit(1)
+
+
+def say(text: str) -> None:
+    """Tell the harness something, at once."""
+    os.write(1, f"{text}\n".encode())

@@ -1,0 +1,130 @@
+"""What fresh eyes found, kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from shutdownlint.rules.finding import Finding
+from shutdownlint.shutdown import Request, Shutdown, Traffic, seconds
+from tests.helpers import check_text, given, plan_of, read_files, told
+from tests.shutdown.builders import app, plan, proxy
+
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: shop, labels: {app: shop}}
+spec:
+  containers:
+    - name: app
+      image: shop/app:1
+"""
+SERVICE = """
+---
+apiVersion: v1
+kind: Service
+metadata: {name: front}
+spec: {selector: {app: shop}, ports: [{port: 80, targetPort: %s}]}
+"""
+
+
+def notes(text: str) -> list[Finding]:
+    return [f for f in check_text(text).findings if f.rule == "SL108"]
+
+
+def test_an_alias_bomb_in_a_pod_is_refused_quickly() -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 10)]
+    bomb = "apiVersion: v1\nkind: Pod\nspec: {containers: *a9}\n"
+    result = check_text("\n".join([*lines, bomb]))
+    assert told(result.findings) == [("SL001", 1)]
+    assert not result.whole
+
+
+def test_one_mistake_is_one_finding() -> None:
+    hook = "      lifecycle: {preStop: {exec: {command: [sleep, 45, 1.5]}}}\n"
+    findings = check_text(POD + hook).findings
+    assert [f.place.column for f in findings if f.rule == "SL003"] == [53, 57]
+    assert all("unquoted it reads as a number" in f.message for f in findings)
+
+
+@pytest.mark.parametrize(
+    "annotations",
+    [
+        "{proxy.istio.io/config: 'terminationDrainDuration: ${DRAIN}'}",
+        "{proxy.istio.io/config: 'proxyMetadata: {EXIT_ON_ZERO_ACTIVE_CONNECTIONS: ${X}}'}",
+        "{shutdownlint.dev/p99: '${P99}'}",
+    ],
+)
+def test_placeholders_are_left_alone(annotations: str) -> None:
+    text = POD.replace("app: shop}}", f"app: shop}}, annotations: {annotations}}}")
+    assert not check_text(text, given(istio="1.26")).findings
+
+
+def test_a_rejected_grace_period_is_not_called_the_default() -> None:
+    text = POD.replace("spec:", 'spec:\n  terminationGracePeriodSeconds: "60"')
+    assert told(check_text(text).findings) == [("SL003", 5)]
+    assert plan_of(text).grace.value.high is None
+
+
+def test_only_the_last_of_duplicate_keys_counts() -> None:
+    two = POD + POD.lstrip().replace("shop/app:1", "shop/other:1")
+    result = check_text(two)
+    assert len(result.scene.pods) == 1
+    assert {f.rule for f in result.findings} == {"SL004"}
+
+
+def test_a_named_target_port_leads_to_the_first_container_that_has_it() -> None:
+    ports = "      ports: [{name: http, containerPort: %d}]\n"
+    second = "    - name: second\n      image: i\n"
+    text = POD + ports % 80 + second + ports % 81
+    assert [f.container for f in notes(text + SERVICE % "http")] == ["app"]
+    assert [f.container for f in notes(text + SERVICE % "81")] == ["second"]
+    assert notes(POD + SERVICE % "metrics") == []
+
+
+def test_a_service_of_the_same_file_is_named_and_shown() -> None:
+    (finding,) = notes(POD + SERVICE % "80")
+    assert "Service front" in finding.message
+    assert [(r.label, r.place.line) for r in finding.related] == [("Service front", 12)]
+
+
+def test_pods_that_end_by_themselves_get_no_traffic() -> None:
+    once = POD.replace("spec:", "spec:\n  restartPolicy: Never")
+    assert notes(once + SERVICE % "80") == []
+
+
+def test_gateways_are_not_taken_for_graceful_apps() -> None:
+    text = POD.replace("name: app", "name: istio-proxy").replace("shop/app:1", "auto")
+    (pod,) = read_files({"a.yaml": text}).pods
+    assert pod.plan is None
+    assert "gateways" in str(pod.unplanned)
+
+
+def test_a_refused_pod_says_so_when_explained() -> None:
+    note = "{proxy.istio.io/config: 'terminationDrainDuration: 5'}"
+    text = POD.replace("app: shop}}", f"app: shop}}, annotations: {note}}}")
+    assumed = [str(a) for a in plan_of(text).assumptions]
+    assert any("webhook rejects this pod" in text for text in assumed)
+
+
+def test_idle_connections_hold_exit_on_zero_up() -> None:
+    of = Shutdown(plan(app(pre_stop=15), proxy=proxy(exit_on_zero=True)))
+    late = [Request(seconds(12), seconds(1))]
+    assert of.ask(late, Traffic(open_connections=0))[0].outcome == "refused"
+    assert of.ask(late, Traffic(idle=1, open_connections=0))[0].outcome == "ok"
+
+
+def test_luck_has_odds() -> None:
+    of = Shutdown(plan(app(pre_stop=15), proxy=proxy(exit_on_zero=True)))
+    (answer,) = of.ask([Request(seconds(8.5), seconds(1))], Traffic(open_connections=1))
+    # three looks, at 6, 7 and 8, each survived with 1 - 1/e
+    assert answer.outcome == "unknown"
+    assert answer.chance == pytest.approx(0.632**3, abs=0.001)
+    (sure,) = of.ask([Request(seconds(2), seconds(1))], Traffic(open_connections=1))
+    assert (sure.outcome, sure.chance) == ("ok", None)
+
+
+def test_the_apps_own_calls() -> None:
+    of = Shutdown(plan(app(pre_stop=15), proxy=proxy()))
+    calls = [Request(seconds(at), seconds(2), outbound=True) for at in (1, 4, 6)]
+    assert [answer.outcome.value for answer in of.ask(calls)] == ["ok", "cut", "refused"]
