@@ -1,0 +1,46 @@
+"""Long runs: ``python -m tests.conformance --cases 200 --seed 1000 [--envoy 1.40.0]``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from tests.conformance.compare import Verdict, run
+from tests.conformance.envoy import VERSIONS, binary
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
+    parser.add_argument("--cases", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=0, help="the first of consecutive seeds")
+    parser.add_argument("--envoy", choices=VERSIONS, action="append", help="default: all pinned")
+    options = parser.parse_args()
+    worst = 0
+    print("| Envoy | seeds | cases | requests | served or not | exact kind | seconds |")  # noqa: T201
+    print("|---|---|---|---|---|---|---|")  # noqa: T201
+    for version in options.envoy or VERSIONS:
+        seeds = range(options.seed, options.seed + options.cases)
+        started = time.monotonic()
+        verdicts = run(seeds, binary(version), _dot)
+        sys.stderr.write("\n")
+        agree = sum(verdict.agrees for verdict in verdicts)
+        kind = sum(verdict.same_kind for verdict in verdicts)
+        row = [version, f"{seeds[0]}-{seeds[-1]}", str(len(seeds)), str(len(verdicts))]
+        row += [f"{agree} ({agree / len(verdicts):.2%})", f"{kind} ({kind / len(verdicts):.2%})"]
+        row += [f"{time.monotonic() - started:.0f}"]
+        print(f"| {' | '.join(row)} |")  # noqa: T201
+        for verdict in verdicts:
+            if not verdict.same_kind:
+                sys.stderr.write(f"{version}: {'' if verdict.agrees else 'WRONG '}{verdict}\n")
+        worst += len(verdicts) - agree
+    return 1 if worst else 0
+
+
+def _dot(verdicts: list[Verdict]) -> None:
+    sys.stderr.write("." if all(verdict.agrees for verdict in verdicts) else "F")
+    sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

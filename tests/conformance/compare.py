@@ -1,0 +1,92 @@
+"""Predicted against observed, request by request."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tests.conformance.cases import Case, make
+from tests.conformance.client import CUT, OK, UNAVAILABLE
+from tests.conformance.pod import observe
+from tests.conformance.predict import Prediction, predict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+#: How many pods live at once; more than processors, since they mostly wait.
+AT_ONCE = 8
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One request: what was said, what was seen, and how far from any event it was."""
+
+    seed: int
+    what: str
+    arrives: float
+    lasts: float
+    predicted: str
+    observed: str
+    distance: float
+
+    @property
+    def agrees(self) -> bool:
+        """Whether both say it was served, or both that it was not."""
+        return (self.predicted == OK) == (self.observed == OK)
+
+    @property
+    def same_kind(self) -> bool:
+        """Whether it failed in the way that was said.
+
+        A caller whose app dies under a living proxy sees a 503, which is a cut all the same.
+        """
+        if self.predicted == CUT:
+            return self.observed in (CUT, UNAVAILABLE)
+        return self.predicted == self.observed
+
+    def __str__(self) -> str:
+        return (
+            f"seed {self.seed}: {self.what} {self.lasts:g}s@{self.arrives:g}s: predicted "
+            f"{self.predicted}, observed {self.observed}, {self.distance:g}s from the next event"
+        )
+
+
+async def compare(case: Case, binary: Path) -> list[Verdict]:
+    """The verdicts on one case."""
+    prediction = predict(case)
+    observed = await observe(case, binary)
+    asked = [("inbound", *request) for request in case.requests]
+    asked += [("outbound", *request) for request in case.outbound]
+    return [
+        Verdict(case.seed, what, arrives, lasts, said, seen, _distance(arrives, lasts, prediction))
+        for (what, arrives, lasts), said, seen in zip(
+            asked, prediction.outcomes, observed.outcomes, strict=True
+        )
+    ]
+
+
+def _distance(arrives: float, lasts: float, prediction: Prediction) -> float:
+    moments = [arrives + lasts] + ([arrives] if arrives else [])
+    return min(abs(moment - event) for moment in moments for event in prediction.events)
+
+
+def run(
+    seeds: Iterable[int], binary: Path, tell: Callable[[list[Verdict]], None] = lambda _: None
+) -> list[Verdict]:
+    """Run the cases of these seeds, several at once."""
+
+    async def all_of_them() -> list[Verdict]:
+        gate = asyncio.Semaphore(AT_ONCE)
+
+        async def one(seed: int) -> list[Verdict]:
+            async with gate:
+                verdicts = await compare(make(seed), binary)
+                tell(verdicts)
+                return verdicts
+
+        found = await asyncio.gather(*(one(seed) for seed in seeds))
+        return [verdict for verdicts in found for verdict in verdicts]
+
+    return asyncio.run(all_of_them())

@@ -1,0 +1,250 @@
+"""One case in processes: the pod is started, filled with requests, deleted and watched.
+
+The kubelet's rules stand here anew, from pkg/kubelet/kuberuntime as the facts tell, and share no code
+with the model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import math
+import os
+import signal
+import socket
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.conformance.cases import NATIVE, Case
+from tests.conformance.client import CUT, call, idle
+from tests.conformance.envoy import bootstrap
+
+ROOT = Path(__file__).resolve().parents[2]
+#: Real seconds per model second.
+SCALE = 0.2
+#: Between the app's end and the sidecar's stop signal a real kubelet takes tens of milliseconds.
+KUBELET_PAUSE = 0.02
+MINIMUM_GRACE = 2.0
+
+
+@dataclass
+class Observed:
+    """What was seen: the outcome of every request, inbound first, and when the proxy was gone."""
+
+    outcomes: list[str] = field(default_factory=list)
+    proxy_gone: float | None = None
+
+
+class Ports:
+    """Loopback ports below the ephemeral range, each handed out once a run."""
+
+    def __init__(self) -> None:
+        self.next = 20000 + os.getpid() % 37 * 300
+
+    def take(self) -> int:
+        """A port on which nobody listens."""
+        while True:
+            self.next = 20000 + (self.next + 1 - 20000) % 12000
+            with socket.socket() as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                try:
+                    probe.bind(("127.0.0.1", self.next))
+                except OSError:
+                    continue
+                return self.next
+
+
+PORTS = Ports()
+
+
+class Process:
+    """A child that reports on its standard output."""
+
+    def __init__(self, child: asyncio.subprocess.Process) -> None:
+        self.child = child
+        self.said: list[str] = []
+        self.changed = asyncio.Condition()
+        self.reader = asyncio.create_task(self._read())
+        self.gone_at: float | None = None
+
+    @classmethod
+    async def start(cls, module: str, settings: dict[str, Any]) -> Process:
+        child = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            f"tests.conformance.{module}",
+            json.dumps(settings),
+            cwd=ROOT,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+        )
+        return cls(child)
+
+    async def _read(self) -> None:
+        assert self.child.stdout is not None
+        async for line in self.child.stdout:
+            async with self.changed:
+                self.said.append(line.decode().strip())
+                self.changed.notify_all()
+        await self.child.wait()
+        self.gone_at = asyncio.get_running_loop().time()
+
+    async def hears(self, text: str, timeout: float = 30) -> None:
+        """Wait until the last word of that kind is this one."""
+        kind = text.split(maxsplit=1)[0]
+
+        def last() -> bool:
+            same = [line for line in self.said if line.split()[0] == kind]
+            return bool(same) and same[-1] == text
+
+        async with asyncio.timeout(timeout), self.changed:
+            await self.changed.wait_for(last)
+
+    def signal(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self.child.send_signal(number)
+
+    async def ended(self, timeout: float) -> bool:
+        """Whether it ends within so many real seconds."""
+        try:
+            async with asyncio.timeout(timeout):
+                await self.child.wait()
+        except TimeoutError:
+            return False
+        return True
+
+
+class Kubelet:
+    """Deletes the pod."""
+
+    def __init__(self, case: Case, app: Process, agent: Process, status: int) -> None:
+        self.case = case
+        self.app = app
+        self.agent = agent
+        self.status = status
+        self.t0 = asyncio.get_running_loop().time()
+
+    def now(self) -> float:
+        """Model seconds since the deletion."""
+        return (asyncio.get_running_loop().time() - self.t0) / SCALE
+
+    async def delete(self) -> None:
+        sidecar = self._native() if self.case.mode == NATIVE else self._classic()
+        await asyncio.gather(self._container(self.app, self.case.pre_stop), sidecar)
+
+    async def _classic(self) -> None:
+        await self._container(self.agent, self.case.proxy_pre_stop)
+
+    async def _container(self, process: Process, hook: float) -> None:
+        """A regular container: its hook, at most the grace period long, then stop and kill."""
+        left = float(self.case.grace)
+        if hook and left > 0:
+            took = min(hook, left)
+            await asyncio.sleep(took * SCALE)
+            left -= math.floor(took)
+        await self._stop(process, left)
+
+    async def _native(self) -> None:
+        """A native sidecar: its hook at once, its signal when the regular containers have ended."""
+        if self.case.drain_hook:
+            reader, writer = await asyncio.open_connection("127.0.0.1", self.status)
+            writer.write(b"POST /drain HTTP/1.1\r\nhost: x\r\n\r\n")
+            await reader.read()
+            writer.close()
+        left = float(self.case.grace)
+        await self.app.ended(left * SCALE - (self.now() * SCALE))
+        waited = math.floor(min(self.now(), left))
+        await asyncio.sleep(KUBELET_PAUSE)
+        await self._stop(self.agent, left - waited)
+
+    async def _stop(self, process: Process, left: float) -> None:
+        process.signal(signal.SIGTERM)
+        if not await process.ended(max(left, MINIMUM_GRACE) * SCALE):
+            process.signal(signal.SIGKILL)
+            await process.child.wait()
+
+
+async def observe(case: Case, binary: Path) -> Observed:
+    """Run the case against a real Envoy."""
+    ports = {n: PORTS.take() for n in ("inbound", "outbound", "admin", "status", "app", "peer")}
+    peer = await asyncio.start_server(_peer, "127.0.0.1", ports["peer"])
+    app = await Process.start("app", _app_settings(case, ports))
+    agent = await Process.start("agent", _agent_settings(case, ports, binary))
+    held: list[asyncio.StreamWriter] = []
+    try:
+        await asyncio.gather(app.hears("ready"), agent.hears("ready"))
+        held = [await idle(ports["inbound"]) for _ in range(case.idle)]
+        running = [
+            asyncio.create_task(call(ports["inbound"], lasts * SCALE)) for lasts in case.in_flight
+        ]
+        # Deleted only when the app itself has every request that is to be in flight.
+        await app.hears(f"busy {len(running)}") if running else None
+        kubelet = Kubelet(case, app, agent, ports["status"])
+        assert app.child.stdin is not None
+        app.child.stdin.write(b"t0\n")
+        running += [
+            asyncio.create_task(_late(kubelet, ports["inbound"], arrives, lasts))
+            for arrives, lasts in case.late
+        ]
+        await kubelet.delete()
+        outcomes = list(await asyncio.wait_for(asyncio.gather(*running), 60))
+        await asyncio.gather(app.reader, agent.reader)
+        outcomes += [_outbound(app, number) for number in range(len(case.outbound))]
+        gone = None if agent.gone_at is None else (agent.gone_at - kubelet.t0) / SCALE
+        return Observed(outcomes, gone)
+    finally:
+        for process in (app, agent):
+            process.signal(signal.SIGKILL)
+        for writer in held:
+            writer.close()
+        peer.close()
+
+
+async def _late(kubelet: Kubelet, port: int, arrives: float, lasts: float) -> str:
+    await asyncio.sleep(max(0.0, (arrives - kubelet.now()) * SCALE))
+    return await call(port, lasts * SCALE)
+
+
+async def _peer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """What the app calls: answers after as long as it is asked to."""
+    with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+        head = await reader.readuntil(b"\r\n\r\n")
+        await asyncio.sleep(float(head.split()[1].lstrip(b"/")))
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok")
+        await writer.drain()
+    writer.close()
+
+
+def _outbound(app: Process, number: int) -> str:
+    """What the app told of its call; nothing, if it was killed before."""
+    start = f"outbound {number} "
+    return next((line.removeprefix(start) for line in app.said if line.startswith(start)), CUT)
+
+
+def _app_settings(case: Case, ports: dict[str, int]) -> dict[str, Any]:
+    return {
+        "port": ports["app"],
+        "outbound": ports["outbound"],
+        "behaviour": case.behaviour,
+        "drain": case.drain * SCALE,
+        "calls": [[at * SCALE, lasts * SCALE] for at, lasts in case.outbound],
+    }
+
+
+def _agent_settings(case: Case, ports: dict[str, int], binary: Path) -> dict[str, Any]:
+    drain_time = case.drain_duration * SCALE
+    assert drain_time == int(drain_time)
+    return {
+        "binary": str(binary),
+        "bootstrap": bootstrap(ports, 5 * SCALE),
+        "admin": ports["admin"],
+        "status": ports["status"],
+        "drain_time_s": int(drain_time),
+        "exit_on_zero": case.exit_on_zero,
+        "minimum_drain": case.minimum_drain * SCALE,
+        "termination_drain": case.termination_drain * SCALE,
+        "poll": SCALE,
+    }

@@ -1,0 +1,57 @@
+"""What shutdownlint says of a case: its own ``explain``, on the case's manifests."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from typer.testing import CliRunner
+
+from shutdownlint.cli import app
+
+if TYPE_CHECKING:
+    from tests.conformance.cases import Case
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The outcome of every request, inbound first, and the times of all events."""
+
+    outcomes: list[str]
+    events: list[float]
+    proxy_ends: float | None
+
+
+def predict(case: Case) -> Prediction:
+    """Ask ``shutdownlint explain`` about all requests of the case together."""
+    with TemporaryDirectory() as folder:
+        manifest, config = Path(folder, "case.yaml"), Path(folder, "shutdownlint.toml")
+        manifest.write_text(case.manifest)
+        config.write_text(case.config)
+        command = ["explain", str(manifest), "--config", str(config), "--format", "json"]
+        command += ["--open-connections", "0", "--idle-connections", str(case.idle)]
+        istio, kubernetes = case.versions
+        command += ["--istio-version", istio]
+        command += ["--kubernetes-version", kubernetes] if kubernetes else []
+        for arrives, lasts in case.requests:
+            command += ["--request", f"{lasts}s@{arrives}s"]
+        for arrives, lasts in case.outbound:
+            command += ["--outbound", f"{lasts}s@{arrives}s"]
+        result = CliRunner().invoke(app, command)
+    if result.exit_code != 0:
+        raise AssertionError(f"explain failed on seed {case.seed}: {result.output}")
+    (workload,) = json.loads(result.stdout)["workloads"]
+    ends = [
+        event["at"]
+        for event in workload["events"]
+        if event["container"] == "istio-proxy"
+        and ("exits" in event["what"] or "SIGKILL" in event["what"])
+    ]
+    return Prediction(
+        [request["outcome"] for request in workload["requests"]],
+        sorted({event["at"] for event in workload["events"]}),
+        ends[-1] if ends else None,
+    )
