@@ -1,8 +1,8 @@
 """Random cases, from the outside in: the truth of a case, and manifests that say it.
 
 Settings are whole model seconds and requests arrive and end on half seconds, so that no request is
-closer than half a second to an event. Model seconds are five to a real one; drainDuration stays a
-multiple of five, since Envoy takes whole seconds.
+closer than half a second to an event. drainDuration stays a multiple of five model seconds, since
+Envoy takes whole real ones.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tests.conformance.cases import Case, make
 from tests.conformance.client import CUT, OK, UNAVAILABLE
-from tests.conformance.pod import observe
+from tests.conformance.pod import Observed, observe
 from tests.conformance.predict import Prediction, predict
 
 if TYPE_CHECKING:
@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 #: How many pods live at once; more than processors, since they mostly wait.
-AT_ONCE = 8
+AT_ONCE = 10
+
+
+def _silent(_case: Case, _observed: Observed) -> None:
+    pass
 
 
 @dataclass(frozen=True)
@@ -53,10 +57,9 @@ class Verdict:
         )
 
 
-async def compare(case: Case, binary: Path) -> list[Verdict]:
-    """The verdicts on one case."""
+def verdicts(case: Case, observed: Observed) -> list[Verdict]:
+    """What the model says of a case, against what was seen."""
     prediction = predict(case)
-    observed = await observe(case, binary)
     asked = [("inbound", *request) for request in case.requests]
     asked += [("outbound", *request) for request in case.outbound]
     return [
@@ -72,21 +75,21 @@ def _distance(arrives: float, lasts: float, prediction: Prediction) -> float:
     return min(abs(moment - event) for moment in moments for event in prediction.events)
 
 
-def run(
-    seeds: Iterable[int], binary: Path, tell: Callable[[list[Verdict]], None] = lambda _: None
-) -> list[Verdict]:
-    """Run the cases of these seeds, several at once."""
+def observe_all(
+    seeds: Iterable[int], binary: Path, tell: Callable[[Case, Observed], None] = _silent
+) -> list[tuple[Case, Observed]]:
+    """Run the cases of these seeds against a real Envoy, several at once."""
 
-    async def all_of_them() -> list[Verdict]:
+    async def all_of_them() -> list[tuple[Case, Observed]]:
         gate = asyncio.Semaphore(AT_ONCE)
 
-        async def one(seed: int) -> list[Verdict]:
+        async def one(seed: int) -> tuple[Case, Observed]:
             async with gate:
-                verdicts = await compare(make(seed), binary)
-                tell(verdicts)
-                return verdicts
+                case = make(seed)
+                observed = await observe(case, binary)
+                tell(case, observed)
+                return case, observed
 
-        found = await asyncio.gather(*(one(seed) for seed in seeds))
-        return [verdict for verdicts in found for verdict in verdicts]
+        return await asyncio.gather(*(one(seed) for seed in seeds))
 
     return asyncio.run(all_of_them())

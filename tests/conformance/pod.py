@@ -16,15 +16,18 @@ import socket
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.conformance.cases import NATIVE, Case
 from tests.conformance.client import CUT, call, idle
 from tests.conformance.envoy import bootstrap
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 ROOT = Path(__file__).resolve().parents[2]
-#: Real seconds per model second.
-SCALE = 0.2
+#: Real seconds per model second: half a model second then is enough for two busy processors.
+SCALE = 0.4
 #: Between the app's end and the sidecar's stop signal a real kubelet takes tens of milliseconds.
 KUBELET_PAUSE = 0.02
 MINIMUM_GRACE = 2.0
@@ -35,6 +38,8 @@ class Observed:
     """What was seen: the outcome of every request, inbound first, and when the proxy was gone."""
 
     outcomes: list[str] = field(default_factory=list)
+    #: When each inbound request came to its end.
+    ended: list[float] = field(default_factory=list)
     proxy_gone: float | None = None
 
 
@@ -120,8 +125,9 @@ class Process:
 class Kubelet:
     """Deletes the pod."""
 
-    def __init__(self, case: Case, app: Process, agent: Process, status: int) -> None:
+    def __init__(self, case: Case, app: Process, agent: Process, status: int, scale: float) -> None:
         self.case = case
+        self.scale = scale
         self.app = app
         self.agent = agent
         self.status = status
@@ -129,7 +135,7 @@ class Kubelet:
 
     def now(self) -> float:
         """Model seconds since the deletion."""
-        return (asyncio.get_running_loop().time() - self.t0) / SCALE
+        return (asyncio.get_running_loop().time() - self.t0) / self.scale
 
     async def delete(self) -> None:
         sidecar = self._native() if self.case.mode == NATIVE else self._classic()
@@ -143,7 +149,7 @@ class Kubelet:
         left = float(self.case.grace)
         if hook and left > 0:
             took = min(hook, left)
-            await asyncio.sleep(took * SCALE)
+            await asyncio.sleep(took * self.scale)
             left -= math.floor(took)
         await self._stop(process, left)
 
@@ -155,46 +161,49 @@ class Kubelet:
             await reader.read()
             writer.close()
         left = float(self.case.grace)
-        await self.app.ended(left * SCALE - (self.now() * SCALE))
+        await self.app.ended((left - self.now()) * self.scale)
         waited = math.floor(min(self.now(), left))
         await asyncio.sleep(KUBELET_PAUSE)
         await self._stop(self.agent, left - waited)
 
     async def _stop(self, process: Process, left: float) -> None:
         process.signal(signal.SIGTERM)
-        if not await process.ended(max(left, MINIMUM_GRACE) * SCALE):
+        if not await process.ended(max(left, MINIMUM_GRACE) * self.scale):
             process.signal(signal.SIGKILL)
             await process.child.wait()
 
 
-async def observe(case: Case, binary: Path) -> Observed:
-    """Run the case against a real Envoy."""
+async def observe(case: Case, binary: Path, scale: float = SCALE) -> Observed:
+    """Run the case against a real Envoy, ``scale`` real seconds to a model second."""
     ports = {n: PORTS.take() for n in ("inbound", "outbound", "admin", "status", "app", "peer")}
     peer = await asyncio.start_server(_peer, "127.0.0.1", ports["peer"])
-    app = await Process.start("app", _app_settings(case, ports))
-    agent = await Process.start("agent", _agent_settings(case, ports, binary))
+    app = await Process.start("app", _app_settings(case, ports, scale))
+    agent = await Process.start("agent", _agent_settings(case, ports, binary, scale))
     held: list[asyncio.StreamWriter] = []
     try:
         await asyncio.gather(app.hears("ready"), agent.hears("ready"))
         held = [await idle(ports["inbound"]) for _ in range(case.idle)]
         running = [
-            asyncio.create_task(call(ports["inbound"], lasts * SCALE)) for lasts in case.in_flight
+            asyncio.create_task(call(ports["inbound"], lasts * scale)) for lasts in case.in_flight
         ]
         # Deleted only when the app itself has every request that is to be in flight.
         await app.hears(f"busy {len(running)}") if running else None
-        kubelet = Kubelet(case, app, agent, ports["status"])
+        kubelet = Kubelet(case, app, agent, ports["status"], scale)
         assert app.child.stdin is not None
         app.child.stdin.write(b"t0\n")
         running += [
             asyncio.create_task(_late(kubelet, ports["inbound"], arrives, lasts))
             for arrives, lasts in case.late
         ]
+        ends = [0.0] * len(running)
+        for number, task in enumerate(running):
+            task.add_done_callback(_noting(ends, number, kubelet))
         await kubelet.delete()
         outcomes = list(await asyncio.wait_for(asyncio.gather(*running), 60))
         await asyncio.gather(app.reader, agent.reader)
         outcomes += [_outbound(app, number) for number in range(len(case.outbound))]
-        gone = None if agent.gone_at is None else (agent.gone_at - kubelet.t0) / SCALE
-        return Observed(outcomes, gone)
+        gone = None if agent.gone_at is None else (agent.gone_at - kubelet.t0) / scale
+        return Observed(outcomes, ends, gone)
     finally:
         for process in (app, agent):
             process.signal(signal.SIGKILL)
@@ -203,9 +212,18 @@ async def observe(case: Case, binary: Path) -> Observed:
         peer.close()
 
 
+def _noting(
+    ends: list[float], number: int, kubelet: Kubelet
+) -> Callable[[asyncio.Task[str]], None]:
+    def note(_task: asyncio.Task[str]) -> None:
+        ends[number] = kubelet.now()
+
+    return note
+
+
 async def _late(kubelet: Kubelet, port: int, arrives: float, lasts: float) -> str:
-    await asyncio.sleep(max(0.0, (arrives - kubelet.now()) * SCALE))
-    return await call(port, lasts * SCALE)
+    await asyncio.sleep(max(0.0, (arrives - kubelet.now()) * kubelet.scale))
+    return await call(port, lasts * kubelet.scale)
 
 
 async def _peer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -224,27 +242,29 @@ def _outbound(app: Process, number: int) -> str:
     return next((line.removeprefix(start) for line in app.said if line.startswith(start)), CUT)
 
 
-def _app_settings(case: Case, ports: dict[str, int]) -> dict[str, Any]:
+def _app_settings(case: Case, ports: dict[str, int], scale: float) -> dict[str, Any]:
     return {
         "port": ports["app"],
         "outbound": ports["outbound"],
         "behaviour": case.behaviour,
-        "drain": case.drain * SCALE,
-        "calls": [[at * SCALE, lasts * SCALE] for at, lasts in case.outbound],
+        "drain": case.drain * scale,
+        "calls": [[at * scale, lasts * scale] for at, lasts in case.outbound],
     }
 
 
-def _agent_settings(case: Case, ports: dict[str, int], binary: Path) -> dict[str, Any]:
-    drain_time = case.drain_duration * SCALE
+def _agent_settings(
+    case: Case, ports: dict[str, int], binary: Path, scale: float
+) -> dict[str, Any]:
+    drain_time = case.drain_duration * scale
     assert drain_time == int(drain_time)
     return {
         "binary": str(binary),
-        "bootstrap": bootstrap(ports, 5 * SCALE),
+        "bootstrap": bootstrap(ports, 5 * scale),
         "admin": ports["admin"],
         "status": ports["status"],
         "drain_time_s": int(drain_time),
         "exit_on_zero": case.exit_on_zero,
-        "minimum_drain": case.minimum_drain * SCALE,
-        "termination_drain": case.termination_drain * SCALE,
-        "poll": SCALE,
+        "minimum_drain": case.minimum_drain * scale,
+        "termination_drain": case.termination_drain * scale,
+        "poll": scale,
     }

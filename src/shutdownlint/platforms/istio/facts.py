@@ -28,6 +28,12 @@ NATIVE_SINCE: Final = Fact(Version(1, 19, 0), "injection-template.yaml at 1.19.0
 NATIVE_DRAIN_HOOK_SINCE: Final = Fact(Version(1, 21, 0), "PR 47226, injection-template.yaml:225")
 NATIVE_AUTO_KUBERNETES: Final = Fact(Version(1, 33, 0), "pkg/kube/inject/webhook.go:1308")
 NATIVE_ANNOTATION_SINCE: Final = Fact(Version(1, 24, 0), "istio/api annotations.yaml:273")
+#: From this release on the proxy is built on Envoy 1.40, which drains idle connections before the
+#: drain is over. Inferred from the releases' step (1.25 on Envoy 1.33, 1.26 on 1.34), so nothing
+#: but the answer to a question about idle connections rests on it.
+EARLY_IDLE_DRAIN_SINCE: Final = Fact(
+    Version(1, 32, 0), "istio/proxy's Envoy pins of 1.25.0 and 1.26.0; Envoy 1.40 measured"
+)
 STATS_BUG: Final = Fact(
     Range.parse(">=1.12,<1.12.9 || >=1.13,<1.13.5"), "PR 37573, backport 39286 (tag scan)"
 )

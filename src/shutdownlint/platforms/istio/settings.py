@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.document import Ref
     from shutdownlint.manifests.workloads import Located, Workload
     from shutdownlint.platforms.facts import Fact
+    from shutdownlint.platforms.versions import Version
     from shutdownlint.yamltext import Where
 
 T = TypeVar("T")
@@ -262,10 +263,15 @@ def _plan(
         drain_hook=native and _drains(sidecar, hook.value),
         hook=hook,
         stats_matched=merged.stats_matched,
+        early_idle_drain=_drains_idle_early(sidecar.version),
         version=str(sidecar.version or ""),
         assumptions=assumptions,
     )
     return plan, [_with(defect, assumptions) for defect in defects]
+
+
+def _drains_idle_early(version: Version | None) -> bool:
+    return version is not None and version >= facts.EARLY_IDLE_DRAIN_SINCE.value
 
 
 def _nearest(workload: Workload) -> Ref:

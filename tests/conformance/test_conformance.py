@@ -1,0 +1,117 @@
+"""The part of the conformance runs that guards every change: fixed seeds on each pinned Envoy."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shutdownlint.shutdown import timeline
+from shutdownlint.shutdown.plan import ProxyPlan
+from shutdownlint.shutdown.timeline import Moment
+from tests.conformance.cases import CLASSIC, NATIVE, Case, make
+from tests.conformance.compare import Verdict, observe_all, verdicts
+from tests.conformance.envoy import VERSIONS, NoEnvoyError, binary
+from tests.conformance.pod import Observed, observe
+from tests.conformance.predict import predict
+
+SEEDS = range(20)
+#: A verdict closer to an event than this is a tie that the machine's speed decides.
+TIE = 0.5
+
+
+@cache
+def envoy(version: str) -> Path | str:
+    """The binary, or why it cannot be had."""
+    try:
+        return binary(version)
+    except NoEnvoyError as error:
+        return str(error)
+
+
+def have(version: str) -> Path:
+    found = envoy(version)
+    if isinstance(found, str):
+        pytest.skip(f"no real Envoy {version} here: {found}")
+    return found
+
+
+@cache
+def seen(version: str) -> tuple[tuple[Case, Observed], ...]:
+    return tuple(observe_all(SEEDS, have(version)))
+
+
+def judged(version: str) -> list[Verdict]:
+    return [verdict for case, observed in seen(version) for verdict in verdicts(case, observed)]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_model_agrees_with_the_real_envoy(version: str) -> None:
+    found = judged(version)
+    assert len(found) > 200
+    assert [str(v) for v in found if not v.agrees and v.distance >= TIE] == []
+    assert sum(v.agrees for v in found) >= len(found) - 1
+    assert sum(v.same_kind for v in found) >= 0.98 * len(found)
+    # every kind of outcome was put to the test
+    assert {v.observed for v in found} == {"ok", "cut", "refused", "503"}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_proxys_end_is_where_it_was_said_to_be(version: str) -> None:
+    for case, observed in seen(version):
+        said = predict(case).proxy_ends
+        assert said is not None
+        assert observed.proxy_gone is not None
+        assert observed.proxy_gone == pytest.approx(said, abs=0.99), case.seed
+
+
+def test_a_drain_that_is_two_seconds_off_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = timeline._Proxy._ends
+
+    def off(self: Any) -> Moment:
+        ends = honest(self)
+        late = not self.plan.exit_on_zero.value and ends is not self.kill
+        return Moment(ends.at + timedelta(seconds=2), ends.by) if late else ends
+
+    seen(VERSIONS[0])
+    monkeypatch.setattr(timeline._Proxy, "_ends", off)
+    assert [v for v in judged(VERSIONS[0]) if not v.agrees]
+
+
+def test_a_native_proxy_that_ends_first_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen(VERSIONS[0])
+    monkeypatch.setattr(ProxyPlan, "classic", property(lambda _self: True))
+    wrong = {v.seed for v in judged(VERSIONS[0]) if not v.agrees}
+    assert wrong
+    assert all(make(seed).mode == NATIVE for seed in wrong)
+
+
+def test_cases_cover_what_they_should() -> None:
+    cases = [make(seed) for seed in SEEDS]
+    assert {case.mode for case in cases} == {CLASSIC, NATIVE}
+    assert {case.behaviour for case in cases} == {"graceful", "abrupt", "ignoring"}
+    for name in ("exit_on_zero", "idle", "drain", "outbound", "proxy_pre_stop"):
+        assert len({bool(getattr(case, name)) for case in cases}) == 2, name
+    text = "".join(case.manifest for case in cases)
+    for form in ("PROXY_CONFIG", "defaultConfig", "kind: ProxyConfig", "proxy.istio.io/config"):
+        assert form in text
+
+
+def test_idle_connections_are_drained_early_from_envoy_1_40_on() -> None:
+    """In real time: Envoy's own five seconds cannot be scaled."""
+    older, newer = (have(version) for version in VERSIONS)
+    case = Case(0, grace=30, pre_stop=1, exit_on_zero=True, idle=1, drain_duration=20)
+
+    async def both() -> list[Observed]:
+        return list(await asyncio.gather(observe(case, older, 1.0), observe(case, newer, 1.0)))
+
+    held, freed = (observed.proxy_gone for observed in asyncio.run(both()))
+    # before: an idle connection holds the proxy to the end of the grace period
+    assert held == pytest.approx(30, abs=0.5)
+    # since: drained between two thirds of the drain and 5 s before its end, closed 5 s later
+    assert freed is not None
+    assert 20 * 2 / 3 + 5 <= freed <= 20 + 2
