@@ -84,6 +84,12 @@ def test_istios_own_injected_pods_stay_silent(corpus: Path) -> None:
         assert [f for f in result.findings if f.severity != "note"] == [], file
 
 
+def test_no_warning_is_left_unread(corpus: Path) -> None:
+    warnings = [f for f in run(corpus).findings if f.severity == "warning"]
+    assert {f.rule for f in warnings} == {"SL004"}
+    assert len(warnings) == 4
+
+
 def test_errors_are_few_and_of_known_rules(corpus: Path) -> None:
     """Each was read and is true; a new one must be read too."""
     errors = [f for f in run(corpus).findings if f.severity == "error"]

@@ -128,3 +128,13 @@ def test_the_apps_own_calls() -> None:
     of = Shutdown(plan(app(pre_stop=15), proxy=proxy()))
     calls = [Request(seconds(at), seconds(2), outbound=True) for at in (1, 4, 6)]
     assert [answer.outcome.value for answer in of.ask(calls)] == ["ok", "cut", "refused"]
+
+
+def test_a_proxy_that_inbound_requests_bypass_does_not_cut_them() -> None:
+    labels = "app: shop, sidecar.istio.io/inject: 'true'}}"
+    hook = "      lifecycle: {preStop: {sleep: {seconds: 15}}}\n"
+    note = "annotations: {traffic.sidecar.istio.io/includeInboundPorts: ''}}"
+    seen = POD.replace("app: shop}}", labels) + hook
+    past = POD.replace("app: shop}}", labels[:-1] + ", " + note) + hook
+    assert [f.rule for f in check_text(seen, given(istio="1.26")).findings] == ["SL201"]
+    assert not check_text(past, given(istio="1.26")).findings

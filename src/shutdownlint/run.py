@@ -157,7 +157,6 @@ def _order(finding: Finding) -> tuple[Place, str, str]:
 
 def _findings(scene: Scene, asker: Asker) -> Iterator[Finding]:
     from shutdownlint.platforms.defect import Defect  # noqa: PLC0415
-    from shutdownlint.rules.finding import WorkloadName  # noqa: PLC0415
     from shutdownlint.rules.vocabulary import defect_subject, subjects  # noqa: PLC0415
     from shutdownlint.yamltext.place import At  # noqa: PLC0415
 
@@ -167,7 +166,7 @@ def _findings(scene: Scene, asker: Asker) -> Iterator[Finding]:
     for defect in scene.mesh_defects:
         yield from asker.ask(defect_subject(defect))
     for pod in scene.pods:
-        name = WorkloadName(pod.id.kind, pod.id.namespace, pod.id.name)
+        name = pod.id
         for defect in pod.defects:
             yield from asker.ask(defect_subject(defect), name)
         if pod.plan is None:

@@ -25,7 +25,8 @@ def main() -> int:
     for version in options.envoy or VERSIONS:
         seeds = range(options.seed, options.seed + options.cases)
         started = time.monotonic()
-        seen = observe_all(seeds, binary(version), _dot)
+        envoy = binary(version)
+        seen = observe_all([(seed, envoy) for seed in seeds], _dot)
         sys.stderr.write("\n")
         verdicts = [verdict for case, observed in seen for verdict in judge(case, observed)]
         agree = sum(verdict.agrees for verdict in verdicts)

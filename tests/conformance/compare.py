@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 #: How many pods live at once; more than processors, since they mostly wait.
-AT_ONCE = 10
+AT_ONCE = 20
+#: How many start at once: starting is what needs a processor.
+STARTING = 2
 
 
 def _silent(_case: Case, _observed: Observed) -> None:
@@ -76,20 +78,20 @@ def _distance(arrives: float, lasts: float, prediction: Prediction) -> float:
 
 
 def observe_all(
-    seeds: Iterable[int], binary: Path, tell: Callable[[Case, Observed], None] = _silent
+    jobs: Iterable[tuple[int, Path]], tell: Callable[[Case, Observed], None] = _silent
 ) -> list[tuple[Case, Observed]]:
-    """Run the cases of these seeds against a real Envoy, several at once."""
+    """Run cases, each a seed and the Envoy to run it with, many at once."""
 
     async def all_of_them() -> list[tuple[Case, Observed]]:
-        gate = asyncio.Semaphore(AT_ONCE)
+        gate, starting = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(STARTING)
 
-        async def one(seed: int) -> tuple[Case, Observed]:
+        async def one(seed: int, binary: Path) -> tuple[Case, Observed]:
             async with gate:
                 case = make(seed)
-                observed = await observe(case, binary)
+                observed = await observe(case, binary, starting=starting)
                 tell(case, observed)
                 return case, observed
 
-        return await asyncio.gather(*(one(seed) for seed in seeds))
+        return await asyncio.gather(*(one(seed, binary) for seed, binary in jobs))
 
     return asyncio.run(all_of_them())

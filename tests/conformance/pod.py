@@ -173,15 +173,26 @@ class Kubelet:
             await process.child.wait()
 
 
-async def observe(case: Case, binary: Path, scale: float = SCALE) -> Observed:
-    """Run the case against a real Envoy, ``scale`` real seconds to a model second."""
+async def observe(
+    case: Case,
+    binary: Path,
+    scale: float = SCALE,
+    starting: asyncio.Semaphore | None = None,
+) -> Observed:
+    """Run the case against a real Envoy, ``scale`` real seconds to a model second.
+
+    ``starting`` bounds how many pods start at the same time.
+    """
     ports = {n: PORTS.take() for n in ("inbound", "outbound", "admin", "status", "app", "peer")}
     peer = await asyncio.start_server(_peer, "127.0.0.1", ports["peer"])
-    app = await Process.start("app", _app_settings(case, ports, scale))
-    agent = await Process.start("agent", _agent_settings(case, ports, binary, scale))
     held: list[asyncio.StreamWriter] = []
+    async with starting or contextlib.nullcontext():
+        app = await Process.start("app", _app_settings(case, ports, scale))
+        agent = await Process.start("agent", _agent_settings(case, ports, binary, scale))
+        ready = asyncio.gather(app.hears("ready"), agent.hears("ready"))
+        await asyncio.wait([ready])
     try:
-        await asyncio.gather(app.hears("ready"), agent.hears("ready"))
+        await ready
         held = [await idle(ports["inbound"]) for _ in range(case.idle)]
         running = [
             asyncio.create_task(call(ports["inbound"], lasts * scale)) for lasts in case.in_flight

@@ -112,6 +112,8 @@ def _assumed(
         yield Assumption("the API server rejects this object: what it rejects is left out here")
     if proxy.refused:
         yield Assumption("Istio's webhook rejects this pod: it is taken here without its proxy")
+    if proxy.bypassed:
+        yield Assumption("no inbound traffic passes the sidecar: the pod is taken without it")
     if _behaviour_assumed(containers):
         yield GRACEFUL
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from shutdownlint.fixes.fix import Fix
 from shutdownlint.platforms.versions import CURRENT, Version
 from shutdownlint.rules.cel import ExpressionError
-from shutdownlint.rules.finding import Finding, Related, Severity, WorkloadName
+from shutdownlint.rules.finding import Finding, Related, Severity
 from shutdownlint.shutdown import Confidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from shutdownlint.manifests.workloads import ObjectId
     from shutdownlint.platforms.versions import Range
     from shutdownlint.rules.load import Rule
     from shutdownlint.rules.vocabulary import Subject, Target
@@ -47,7 +48,7 @@ class Asker:
             if _applies(since.kubernetes, self.kubernetes):
                 self._by_target.setdefault(rule.form.target, []).append(rule)
 
-    def ask(self, subject: Subject, workload: WorkloadName | None = None) -> Iterable[Finding]:
+    def ask(self, subject: Subject, workload: ObjectId | None = None) -> Iterable[Finding]:
         """The findings on one subject."""
         for rule in self._by_target.get(subject.target, ()):
             if rule.id in self.failures or not self._version_fits(rule, subject):
@@ -68,7 +69,7 @@ class Asker:
         version = Version.parse(own) if isinstance(own, str) and own else self.istio
         return _applies(wanted, version)
 
-    def _finding(self, rule: Rule, subject: Subject, workload: WorkloadName | None) -> Finding:
+    def _finding(self, rule: Rule, subject: Subject, workload: ObjectId | None) -> Finding:
         values = subject.corners[0]
         setting = subject.settings.get(rule.form.at) if rule.form.at else None
         where = setting.origin.where if setting and setting.origin.where else subject.where

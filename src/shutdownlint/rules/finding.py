@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from shutdownlint.fixes.fix import Fix
+    from shutdownlint.manifests.workloads import ObjectId
     from shutdownlint.shutdown import Confidence
     from shutdownlint.yamltext import Place
 
@@ -23,18 +24,6 @@ class Severity(StrEnum):
     def rank(self) -> int:
         """Greater is worse."""
         return ("note", "warning", "error").index(self.value)
-
-
-@dataclass(frozen=True, slots=True)
-class WorkloadName:
-    """The workload that a finding is about."""
-
-    kind: str
-    namespace: str | None
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.namespace + '/' if self.namespace else ''}{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +45,7 @@ class Finding:
     place: Place
     message: str
     fix: Fix | None = None
-    workload: WorkloadName | None = None
+    workload: ObjectId | None = None
     container: str | None = None
     assumed: tuple[str, ...] = ()
     related: tuple[Related, ...] = field(default=())

@@ -83,13 +83,14 @@ class PodProxy:
     """A pod's proxy with its settings, and what is wrong with how they are written.
 
     ``refused``: Istio's webhook would not take the pod. ``hidden``: a setting is a placeholder, so
-    nothing can be said of the timing.
+    nothing can be said of the timing. ``bypassed``: requests reach the app past the proxy.
     """
 
     plan: ProxyPlan | None = None
     defects: list[Defect] = field(default_factory=list)
     refused: bool = False
     hidden: bool = False
+    bypassed: bool = False
 
 
 def proxy_of(workload: Workload, mesh: Mesh) -> PodProxy:
@@ -109,9 +110,18 @@ def proxy_of(workload: Workload, mesh: Mesh) -> PodProxy:
     if merged.hidden:
         result.hidden = True
         return result
+    if _bypassed(workload, merged):
+        result.bypassed = True
+        return result
     result.plan, env_defects = _plan(workload, mesh, sidecar, merged, tuple(assumptions))
     result.defects += env_defects
     return result
+
+
+def _bypassed(workload: Workload, merged: _Merged) -> bool:
+    ports = workload.template.metadata.annotations.get(facts.INBOUND_PORTS)
+    variable = merged.env.get(facts.INBOUND_PORTS_ENV)
+    return ports == "" or (variable is not None and variable[0] == "")
 
 
 def _with(defect: Defect, assumptions: tuple[Assumption, ...]) -> Defect:
