@@ -81,7 +81,9 @@ def test_istios_own_injected_pods_stay_silent(corpus: Path) -> None:
         result = check(
             [Source(f) for f in discover([file])], Config().given(), rules=lambda: list(rules())
         )
-        assert [f for f in result.findings if f.severity != "note"] == [], file
+        found = [f.rule for f in result.findings if f.severity != "note"]
+        # One fixture replaces the native sidecar's drain hook by a sleep.
+        assert found == (["SL226"] if file.endswith("/proxy-override.yaml.injected") else []), file
 
 
 def test_no_warning_is_left_unread(corpus: Path) -> None:
@@ -96,7 +98,15 @@ def test_errors_are_few_and_of_known_rules(corpus: Path) -> None:
     counted: dict[str, int] = {}
     for finding in errors:
         counted[finding.rule] = counted.get(finding.rule, 0) + 1
-    assert counted == {"SL001": 1, "SL003": 5, "SL102": 4, "SL104": 18, "SL107": 2}
+    assert counted == {
+        "SL001": 1,
+        "SL003": 5,
+        "SL102": 4,
+        "SL104": 18,  # with SL116 and SL117: Kubernetes' own objects with every field filled
+        "SL107": 2,
+        "SL116": 18,
+        "SL117": 36,
+    }
 
 
 def test_sarif_is_valid_and_points_at_real_lines(

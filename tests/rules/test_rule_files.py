@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from shutdownlint.platforms.versions import Version
 from tests.helpers import check_text, given, rules, told
 
 if TYPE_CHECKING:
@@ -60,6 +61,32 @@ def test_messages_have_no_leftovers() -> None:
                     r"[{}]|\bNone\b|timedelta|\?\W*$",
                     finding.message + (finding.fix.words if finding.fix else ""),
                 )
+
+
+VERSIONED = [
+    pytest.param(rule, system, id=f"{rule.id}-{system}")
+    for rule in rules()
+    for system in ("kubernetes", "istio")
+    if getattr(rule.form.since, system) is not None
+    and rule.id != "SL216"  # a window of patch releases, tested below
+]
+
+
+@pytest.mark.parametrize(("rule", "system"), VERSIONED)
+def test_silent_just_outside_its_versions(rule: Rule, system: str) -> None:
+    versions = getattr(rule.form.since, system)
+    inside = [Version.parse(f"1.{minor}") in versions for minor in range(60)]
+    outside = [
+        minor
+        for minor in range(1, 59)
+        if not inside[minor] and (inside[minor - 1] or inside[minor + 1])
+    ]
+    assert outside
+    for minor in outside:
+        for example in rule.form.examples:
+            said = example.options.model_dump() | {system: f"1.{minor}"}
+            found = [finding.rule for finding in check_text(example.bad, given(**said)).findings]
+            assert rule.id not in found, (minor, found)
 
 
 def test_versions_outside_the_window_are_left_alone() -> None:

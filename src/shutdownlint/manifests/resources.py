@@ -111,6 +111,7 @@ class HTTPGetAction(Model):
 
     path: Str | None = None
     host: Str | None = None
+    port: Any = None
 
 
 class TCPSocketAction(Model):

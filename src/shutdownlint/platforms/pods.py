@@ -16,7 +16,9 @@ from shutdownlint.platforms.kubernetes.pods import (
     drain_setting,
     grace_period,
     pre_stop,
+    probe_grace,
     start,
+    stop_signal,
 )
 from shutdownlint.shutdown import (
     Assumption,
@@ -74,6 +76,7 @@ def plan_pod(workload: Workload, world: World, mesh: Mesh) -> Pod:
     for duplicate in workload.duplicates:
         words = {"key": str(duplicate.route[-1])}
         pod.defects.append(Defect("duplicate-key", duplicate, words))
+    pod.defects += _misplaced_fields(workload)
     if workload.knative:
         pod.unplanned = "Knative workloads (Knative sets their shutdown itself)"
         return pod
@@ -96,9 +99,37 @@ def plan_pod(workload: Workload, world: World, mesh: Mesh) -> Pod:
         p99=p99,
         behind_service=_service(workload, services),
         runs_to_completion=workload.runs_to_completion,
+        host_network=spec.hostNetwork is True,
         assumptions=tuple(_assumed(workload, containers, proxy)),
     )
     return pod
+
+
+def _misplaced_fields(workload: Workload) -> Iterator[Defect]:
+    """Fields that the API server does not take where they stand, or reads otherwise."""
+    spec, ref = workload.template.spec, workload.spec
+    grace = spec.terminationGracePeriodSeconds
+    if isinstance(grace, int) and grace < 0:
+        yield Defect("grace-negative", ref / GRACE, {"key": GRACE, "value": str(grace)})
+    for index, container in enumerate(spec.initContainers):
+        if container.lifecycle is not None and container.restartPolicy != "Always":
+            where = (ref / "initContainers" / index / "lifecycle").key
+            yield Defect("init-lifecycle", where, {"key": container.name}, container.name)
+    for part, containers in (
+        ("containers", spec.containers),
+        ("initContainers", spec.initContainers),
+    ):
+        for index, container in enumerate(containers):
+            here = ref / part / index
+            for probe in ("livenessProbe", "startupProbe", "readinessProbe"):
+                own = probe_grace(container, here, probe)
+                if own is None or own.origin.where is None:
+                    continue
+                words = {"key": probe, "value": str(int(own.value.total_seconds()))}
+                if probe == "readinessProbe":
+                    yield Defect("readiness-grace", own.origin.where, words, container.name)
+                elif own.value <= ZERO:
+                    yield Defect("probe-grace-value", own.origin.where, words, container.name)
 
 
 def _grace_rejected(workload: Workload) -> bool:
@@ -230,6 +261,9 @@ def _container(
         hook=hook,
         signal_path=path,
         start_script=script,
+        stop_signal=stop_signal(container, ref),
+        liveness_grace=probe_grace(container, ref, "livenessProbe"),
+        startup_grace=probe_grace(container, ref, "startupProbe"),
     )
 
 

@@ -80,6 +80,16 @@ FIELDS: Final[dict[Target, dict[str, Field]]] = {
         ),
         "handlers": Field(Kind.STRINGS, "the handlers that its preStop hook names"),
         "hookCommand": Field(Kind.STRINGS, "the hook's command, word by word"),
+        "hookSeconds": Field(_D, "what a sleep action asks for, as written; absent elsewhere"),
+        "hookHost": Field(_S, "the host of an httpGet hook, empty for the pod itself"),
+        "hostNetwork": Field(_B, "whether the pod uses the node's network"),
+        "stopSignal": Field(_S, "lifecycle.stopSignal; absent unless written", setting=True),
+        "livenessGrace": Field(
+            _D, "the liveness probe's own grace period; absent unless written", setting=True
+        ),
+        "startupGrace": Field(
+            _D, "the startup probe's own grace period; absent unless written", setting=True
+        ),
         "hookFails": Field(_S, "why the hook's command cannot work, empty where it can"),
         "signalPath": Field(
             _S,
@@ -226,9 +236,13 @@ def _container_settings(container: ContainerPlan) -> dict[str, Setting[Any]]:
     settings: dict[str, Setting[Any]] = {"preStop": container.pre_stop, "drain": container.drain}
     if container.hook is not None:
         settings["hook"] = container.hook
-    if container.signal_path is not None:
-        settings["signalPath"] = container.signal_path
-    return settings
+    named: dict[str, Setting[Any] | None] = {
+        "signalPath": container.signal_path,
+        "stopSignal": container.stop_signal,
+        "livenessGrace": container.liveness_grace,
+        "startupGrace": container.startup_grace,
+    }
+    return settings | {name: setting for name, setting in named.items() if setting is not None}
 
 
 def _proxy_settings(proxy: ProxyPlan) -> dict[str, Setting[Any]]:
@@ -285,10 +299,19 @@ def _container_values(
     kind = hook.kind
     if container.hook is None and container.pre_stop.value.low > ZERO:
         kind = HookKind.SLEEP
+    absent: dict[str, Value | None] = {
+        "hookSeconds": hook.seconds,
+        "stopSignal": container.stop_signal.value if container.stop_signal else None,
+        "livenessGrace": container.liveness_grace.value if container.liveness_grace else None,
+        "startupGrace": container.startup_grace.value if container.startup_grace else None,
+    }
     return {
         **_pod_values(shutdown),
         **_path_values(shutdown.plan, container),
         **_origins(Target.CONTAINER, settings),
+        **{name: value for name, value in absent.items() if value is not None},
+        "hookHost": hook.host,
+        "hostNetwork": shutdown.plan.host_network,
         "container": container.name,
         "serves": container.serves,
         "nativeSidecar": container.native_sidecar,

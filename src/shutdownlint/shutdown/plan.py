@@ -81,12 +81,18 @@ class HookKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """A preStop hook. ``fails`` says why it cannot work, empty where it can."""
+    """A preStop hook. ``fails`` says why it cannot work, empty where it can.
+
+    ``seconds`` is what a sleep action asks for, as written; ``host`` is where an httpGet goes,
+    empty for the pod itself.
+    """
 
     kind: HookKind = HookKind.NONE
     handlers: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
     fails: str = ""
+    seconds: timedelta | None = None
+    host: str = ""
 
     def __str__(self) -> str:
         return " ".join(self.command) if self.command else self.kind.value
@@ -100,7 +106,8 @@ class ContainerPlan:
     """A container of the pod that is not the mesh proxy.
 
     ``drain`` is how long it still accepts requests after its stop signal; ``start_script`` is
-    what a shell runs as its first process, empty where no shell does.
+    what a shell runs as its first process, empty where no shell does. ``liveness_grace`` and
+    ``startup_grace`` replace the grace period when that probe has the container killed.
     """
 
     name: str
@@ -112,6 +119,9 @@ class ContainerPlan:
     hook: Setting[Hook] | None = None
     signal_path: Setting[SignalPath] | None = None
     start_script: str = ""
+    stop_signal: Setting[str] | None = None
+    liveness_grace: Setting[timedelta] | None = None
+    startup_grace: Setting[timedelta] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +168,7 @@ class Plan:
     p99: Setting[timedelta] | None = None
     behind_service: Setting[str] | None = None
     runs_to_completion: bool = False
+    host_network: bool = False
     assumptions: tuple[Assumption, ...] = ()
 
     @property

@@ -48,6 +48,26 @@ NAMESPACE_INJECTION: Final = "istio-injection"
 #: Empty, this annotation (or variable) leaves all inbound traffic uncaptured.
 INBOUND_PORTS: Final = "traffic.sidecar.istio.io/includeInboundPorts"
 INBOUND_PORTS_ENV: Final = "INBOUND_CAPTURE_PORTS"
+#: Read by the agent up to 1.9.x, ignored since 1.10.0 (tag scan).
+STALE_DRAIN_ENV: Final = "TERMINATION_DRAIN_DURATION_SECONDS"
+#: Annotations that people write and Istio does not know, and what does what they are meant for.
+UNKNOWN_ANNOTATIONS: Final = Fact(
+    {
+        "sidecar.istio.io/native-side": "sidecar.istio.io/nativeSidecar",
+        "sidecar.istio.io/terminationDrainDuration": "proxy.istio.io/config",
+        "sidecar.istio.io/drainDuration": "proxy.istio.io/config",
+        "sidecar.istio.io/holdApplicationUntilProxyStarts": "proxy.istio.io/config",
+    },
+    "istio/api annotation/annotations.yaml; the first is misspelt in the notes of 1.24 and 1.27",
+)
+#: What a ProxyConfig object has no field for (istio/api networking/v1beta1/proxy_config.proto:112).
+NOT_IN_PROXY_CONFIG_OBJECT: Final = (
+    "drainDuration",
+    "terminationDrainDuration",
+    "proxyMetadata",
+    "proxyStatsMatcher",
+    "holdApplicationUntilProxyStarts",
+)
 PROXY_CONTAINER: Final = "istio-proxy"
 EXIT_ON_ZERO_ENV: Final = "EXIT_ON_ZERO_ACTIVE_CONNECTIONS"
 MINIMUM_DRAIN_ENV: Final = "MINIMUM_DRAIN_DURATION"

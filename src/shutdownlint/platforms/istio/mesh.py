@@ -21,6 +21,8 @@ from shutdownlint.yamltext.place import At
 from shutdownlint.yamltext.tree import child
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from yaml.nodes import Node
 
     from shutdownlint.manifests.resources import ConfigMap
@@ -126,7 +128,18 @@ class Mesh:
             for problem in config.proxy.ignored:
                 words = {"key": problem.key, "reason": problem.reason, "config": config.told}
                 found.append(Defect("proxy-config-key-ignored", problem.where, words))
+        for located in self.world.objects.proxy_configs:
+            found += _no_fields(located)
         return found
+
+
+def _no_fields(located: Located) -> Iterator[Defect]:
+    """Settings that a ProxyConfig object has no field for: the API server prunes them."""
+    for name in facts.NOT_IN_PROXY_CONFIG_OBJECT:
+        where = located.ref / "spec" / name
+        if where.exists:
+            words = {"key": name, "config": located.model.metadata.name or ""}
+            yield Defect("proxy-config-object-field", where.key, words)
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ from shutdownlint.yamltext import ComposeError, Part, Route, Tree
 from shutdownlint.yamltext.place import At
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from shutdownlint.manifests.document import Ref
     from shutdownlint.manifests.workloads import Located, Workload
@@ -95,7 +95,7 @@ class PodProxy:
 
 def proxy_of(workload: Workload, mesh: Mesh) -> PodProxy:
     """What becomes of this workload's pods in the mesh."""
-    result = PodProxy(defects=_misplaced(workload))
+    result = PodProxy(defects=[*_misplaced(workload), *_in_vain(workload)])
     sidecar = find_sidecar(workload, mesh)
     if sidecar is None:
         return result
@@ -135,6 +135,29 @@ def _misplaced(workload: Workload) -> list[Defect]:
         return []
     where = (workload.object_ref / "metadata" / "annotations" / name).key
     return [Defect("proxy-config-misplaced", where, {"key": name, "kind": workload.id.kind})]
+
+
+def _in_vain(workload: Workload) -> Iterator[Defect]:
+    """What stands on the pod and has no effect: unknown annotations, variables nobody reads."""
+    metadata, ref = workload.template.metadata, workload.ref / "metadata" / "annotations"
+    for name, instead in facts.UNKNOWN_ANNOTATIONS.value.items():
+        if name in metadata.annotations:
+            words = {"key": name, "reason": f"what does it is {instead}"}
+            yield Defect("istio-annotation-unknown", (ref / name).key, words)
+    native = metadata.annotations.get(facts.NATIVE_ANNOTATION)
+    if native is not None and native not in ("true", "false") and not looks_templated(native):
+        words = {"key": facts.NATIVE_ANNOTATION, "value": native}
+        yield Defect("native-annotation-value", ref / facts.NATIVE_ANNOTATION, words)
+    for index, container in enumerate(workload.template.spec.containers):
+        here = workload.spec / "containers" / index / "env"
+        proxy = container.name == facts.PROXY_CONTAINER
+        for number, variable in enumerate(container.env):
+            words = {"key": variable.name, "value": container.name}
+            where = here / number / "name"
+            if variable.name == facts.STALE_DRAIN_ENV:
+                yield Defect("stale-drain-env", where, words, container.name)
+            elif variable.name in (facts.EXIT_ON_ZERO_ENV, facts.MINIMUM_DRAIN_ENV) and not proxy:
+                yield Defect("drain-env-on-app", where, words, container.name)
 
 
 def _annotation(workload: Workload) -> tuple[ProxyConfigText, list[Defect]]:

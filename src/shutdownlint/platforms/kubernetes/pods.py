@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from shutdownlint.manifests.resources import Unknown
+from shutdownlint.manifests.resources import Unknown, looks_templated
 from shutdownlint.platforms.kubernetes import facts
 from shutdownlint.platforms.kubernetes.shell import (
     command_time,
@@ -67,7 +68,39 @@ def pre_stop(container: Container, ref: Ref) -> tuple[Setting[Span], Setting[Hoo
         where = ref / "name" if container.name else ref / "image"
         origin = Origin(OriginKind.DEFAULT, "no preStop hook", where)
         return Setting(name, Span.exactly(ZERO), origin), Setting(name, NO_HOOK, origin)
-    return hook_settings(handler, ref / "lifecycle" / "preStop", name, environment(container))
+    time, hook = hook_settings(handler, ref / "lifecycle" / "preStop", name, environment(container))
+    missing = _missing_port(handler, container)
+    if missing and hook.value.kind is HookKind.HTTP_GET:
+        told = f"no port of {container.name} is named '{missing}'"
+        time = replace(time, value=Span.exactly(facts.FAILING_HOOK.value))
+        return time, replace(hook, value=replace(hook.value, fails=told))
+    return time, hook
+
+
+def _missing_port(handler: LifecycleHandler, container: Container) -> str:
+    """A named port of an httpGet hook that the container does not declare."""
+    port = handler.httpGet.port if handler.httpGet else None
+    named = isinstance(port, str) and not port.isdigit() and not looks_templated(port)
+    return str(port) if named and all(p.name != port for p in container.ports) else ""
+
+
+def stop_signal(container: Container, ref: Ref) -> Setting[str] | None:
+    """The stop signal that the manifest asks for."""
+    wanted = container.lifecycle.stopSignal if container.lifecycle else None
+    if wanted is None:
+        return None
+    origin = Origin(OriginKind.EXPLICIT, "stopSignal", ref / "lifecycle" / "stopSignal")
+    return Setting("stopSignal", wanted, origin)
+
+
+def probe_grace(container: Container, ref: Ref, probe: str) -> Setting[timedelta] | None:
+    """A probe's own grace period, which replaces the pod's when the probe kills."""
+    written = getattr(container, probe)
+    value = written.terminationGracePeriodSeconds if written is not None else None
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    origin = Origin(OriginKind.EXPLICIT, probe, ref / probe / GRACE)
+    return Setting(f"{probe} {GRACE}", seconds(min(value, _LONGEST)), origin)
 
 
 def hook_settings(
@@ -88,7 +121,15 @@ def _hook(handler: LifecycleHandler) -> Hook:
         return Hook(HookKind.SEVERAL, handlers)
     kind = HookKind(handlers[0])
     command = tuple(handler.exec.command) if handler.exec else ()
-    return Hook(kind, handlers, command, _why_it_fails(command) if kind is HookKind.EXEC else "")
+    wanted = handler.sleep.seconds if handler.sleep else None
+    return Hook(
+        kind,
+        handlers,
+        command,
+        fails=_why_it_fails(command) if kind is HookKind.EXEC else "",
+        seconds=seconds(wanted) if isinstance(wanted, int) and abs(wanted) < _LONGEST else None,
+        host=(handler.httpGet.host or "") if handler.httpGet else "",
+    )
 
 
 def _why_it_fails(command: tuple[str, ...]) -> str:
