@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from shutdownlint.manifests.resources import looks_templated
 from shutdownlint.platforms.defect import Defect
 from shutdownlint.platforms.durations import go_duration
+from shutdownlint.platforms.frameworks import finish_within
 from shutdownlint.platforms.istio import facts as istio
 from shutdownlint.platforms.istio.injection import is_gateway
 from shutdownlint.platforms.istio.settings import PodProxy, proxy_of
@@ -261,6 +262,7 @@ def _container(
         hook=hook,
         signal_path=path,
         start_script=script,
+        finish_within=finish_within(container, ref),
         stop_signal=stop_signal(container, ref),
         liveness_grace=probe_grace(container, ref, "livenessProbe"),
         startup_grace=probe_grace(container, ref, "startupProbe"),

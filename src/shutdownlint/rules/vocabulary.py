@@ -83,6 +83,11 @@ FIELDS: Final[dict[Target, dict[str, Field]]] = {
         "hookSeconds": Field(_D, "what a sleep action asks for, as written; absent elsewhere"),
         "hookHost": Field(_S, "the host of an httpGet hook, empty for the pod itself"),
         "hostNetwork": Field(_B, "whether the pod uses the node's network"),
+        "finishWithin": Field(
+            _D,
+            "how long its framework lets its own shutdown take; absent unless written",
+            setting=True,
+        ),
         "stopSignal": Field(_S, "lifecycle.stopSignal; absent unless written", setting=True),
         "livenessGrace": Field(
             _D, "the liveness probe's own grace period; absent unless written", setting=True
@@ -239,6 +244,7 @@ def _container_settings(container: ContainerPlan) -> dict[str, Setting[Any]]:
     named: dict[str, Setting[Any] | None] = {
         "signalPath": container.signal_path,
         "stopSignal": container.stop_signal,
+        "finishWithin": container.finish_within,
         "livenessGrace": container.liveness_grace,
         "startupGrace": container.startup_grace,
     }
@@ -301,6 +307,7 @@ def _container_values(
         kind = HookKind.SLEEP
     absent: dict[str, Value | None] = {
         "hookSeconds": hook.seconds,
+        "finishWithin": container.finish_within.value if container.finish_within else None,
         "stopSignal": container.stop_signal.value if container.stop_signal else None,
         "livenessGrace": container.liveness_grace.value if container.liveness_grace else None,
         "startupGrace": container.startup_grace.value if container.startup_grace else None,

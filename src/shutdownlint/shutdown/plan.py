@@ -105,7 +105,8 @@ NO_HOOK: Final = Hook()
 class ContainerPlan:
     """A container of the pod that is not the mesh proxy.
 
-    ``drain`` is how long it still accepts requests after its stop signal; ``start_script`` is
+    ``drain`` is how long it still accepts requests after its stop signal; ``finish_within`` is how
+    long its framework then lets it finish them before it cuts them itself; ``start_script`` is
     what a shell runs as its first process, empty where no shell does. ``liveness_grace`` and
     ``startup_grace`` replace the grace period when that probe has the container killed.
     """
@@ -119,6 +120,7 @@ class ContainerPlan:
     hook: Setting[Hook] | None = None
     signal_path: Setting[SignalPath] | None = None
     start_script: str = ""
+    finish_within: Setting[timedelta] | None = None
     stop_signal: Setting[str] | None = None
     liveness_grace: Setting[timedelta] | None = None
     startup_grace: Setting[timedelta] | None = None

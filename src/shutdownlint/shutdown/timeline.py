@@ -130,6 +130,9 @@ def _life(container: ContainerPlan, plan: Plan) -> Life:
         accepts = signal
     else:
         accepts = Moment(until, Reason.of(container.drain)) if until < kill.at else kill
+    finish = container.finish_within
+    if finish is not None and until + finish.value < kill.at:
+        kill = Moment(until + finish.value, Reason.of(finish))
     return Life(container, signal, accepts, kill)
 
 
@@ -292,7 +295,9 @@ def _app_events(life: Life) -> list[Event]:
                 life.accepts_until.by,
             )
         )
-    events.append(Event(life.dies.at, name, "SIGKILL, if it still runs", life.dies.by))
+    own = plan.finish_within is not None and life.dies.by.settings == (plan.finish_within,)
+    what = "its framework gives up what still runs" if own else "SIGKILL, if it still runs"
+    events.append(Event(life.dies.at, name, what, life.dies.by))
     return events
 
 
