@@ -6,7 +6,7 @@ import pytest
 
 from shutdownlint.rules.finding import Finding
 from shutdownlint.shutdown import Request, Shutdown, Traffic, seconds
-from tests.helpers import check_text, given, plan_of, read_files, told
+from tests.helpers import check_files, check_text, given, plan_of, read_files, told
 from tests.shutdown.builders import app, plan, proxy
 
 POD = """
@@ -138,3 +138,81 @@ def test_a_proxy_that_inbound_requests_bypass_does_not_cut_them() -> None:
     past = POD.replace("app: shop}}", labels[:-1] + ", " + note) + hook
     assert [f.rule for f in check_text(seen, given(istio="1.26")).findings] == ["SL201"]
     assert not check_text(past, given(istio="1.26")).findings
+
+
+#: Thirty-two production apps (deregistration, preStop, grace), margins of 2 to 10 s at each step.
+BUDGETS = [
+    *[(3, 5, 10)] * 8,
+    *[(10, 15, 20)] * 6,
+    *[(1, 3, 5)] * 5,
+    *[(5, 10, 15)] * 4,
+    *[(60, 70, 80)] * 2,
+    *[(30, 40, 50)] * 2,
+    (20, 25, 30),
+    (30, 35, 40),
+    (25, 30, 35),
+    (1, 5, 10),
+    (15, 20, 25),
+]
+
+
+def test_budgets_that_work_in_production_stay_silent() -> None:
+    assert len(BUDGETS) == 32
+    documents = []
+    for number, (deregistration, pre_stop, grace) in enumerate(BUDGETS):
+        name = f"app-{number}"
+        attributes = f"deregistration_delay.timeout_seconds={deregistration}"
+        documents.append(f"""
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: {name}, namespace: apps}}
+spec:
+  selector: {{matchLabels: {{app: {name}}}}}
+  template:
+    metadata: {{labels: {{app: {name}}}}}
+    spec:
+      terminationGracePeriodSeconds: {grace}
+      containers:
+        - name: app
+          image: i
+          ports: [{{name: http, containerPort: 8080}}]
+          lifecycle: {{preStop: {{sleep: {{seconds: {pre_stop}}}}}}}
+        - name: nginx
+          image: nginx:1
+          ports: [{{name: web, containerPort: 80}}]
+          lifecycle: {{preStop: {{sleep: {{seconds: {pre_stop}}}}}}}
+---
+apiVersion: v1
+kind: Service
+metadata:
+  name: {name}
+  namespace: apps
+  annotations: {{alb.ingress.kubernetes.io/target-group-attributes: {attributes}}}
+spec: {{selector: {{app: {name}}}, ports: [{{port: 80, targetPort: web}}]}}
+""")
+    result = check_text("---".join(documents))
+    assert len(result.scene.pods) == 32
+    assert result.findings == []
+
+
+def test_three_hooks_of_one_pod_overlap() -> None:
+    hook = "      lifecycle: {preStop: {sleep: {seconds: 30}}}\n"
+    more = "".join(f"    - name: c{n}\n      image: i\n{hook}" for n in (2, 3))
+    text = POD.replace("spec:", "spec:\n  terminationGracePeriodSeconds: 50") + hook + more
+    assert check_text(text).findings == []
+
+
+def test_a_namespace_in_another_file_counts_and_its_absence_lowers_confidence() -> None:
+    pod = POD.replace(
+        "{name: shop, labels: {app: shop}}",
+        "{name: shop, namespace: side, labels: {sidecar.istio.io/inject: 'true'}}",
+    )
+    pod += "      lifecycle: {preStop: {sleep: {seconds: 15}}}\n"
+    labels = "{name: side, labels: {istio-injection: enabled}}"
+    namespace = f"apiVersion: v1\nkind: Namespace\nmetadata: {labels}\n"
+    said = given(istio="1.26")
+    (seen,) = check_files({"apps/pod.yaml": pod, "cluster/ns.yaml": namespace}, said).findings
+    (unseen,) = check_files({"apps/pod.yaml": pod}, said).findings
+    assert (seen.rule, seen.severity, seen.confidence) == ("SL201", "error", "high")
+    assert (unseen.rule, unseen.severity, unseen.confidence) == ("SL201", "warning", "medium")
+    assert "side is not among the files" in unseen.assumed[0]

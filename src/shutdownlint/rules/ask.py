@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.versions import Range
     from shutdownlint.rules.load import Rule
     from shutdownlint.rules.vocabulary import Subject, Target
+    from shutdownlint.shutdown import Assumption
     from shutdownlint.yamltext import Place
 
 _BY_CONFIDENCE = (Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW)
@@ -75,20 +76,21 @@ class Asker:
         where = setting.origin.where if setting and setting.origin.where else subject.where
         place = where.place()
         severity = self.severities.get(rule.id, rule.form.severity)
-        if subject.assumptions and severity is Severity.ERROR:
+        assumptions = subject.assumed(rule.mentions)
+        if assumptions and severity is Severity.ERROR:
             # An error holds whatever the unknowns; this one rests on something assumed.
             severity = Severity.WARNING
         return Finding(
             rule=rule.id,
             name=rule.form.name,
             severity=severity,
-            confidence=_confidence(subject),
+            confidence=_confidence(assumptions),
             place=place,
             message=rule.message.fill(subject, values, place.file),
             fix=Fix(rule.fix.fill(subject, values, place.file)) if rule.fix else None,
             workload=workload,
             container=subject.container,
-            assumed=tuple(str(assumption) for assumption in subject.assumptions),
+            assumed=tuple(str(assumption) for assumption in assumptions),
             related=tuple(_related(rule, subject, place)),
             template=where.source,
         )
@@ -113,8 +115,8 @@ def _fires(rule: Rule, subject: Subject) -> bool:
     return True
 
 
-def _confidence(subject: Subject) -> Confidence:
-    leaves = [_BY_CONFIDENCE.index(assumption.leaves) for assumption in subject.assumptions]
+def _confidence(assumptions: Iterable[Assumption]) -> Confidence:
+    leaves = [_BY_CONFIDENCE.index(assumption.leaves) for assumption in assumptions]
     return _BY_CONFIDENCE[max(leaves, default=0)]
 
 

@@ -17,7 +17,7 @@ from shutdownlint.shutdown.span import ZERO
 from shutdownlint.shutdown.timeline import POLL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from shutdownlint.platforms.defect import Defect
     from shutdownlint.shutdown import Assumption, ContainerPlan, Plan, ProxyPlan
@@ -82,6 +82,7 @@ FIELDS: Final[dict[Target, dict[str, Field]]] = {
         "hookCommand": Field(Kind.STRINGS, "the hook's command, word by word"),
         "hookSeconds": Field(_D, "what a sleep action asks for, as written; absent elsewhere"),
         "hookHost": Field(_S, "the host of an httpGet hook, empty for the pod itself"),
+        "meshProxy": Field(_S, "the pod's mesh proxy: classic, native, or empty"),
         "hostNetwork": Field(_B, "whether the pod uses the node's network"),
         "finishWithin": Field(
             _D,
@@ -124,6 +125,8 @@ FIELDS: Final[dict[Target, dict[str, Field]]] = {
             Kind.STRINGS, "the command of the proxy's own preStop hook", setting=True
         ),
         "statsMatched": Field(_B, "whether proxyStatsMatcher asks for downstream_cx_active"),
+        "toldToQuit": Field(_B, "whether a command of the pod calls /quitquitquit"),
+        "proxyImage": Field(_S, "the image written for istio-proxy, or empty"),
         "istioVersion": Field(_S, "Istio's version, empty where unknown"),
         "defaultGrace": Field(_B, "whether the grace period is the platform's default"),
     },
@@ -137,6 +140,10 @@ FIELDS: Final[dict[Target, dict[str, Field]]] = {
         "kind": Field(_S, "the kind of the object it stands in"),
     },
 }
+
+
+#: A container's fields that depend on what is known of the mesh.
+_MESH_FIELDS: Final = ("meshProxy", "inFlight", "late")
 
 
 def kinds(target: Target) -> dict[str, Kind]:
@@ -175,7 +182,8 @@ class Subject:
     """Something a rule is asked of.
 
     ``corners`` holds the fields' values once for every end of what is only bounded; ``settings``
-    are the fields that have an origin.
+    are the fields that have an origin. ``assumptions`` lie under everything that is said of it,
+    ``assumed_for`` under what a rule says that mentions that field.
     """
 
     target: Target
@@ -184,6 +192,12 @@ class Subject:
     settings: dict[str, Setting[Any]] = field(default_factory=dict)
     container: str | None = None
     assumptions: tuple[Assumption, ...] = ()
+    assumed_for: dict[str, tuple[Assumption, ...]] = field(default_factory=dict)
+
+    def assumed(self, mentioned: Iterable[str]) -> tuple[Assumption, ...]:
+        """What a rule that mentions these fields rests on."""
+        more = (a for name in sorted(mentioned) for a in self.assumed_for.get(name, ()))
+        return tuple(dict.fromkeys((*self.assumptions, *more)))
 
 
 def subjects(plan: Plan, where: Where, names: Mapping[str, str]) -> Iterator[Subject]:
@@ -197,6 +211,7 @@ def subjects(plan: Plan, where: Where, names: Mapping[str, str]) -> Iterator[Sub
             [Values({**names, **_container_values(s, index, settings)}, s) for s in pinned],
             settings,
             container.name,
+            assumed_for=dict.fromkeys(_MESH_FIELDS, plan.proxy.assumptions if plan.proxy else ()),
         )
     app = _slowest(plan)
     if plan.proxy is not None and app is not None:
@@ -319,6 +334,7 @@ def _container_values(
         **{name: value for name, value in absent.items() if value is not None},
         "hookHost": hook.host,
         "hostNetwork": shutdown.plan.host_network,
+        "meshProxy": shutdown.plan.proxy.mode.value.value if shutdown.plan.proxy else "",
         "container": container.name,
         "serves": container.serves,
         "nativeSidecar": container.native_sidecar,
@@ -359,6 +375,8 @@ def _proxy_values(
         "drainHook": proxy.drain_hook,
         "proxyHook": list(proxy.hook.value.command) if proxy.hook is not None else [],
         "statsMatched": proxy.stats_matched,
+        "toldToQuit": proxy.told_to_quit,
+        "proxyImage": proxy.image,
         "istioVersion": proxy.version,
         "defaultGrace": not plan.grace.origin.written_down,
     }

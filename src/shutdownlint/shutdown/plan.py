@@ -133,7 +133,8 @@ class ProxyPlan:
     ``drain_hook``: its own preStop hook starts the drain and leaves the listener open (native).
     ``stats_matched``: the statistic that exit-on-zero reads is asked for in proxyStatsMatcher.
     ``early_idle_drain``: its Envoy (1.40 and later) closes idle connections before
-    ``drain_duration`` is over. ``version`` is empty where it is not known.
+    ``drain_duration`` is over. ``told_to_quit``: a command of the pod asks it to end
+    (/quitquitquit). ``image`` and ``version`` are empty where they are not known.
     """
 
     name: str
@@ -147,6 +148,8 @@ class ProxyPlan:
     hook: Setting[Hook] | None = None
     stats_matched: bool = False
     early_idle_drain: bool = False
+    told_to_quit: bool = False
+    image: str = ""
     version: str = ""
     assumptions: tuple[Assumption, ...] = ()
 

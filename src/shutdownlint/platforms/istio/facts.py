@@ -68,6 +68,8 @@ NOT_IN_PROXY_CONFIG_OBJECT: Final = (
     "proxyStatsMatcher",
     "holdApplicationUntilProxyStarts",
 )
+#: The agent's call that ends the proxy (status/server.go:1056; at once since 1.21.0, PR 47226).
+QUIT_PATH: Final = "quitquitquit"
 PROXY_CONTAINER: Final = "istio-proxy"
 EXIT_ON_ZERO_ENV: Final = "EXIT_ON_ZERO_ACTIVE_CONNECTIONS"
 MINIMUM_DRAIN_ENV: Final = "MINIMUM_DRAIN_DURATION"

@@ -15,7 +15,7 @@ from shutdownlint.manifests.resources import looks_templated
 from shutdownlint.platforms.defect import Defect
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.istio import facts
-from shutdownlint.platforms.istio.injection import Sidecar, find_sidecar
+from shutdownlint.platforms.istio.injection import Sidecar, find_sidecar, is_gateway
 from shutdownlint.platforms.istio.mesh import Mesh, root_of
 from shutdownlint.platforms.istio.proxyconfig import (
     ProxyConfigText,
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from shutdownlint.manifests.document import Ref
+    from shutdownlint.manifests.resources import Container
     from shutdownlint.manifests.workloads import Located, Workload
     from shutdownlint.platforms.facts import Fact
     from shutdownlint.platforms.versions import Version
@@ -97,9 +98,10 @@ def proxy_of(workload: Workload, mesh: Mesh) -> PodProxy:
     """What becomes of this workload's pods in the mesh."""
     result = PodProxy(defects=[*_misplaced(workload), *_in_vain(workload)])
     sidecar = find_sidecar(workload, mesh)
-    if sidecar is None:
-        return result
     annotation, annotation_defects = _annotation(workload)
+    if sidecar is None:
+        result.defects += _settings_without_proxy(workload, mesh, annotation)
+        return result
     # Whether the webhook refuses a pod depends on its being injected, not on how.
     result.defects += [_with(defect, sidecar.injected_if) for defect in annotation_defects]
     if any(defect.what == "proxy-config-rejected" for defect in annotation_defects):
@@ -116,6 +118,28 @@ def proxy_of(workload: Workload, mesh: Mesh) -> PodProxy:
     result.plan, env_defects = _plan(workload, mesh, sidecar, merged, tuple(assumptions))
     result.defects += env_defects
     return result
+
+
+def _settings_without_proxy(
+    workload: Workload, mesh: Mesh, annotation: ProxyConfigText
+) -> Iterator[Defect]:
+    """Drain settings on a pod that surely gets no sidecar: its namespace is known."""
+    name = facts.CONFIG_ANNOTATION
+    drains = (
+        annotation.drain_duration
+        or annotation.termination_drain
+        or ({facts.EXIT_ON_ZERO_ENV, facts.MINIMUM_DRAIN_ENV} & annotation.env.keys())
+    )
+    known = mesh.world.namespace_labels(namespace_of(workload)) is not None
+    host = workload.template.spec.hostNetwork is True
+    if drains and (known or host) and not is_gateway(workload):
+        where = (workload.ref / "metadata" / "annotations" / name).key
+        reason = (
+            "pods on the node's network get none"
+            if host
+            else "its namespace and labels ask for none"
+        )
+        yield Defect("proxy-config-without-proxy", where, {"key": name, "reason": reason})
 
 
 def _bypassed(workload: Workload, merged: _Merged) -> bool:
@@ -145,6 +169,9 @@ def _in_vain(workload: Workload) -> Iterator[Defect]:
             words = {"key": name, "reason": f"what does it is {instead}"}
             yield Defect("istio-annotation-unknown", (ref / name).key, words)
     native = metadata.annotations.get(facts.NATIVE_ANNOTATION)
+    if native in ("true", "false"):
+        words = {"key": facts.NATIVE_ANNOTATION, "value": native}
+        yield Defect("native-annotation", ref / facts.NATIVE_ANNOTATION, words)
     if native is not None and native not in ("true", "false") and not looks_templated(native):
         words = {"key": facts.NATIVE_ANNOTATION, "value": native}
         yield Defect("native-annotation-value", ref / facts.NATIVE_ANNOTATION, words)
@@ -297,10 +324,31 @@ def _plan(
         hook=hook,
         stats_matched=merged.stats_matched,
         early_idle_drain=_drains_idle_early(sidecar.version),
+        told_to_quit=_mentions(workload, facts.QUIT_PATH),
+        image=(sidecar.written.image or "") if sidecar.written is not None else "",
         version=str(sidecar.version or ""),
         assumptions=assumptions,
     )
     return plan, [_with(defect, assumptions) for defect in defects]
+
+
+def _mentions(workload: Workload, text: str) -> bool:
+    """Whether a command, hook or variable of the pod's containers mentions something."""
+    spec = workload.template.spec
+    return any(
+        text in word
+        for container in (*spec.containers, *spec.initContainers)
+        for word in _words_of(container)
+    )
+
+
+def _words_of(container: Container) -> Iterator[str]:
+    yield from container.command
+    yield from container.args
+    hook = container.lifecycle.preStop if container.lifecycle else None
+    if hook is not None and hook.exec is not None:
+        yield from hook.exec.command
+    yield from (variable.value for variable in container.env if variable.value is not None)
 
 
 def _drains_idle_early(version: Version | None) -> bool:
