@@ -185,6 +185,8 @@ class PodSpec(Model):
     containers: ListOf[Container] = Field(default_factory=list)
     initContainers: ListOf[Container] = Field(default_factory=list)  # noqa: N815
     restartPolicy: Str | None = None  # noqa: N815
+    nodeSelector: StrMap = Field(default_factory=dict)  # noqa: N815
+    affinity: Any = None
     hostNetwork: Bool | None = None  # noqa: N815
     hostPID: Bool | None = None  # noqa: N815
     shareProcessNamespace: Bool | None = None  # noqa: N815
@@ -210,6 +212,7 @@ class ServiceSpec(Model):
     selector: StrMap = Field(default_factory=dict)
     ports: ListOf[ServicePort] = Field(default_factory=list)
     clusterIP: Str | None = None  # noqa: N815
+    publishNotReadyAddresses: Bool | None = None  # noqa: N815
     type: Str | None = None
 
 

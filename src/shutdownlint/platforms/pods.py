@@ -18,6 +18,7 @@ from shutdownlint.platforms.kubernetes.pods import (
     grace_period,
     pre_stop,
     probe_grace,
+    spot_notice,
     start,
     stop_signal,
 )
@@ -83,6 +84,7 @@ def plan_pod(workload: Workload, world: World, mesh: Mesh) -> Pod:
         return pod
     spec = workload.template.spec
     services = [s for s in world.services_for(workload) if _reaches(s.model, workload)]
+    pod.defects += _service_defects(services)
     p99, p99_defects = _p99(workload, world)
     proxy = proxy_of(workload, mesh)
     pod.defects += p99_defects + proxy.defects
@@ -101,6 +103,7 @@ def plan_pod(workload: Workload, world: World, mesh: Mesh) -> Pod:
         behind_service=_service(workload, services),
         runs_to_completion=workload.runs_to_completion,
         host_network=spec.hostNetwork is True,
+        spot_notice=spot_notice(spec, workload.spec),
         assumptions=tuple(_assumed(workload, containers, proxy)),
     )
     return pod
@@ -203,6 +206,17 @@ def _containers(
 def _target(container: Container, port: ServicePort) -> bool:
     target = port.targetPort if port.targetPort is not None else port.port
     return any(target in (p.name, p.containerPort) and target is not None for p in container.ports)
+
+
+def _service_defects(services: list[Located]) -> Iterator[Defect]:
+    """What a Service says that undoes every delay: pods stay in it while they terminate."""
+    for located in services:
+        service: Service = located.model
+        headless = service.spec.clusterIP in ("None", "none")
+        if service.spec.publishNotReadyAddresses is True and not headless:
+            where = (located.ref / "spec" / "publishNotReadyAddresses").key
+            words = {"key": service.metadata.name or ""}
+            yield Defect("service-publishes-not-ready", where, words)
 
 
 def _reaches(service: Service, workload: Workload) -> bool:

@@ -83,6 +83,9 @@ FIELDS: Final[dict[Target, dict[str, Field]]] = {
         "hookSeconds": Field(_D, "what a sleep action asks for, as written; absent elsewhere"),
         "hookHost": Field(_S, "the host of an httpGet hook, empty for the pod itself"),
         "meshProxy": Field(_S, "the pod's mesh proxy: classic, native, or empty"),
+        "spotNotice": Field(
+            _D, "what its spot nodes give at most; absent unless it asks for such", setting=True
+        ),
         "hostNetwork": Field(_B, "whether the pod uses the node's network"),
         "finishWithin": Field(
             _D,
@@ -249,6 +252,8 @@ def _pod_settings(plan: Plan) -> dict[str, Setting[Any]]:
         settings["p99"] = plan.p99
     if plan.behind_service is not None:
         settings["service"] = plan.behind_service
+    if plan.spot_notice is not None:
+        settings["spotNotice"] = plan.spot_notice
     return settings
 
 
@@ -320,7 +325,9 @@ def _container_values(
     kind = hook.kind
     if container.hook is None and container.pre_stop.value.low > ZERO:
         kind = HookKind.SLEEP
+    notice = shutdown.plan.spot_notice
     absent: dict[str, Value | None] = {
+        "spotNotice": notice.value if notice else None,
         "hookSeconds": hook.seconds,
         "finishWithin": container.finish_within.value if container.finish_within else None,
         "stopSignal": container.stop_signal.value if container.stop_signal else None,

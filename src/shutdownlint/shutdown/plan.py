@@ -164,7 +164,8 @@ class Plan:
     """One pod.
 
     ``p99`` is how long its slowest ordinary requests take, where that is known;
-    ``behind_service`` names a Service that sends it requests.
+    ``behind_service`` names a Service that sends it requests; ``spot_notice`` is what the pod gets
+    at most when the node it asks for is taken away.
     """
 
     grace: Setting[Span]
@@ -174,6 +175,7 @@ class Plan:
     behind_service: Setting[str] | None = None
     runs_to_completion: bool = False
     host_network: bool = False
+    spot_notice: Setting[timedelta] | None = None
     assumptions: tuple[Assumption, ...] = ()
 
     @property
