@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from shutdownlint.platforms import frameworks
+from shutdownlint.platforms.facts import Fact
+from shutdownlint.platforms.istio import facts as istio
+from shutdownlint.platforms.kubernetes import facts as kubernetes
+from shutdownlint.platforms.versions import Range
 from shutdownlint.rules.load import load_rules
+from shutdownlint.rules.vocabulary import shown
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "rule-list.md"
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+PAGE = DOCS / "rule-list.md"
+FACTS = DOCS / "facts.md"
 HEAD = """# All rules
 
 Made from the rule files (`python tests/test_docs.py`). `shutdownlint rule SL102` shows a rule's page: why,
@@ -35,9 +43,61 @@ def page() -> str:
     return HEAD + "\n".join(rows) + "\n"
 
 
+FACTS_HEAD = """# Facts
+
+What the platforms do by themselves, each with the source it was read in. Made from the code
+(`python tests/test_docs.py`): rules, messages and the model read them from the same place.
+
+"""
+
+
+def facts_page() -> str:
+    parts = [FACTS_HEAD]
+    for title, module in (("Kubernetes", kubernetes), ("Istio", istio)):
+        rows = [
+            f"| {name.replace('_', ' ').lower()} | {_value(fact.value)} | {_cell(fact.source)} |"
+            for name, fact in vars(module).items()
+            if isinstance(fact, Fact)
+        ]
+        parts.append(f"## {title}\n\n| fact | value | source |\n|---|---|---|\n" + "\n".join(rows))
+    rows = []
+    for fact in frameworks.KNOBS:
+        knob = fact.value
+        told = ", ".join(f"`{name}`" for name in (*knob.flags, *knob.variables))
+        rows.append(f"| {knob.framework} | {told} | {_cell(fact.source)} |")
+    head = "\n\n## Frameworks\n\n| framework | its shutdown timeout is read from | source |\n|---|---|---|\n"
+    return "\n\n".join(parts[:1]) + "\n\n".join(parts[1:]) + head + "\n".join(rows) + "\n"
+
+
+def _value(value: object) -> str:
+    if isinstance(value, Range):
+        return _cell(value.text)
+    if isinstance(value, dict):
+        return _cell("; ".join(f"{_key(key)}: {_said(item)}" for key, item in value.items()))
+    return _cell(shown(value))
+
+
+def _key(key: object) -> str:
+    return "=".join(key) if isinstance(key, tuple) else str(key)
+
+
+def _said(item: object) -> str:
+    return ", ".join(shown(part) for part in item) if isinstance(item, tuple) else shown(item)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
 def test_the_list_of_rules_is_fresh() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), f"stale: run python {Path(__file__).name}"
 
 
+def test_the_table_of_facts_is_fresh() -> None:
+    assert FACTS.read_text(encoding="utf-8") == facts_page()
+    assert "| termination drain duration | 5s |" in facts_page()
+
+
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
+    FACTS.write_text(facts_page(), encoding="utf-8")

@@ -135,7 +135,7 @@ class _Object:
 def collect(document: Document, objects: Objects) -> None:
     """Add what the document holds to ``objects``. Raises ``BudgetExceededError``."""
     root = document.tree.root
-    if PurePosixPath(document.file).name.startswith("kustomization."):
+    if document.file.rpartition("/")[2].startswith("kustomization."):
         _kustomization(document, (), objects)
         return
     for found in _objects(root):
@@ -294,11 +294,15 @@ def _duplicates(document: Document, route: Route) -> Iterator[Ref]:
         if isinstance(node, SequenceNode):
             stack.extend((item, (*here, index)) for index, item in enumerate(node.value))
         elif isinstance(node, MappingNode):
-            keys = Counter(key_text(key) for key, _ in node.value)
-            for text, count in keys.items():
-                if count > 1 and text not in (None, "<<"):
-                    yield document.ref(*here, str(text)).key
-            stack.extend((value, (*here, key_text(key) or "")) for key, value in node.value)
+            keys = [key_text(key) or "" for key, _ in node.value]
+            if len(set(keys)) < len(keys):
+                twice = (text for text, count in Counter(keys).items() if count > 1)
+                yield from (document.ref(*here, text).key for text in twice if text != "<<")
+            stack.extend(
+                (value, (*here, text))
+                for text, (_, value) in zip(keys, node.value, strict=True)
+                if not isinstance(value, ScalarNode)
+            )
 
 
 def _context(document: Document, found: _Object, objects: Objects) -> None:

@@ -55,12 +55,16 @@ class World:
 
     def namespace_labels(self, name: str | None) -> dict[str, str] | None:
         """The labels of a namespace; None when it is not among the files, or told two ways."""
-        found = [
-            namespace.model.metadata.labels
-            for namespace in self.objects.namespaces
-            if namespace.model.metadata.name == name
-        ]
+        found = self._namespaces.get(name, [])
         return found[0] if found and all(labels == found[0] for labels in found) else None
+
+    @cached_property
+    def _namespaces(self) -> dict[str | None, list[dict[str, str]]]:
+        found: dict[str | None, list[dict[str, str]]] = {}
+        for located in self.objects.namespaces:
+            metadata = located.model.metadata
+            found.setdefault(metadata.name, []).append(metadata.labels)
+        return found
 
     def said_of(self, workload: ObjectId) -> Iterator[AppFacts]:
         """What the user said of this workload, the strongest first."""
