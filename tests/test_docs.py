@@ -8,7 +8,6 @@ from shutdownlint.platforms import frameworks
 from shutdownlint.platforms.facts import Fact
 from shutdownlint.platforms.istio import facts as istio
 from shutdownlint.platforms.kubernetes import facts as kubernetes
-from shutdownlint.platforms.versions import Range
 from shutdownlint.rules.load import load_rules
 from shutdownlint.rules.vocabulary import shown
 
@@ -70,8 +69,6 @@ def facts_page() -> str:
 
 
 def _value(value: object) -> str:
-    if isinstance(value, Range):
-        return _cell(value.text)
     if isinstance(value, dict):
         return _cell("; ".join(f"{_key(key)}: {_said(item)}" for key, item in value.items()))
     return _cell(shown(value))

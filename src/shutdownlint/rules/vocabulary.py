@@ -10,6 +10,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
+from shutdownlint.platforms.kubernetes import facts as kubernetes
 from shutdownlint.rules.cel import Kind, Value
 from shutdownlint.shutdown import HookKind, Setting, Shutdown, SignalPath, written
 from shutdownlint.shutdown.plan import NO_HOOK
@@ -55,6 +56,8 @@ _POD_FIELDS: Final[dict[str, Field]] = {
         _S, "a Service among the files that sends it requests, or empty", setting=True
     ),
     "runsToCompletion": Field(_B, "whether its pods end by themselves (Jobs)"),
+    "usualGrace": Field(_D, "the grace period that Kubernetes gives by default"),
+    "autoscalerLimit": Field(_D, "what the cluster autoscaler grants at most"),
     "inFlight": Field(_D, "the longest request in flight at deletion that is still served"),
     "late": Field(_D, "the longest request, arriving at the stop signal, that is still served"),
 }
@@ -288,6 +291,8 @@ def _proxy_settings(proxy: ProxyPlan) -> dict[str, Setting[Any]]:
 def _pod_values(shutdown: Shutdown) -> dict[str, Value]:
     plan = shutdown.plan
     values: dict[str, Value] = {
+        "usualGrace": kubernetes.DEFAULT_GRACE.value,
+        "autoscalerLimit": kubernetes.AUTOSCALER_LIMIT.value,
         "grace": plan.grace.value.low,
         "service": plan.behind_service.value if plan.behind_service else "",
         "runsToCompletion": plan.runs_to_completion,

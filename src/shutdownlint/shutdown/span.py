@@ -56,11 +56,6 @@ class Span:
         high = None if self.high is None or other.high is None else self.high + other.high
         return Span(self.low + other.low, high)
 
-    def union(self, other: Span) -> Span:
-        """Either of the two."""
-        high = None if self.high is None or other.high is None else max(self.high, other.high)
-        return Span(min(self.low, other.low), high)
-
     def together(self, other: Span) -> Span:
         """Both at once, until the later one ends."""
         high = None if self.high is None or other.high is None else max(self.high, other.high)

@@ -172,11 +172,6 @@ class Timeline:
         return self._proxy.ends if self._proxy else None
 
     @property
-    def proxy_signalled(self) -> Moment | None:
-        """When the mesh proxy gets its stop signal."""
-        return self._proxy.signal if self._proxy else None
-
-    @property
     def listener_closes(self) -> Moment | None:
         """When the proxy's inbound listener closes; None when it never does."""
         return self._proxy.listener_closes if self._proxy else None

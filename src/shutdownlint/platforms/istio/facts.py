@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Final
 
 from shutdownlint.platforms.facts import Fact
-from shutdownlint.platforms.versions import Range, Version
+from shutdownlint.platforms.versions import Version
 
 DRAIN_DURATION: Final = Fact(timedelta(seconds=45), "pkg/config/mesh/mesh.go:44")
 TERMINATION_DRAIN_DURATION: Final = Fact(timedelta(seconds=5), "pkg/config/mesh/mesh.go:45")
@@ -24,7 +24,6 @@ SHORTEST_DRAIN: Final = Fact(timedelta(seconds=1), "pkg/config/validation/agent/
 NATIVE_AUTO_SINCE: Final = Fact(
     Version(1, 27, 0), "pilot/pkg/features/pilot.go:345, releasenotes native-sidecar-default.yaml"
 )
-NATIVE_SINCE: Final = Fact(Version(1, 19, 0), "injection-template.yaml at 1.19.0")
 NATIVE_DRAIN_HOOK_SINCE: Final = Fact(Version(1, 21, 0), "PR 47226, injection-template.yaml:225")
 NATIVE_AUTO_KUBERNETES: Final = Fact(Version(1, 33, 0), "pkg/kube/inject/webhook.go:1308")
 NATIVE_ANNOTATION_SINCE: Final = Fact(Version(1, 24, 0), "istio/api annotations.yaml:273")
@@ -33,9 +32,6 @@ NATIVE_ANNOTATION_SINCE: Final = Fact(Version(1, 24, 0), "istio/api annotations.
 #: but the answer to a question about idle connections rests on it.
 EARLY_IDLE_DRAIN_SINCE: Final = Fact(
     Version(1, 32, 0), "istio/proxy's Envoy pins of 1.25.0 and 1.26.0; Envoy 1.40 measured"
-)
-STATS_BUG: Final = Fact(
-    Range.parse(">=1.12,<1.12.9 || >=1.13,<1.13.5"), "PR 37573, backport 39286 (tag scan)"
 )
 
 CONFIG_ANNOTATION: Final = "proxy.istio.io/config"
@@ -75,8 +71,6 @@ EXIT_ON_ZERO_ENV: Final = "EXIT_ON_ZERO_ACTIVE_CONNECTIONS"
 MINIMUM_DRAIN_ENV: Final = "MINIMUM_DRAIN_DURATION"
 NATIVE_ENV: Final = "ENABLE_NATIVE_SIDECARS"
 ROOT_NAMESPACE: Final = "istio-system"
-#: The statistic that exit-on-zero reads.
-ACTIVE_CONNECTIONS_STAT: Final = "downstream_cx_active"
 
 #: Namespaces the webhook never serves (pkg/kube/inject/initializer.go:38).
 IGNORED_NAMESPACES: Final = frozenset(
