@@ -216,3 +216,122 @@ def test_a_namespace_in_another_file_counts_and_its_absence_lowers_confidence() 
     assert (seen.rule, seen.severity, seen.confidence) == ("SL201", "error", "high")
     assert (unseen.rule, unseen.severity, unseen.confidence) == ("SL201", "warning", "medium")
     assert "side is not among the files" in unseen.assumed[0]
+
+
+NS = """
+apiVersion: v1
+kind: Namespace
+metadata: {name: side, labels: {istio-injection: enabled}}
+---
+"""
+MESHED = POD.replace("{name: shop, labels: {app: shop}}", "{name: shop, namespace: side}")
+SLEEP_15 = "      lifecycle: {preStop: {sleep: {seconds: 15}}}\n"
+
+
+def rules_of(text: str, **said: str) -> list[str]:
+    findings = check_text(text, given(**said)).findings
+    return [f"{f.rule} {f.severity.value}" for f in findings if f.severity != "note"]
+
+
+@pytest.mark.parametrize(
+    "native",
+    [
+        (
+            "spec: {tag: 1.26.1, components: {pilot: {k8s: {env: "
+            "[{name: ENABLE_NATIVE_SIDECARS, value: 'true'}]}}}}"
+        ),
+        "spec: {tag: 1.26.1, values: {pilot: {env: {ENABLE_NATIVE_SIDECARS: 'true'}}}}",
+    ],
+)
+def test_native_sidecars_switched_on_in_the_operator(native: str) -> None:
+    operator = f"apiVersion: install.istio.io/v1alpha1\nkind: IstioOperator\n{native}\n---"
+    assert rules_of(NS + operator + MESHED + SLEEP_15) == []
+
+
+def test_native_sidecars_switched_on_in_istiods_deployment() -> None:
+    istiod = MESHED.replace("name: app", "name: discovery").replace("side", "istio-system")
+    istiod = istiod.replace("shop/app:1", "docker.io/istio/pilot:1.26.1")
+    istiod += "      env: [{name: ENABLE_NATIVE_SIDECARS, value: 'true'}]\n---"
+    assert rules_of(NS + istiod + MESHED + SLEEP_15) == []
+
+
+def test_a_compatibility_version_switches_native_sidecars_off() -> None:
+    operator = "apiVersion: install.istio.io/v1alpha1\nkind: IstioOperator\n"
+    operator += "spec: {tag: 1.28.0, values: {compatibilityVersion: '1.26'}}\n---"
+    text = NS + operator + MESHED + SLEEP_15
+    assert rules_of(text, kubernetes="1.33") == ["SL201 error"]
+
+
+@pytest.mark.parametrize(("version", "rule"), [("1.29", "SL114 warning"), ("1.28", "SL113 error")])
+def test_a_sleep_that_the_cluster_drops_takes_no_time(version: str, rule: str) -> None:
+    for seconds_written in (45, 30, 0, -5):
+        hook = f"      lifecycle: {{preStop: {{sleep: {{seconds: {seconds_written}}}}}}}\n"
+        assert rules_of(POD + hook, kubernetes=version) == [rule]
+    plan_there = plan_of(POD + SLEEP_15, given(kubernetes=version))
+    (late,) = Shutdown(plan_there).ask([Request(seconds(5), seconds(1))])
+    assert late.outcome == "refused"
+
+
+def test_which_container_serves_may_be_unknown() -> None:
+    hooks = [f"      lifecycle: {{preStop: {{sleep: {{seconds: {n}}}}}}}\n" for n in (5, 20)]
+    text = POD + hooks[0] + "    - name: logs\n      image: i\n" + hooks[1]
+    (finding,) = check_text(text, given(p99="15s")).findings
+    assert (finding.rule, finding.severity) == ("SL101", "warning")
+    assert "logs needs" in finding.message
+    assert "which container serves" in finding.assumed[0]
+
+
+@pytest.mark.parametrize("line", ["preStop: '${HOOK}'", "preStop: {exec: {command: '${CMD}'}}"])
+def test_placeholders_in_place_of_a_whole_part(line: str) -> None:
+    result = check_text(POD + f"      lifecycle: {{{line}}}\n")
+    assert not result.findings
+    assert [p.unplanned for p in result.scene.pods] == [
+        "pods whose shutdown settings are placeholders"
+    ]
+
+
+def test_a_refused_mesh_config_lowers_what_rests_on_the_defaults() -> None:
+    mesh = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: istio, namespace: istio-system}
+data: {mesh: "defaultConfig: {terminationDrainDuration: 10}"}
+---"""
+    text = NS + mesh + MESHED + SLEEP_15
+    assert rules_of(text, istio="1.26") == ["SL218 error", "SL201 warning"]
+
+
+def test_what_nothing_reads_is_no_error() -> None:
+    note = "annotations: {sidecar.istio.io/nativeSidecar: 'true', proxy.istio.io/config: "
+    note += "'proxyMetadata: {MINIMUM_DRAIN_DURATION: \"10\"}'}"
+    native = MESHED.replace("namespace: side}", f"namespace: side, {note}}}")
+    assert rules_of(NS + native + SLEEP_15, istio="1.26") == []
+
+
+def test_the_releases_that_never_see_zero() -> None:
+    note = "annotations: {proxy.istio.io/config: 'proxyMetadata: {EXIT_ON_ZERO_ACTIVE_CONNECTIONS: \"true\"}'}"
+    text = NS + MESHED.replace("namespace: side}", f"namespace: side, {note}}}") + SLEEP_15
+    assert rules_of(text, istio="1.13.2") == ["SL216 warning"]
+    assert rules_of(text, istio="1.14") == ["SL205 warning"]
+    # before 1.12 the setting does not exist
+    assert rules_of(text, istio="1.11") == ["SL201 error"]
+
+
+def test_a_shell_that_keeps_the_signal_makes_an_app_that_goes_on() -> None:
+    text = POD + "      command: [sh, -c, '/server | tee /log']\n"
+    (answer,) = Shutdown(plan_of(text)).ask([Request(seconds(6), seconds(1))])
+    assert answer.outcome == "ok"
+
+
+def test_a_placeholder_of_the_mesh_leaves_kubernetes_rules_alone() -> None:
+    note = "annotations: {proxy.istio.io/config: 'terminationDrainDuration: ${TDD}'}"
+    text = NS + MESHED.replace("namespace: side}", f"namespace: side, {note}}}")
+    assert rules_of(text + SLEEP_15.replace("15", "30"), istio="1.26") == ["SL102 error"]
+
+
+def test_a_call_of_envoys_admin_is_not_istios_drain_hook() -> None:
+    note = "annotations: {sidecar.istio.io/nativeSidecar: 'true'}"
+    own = "    - name: istio-proxy\n      image: auto\n      lifecycle: {preStop: {exec: {command: "
+    own += "[curl, 'localhost:15000/drain_listeners?inboundonly&graceful']}}}\n"
+    text = NS + MESHED.replace("namespace: side}", f"namespace: side, {note}}}") + own
+    assert rules_of(text, istio="1.26") == ["SL226 warning"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import os
 import sys
 import tempfile
@@ -347,6 +348,8 @@ def explain_command(
     from shutdownlint.reports import explain as told  # noqa: PLC0415 - only once there is a scene
     from shutdownlint.shutdown import Traffic  # noqa: PLC0415
 
+    if open_connections is not None and not math.isfinite(open_connections):
+        raise _stop("--open-connections: must be a number")
     traffic = Traffic(idle_connections, open_connections)
 
     for unreadable in scene.reading.unreadable:

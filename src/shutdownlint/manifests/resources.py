@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 _PLACEHOLDER: Final = re.compile(
-    r"\$\{|\$\(|\{\{|\{%|^<[^<>]+>$|^@.+@$|^\$[A-Z_]+$|^\{[A-Z_]+\}|^__\w+__$"
+    r"\$\{|\$\(|\{\{|\{%|#\{|^<[^<>]+>$|^@.+@$|^\$\w+$|^\{[A-Z_]+\}|^__\w+__$"
 )
 
 
@@ -276,6 +276,8 @@ class Rejected:
 
     route: tuple[str | int, ...]
     reason: str
+    #: The value is a placeholder: nothing is wrong with it, but nothing is known either.
+    hidden: bool = False
 
 
 _AnyModel = TypeVar("_AnyModel", bound=Model)
@@ -295,9 +297,10 @@ def read_model(model: type[_AnyModel], data: Any) -> tuple[_AnyModel, list[Rejec
                 route = _within(data, problem["loc"])
                 if not route:
                     continue
+                hidden = _templated(data, route)
                 _remove(data, route, mapping=problem["type"] in ("model_type", "dict_type"))
                 if all(route != known.route for known in rejected):
-                    rejected.append(Rejected(route, _reason(problem["msg"])))
+                    rejected.append(Rejected(route, _reason(problem["msg"]), hidden))
     return model(), rejected
 
 
@@ -315,6 +318,12 @@ def _within(data: Any, loc: tuple[str | int, ...]) -> tuple[str | int, ...]:
             break
         route.append(step)
     return tuple(route)
+
+
+def _templated(data: Any, route: tuple[str | int, ...]) -> bool:
+    for step in route:
+        data = data[step]
+    return isinstance(data, str) and looks_templated(data)
 
 
 def _remove(data: Any, route: tuple[str | int, ...], *, mapping: bool) -> None:

@@ -84,6 +84,8 @@ class Workload:
     partial: str | None = None
     #: Whether the object selects its pods: a patch hardly ever says that.
     has_selector: bool = False
+    #: Whether a placeholder stands where a whole part of the pod belongs.
+    hidden: bool = False
 
     @property
     def spec(self) -> Ref:
@@ -277,7 +279,8 @@ def _workload(document: Document, route: Route, owner: _Object) -> Workload:
         object_ref=document.ref(*owner.route),
         owner=metadata,
         template=template,
-        rejected=rejected,
+        rejected=[problem for problem in rejected if not problem.hidden],
+        hidden=any(problem.hidden for problem in rejected),
         has_selector=document.tree.spot((*owner.route, "spec", "selector")) is not None,
     )
 

@@ -12,6 +12,7 @@ from shutdownlint.platforms.frameworks import finish_within
 from shutdownlint.platforms.istio import facts as istio
 from shutdownlint.platforms.istio.injection import is_gateway
 from shutdownlint.platforms.istio.settings import PodProxy, proxy_of
+from shutdownlint.platforms.kubernetes.facts import SLEEP_SINCE
 from shutdownlint.platforms.kubernetes.pods import (
     GRACE,
     drain_setting,
@@ -26,10 +27,14 @@ from shutdownlint.shutdown import (
     Assumption,
     Behaviour,
     ContainerPlan,
+    Hook,
+    HookKind,
     Origin,
     OriginKind,
     Plan,
     Setting,
+    SignalPath,
+    Span,
 )
 from shutdownlint.shutdown.span import ZERO
 
@@ -69,6 +74,9 @@ def plan_pod(workload: Workload, world: World, mesh: Mesh) -> Pod:
     if workload.partial is not None:
         pod.unplanned = workload.partial
         return pod
+    if workload.hidden:
+        pod.unplanned = "pods whose shutdown settings are placeholders"
+        return pod
     for rejected in workload.rejected:
         where = workload.ref
         for step in rejected.route:
@@ -88,9 +96,6 @@ def plan_pod(workload: Workload, world: World, mesh: Mesh) -> Pod:
     p99, p99_defects = _p99(workload, world)
     proxy = proxy_of(workload, mesh)
     pod.defects += p99_defects + proxy.defects
-    if proxy.hidden:
-        pod.unplanned = "pods whose mesh settings are placeholders"
-        return pod
     if is_gateway(workload):
         pod.unplanned = "Istio gateways (only sidecars are modelled)"
         return pod
@@ -116,7 +121,8 @@ def _misplaced_fields(workload: Workload) -> Iterator[Defect]:
     if isinstance(grace, int) and grace < 0:
         yield Defect("grace-negative", ref / GRACE, {"key": GRACE, "value": str(grace)})
     for index, container in enumerate(spec.initContainers):
-        if container.lifecycle is not None and container.restartPolicy != "Always":
+        restart = container.restartPolicy or ""
+        if container.lifecycle is not None and restart != "Always" and not looks_templated(restart):
             where = (ref / "initContainers" / index / "lifecycle").key
             yield Defect("init-lifecycle", where, {"key": container.name}, container.name)
     for part, containers in (
@@ -147,6 +153,8 @@ def _assumed(
         yield Assumption("the API server rejects this object: what it rejects is left out here")
     if proxy.refused:
         yield Assumption("Istio's webhook rejects this pod: it is taken here without its proxy")
+    if proxy.hidden:
+        yield Assumption("the sidecar's settings are placeholders: the pod is taken without it")
     if proxy.bypassed:
         yield Assumption("no inbound traffic passes the sidecar: the pod is taken without it")
     if _behaviour_assumed(containers):
@@ -193,9 +201,10 @@ def _containers(
         for index, c in enumerate(spec.initContainers)
         if c.restartPolicy == "Always" and c.name != istio.PROXY_CONTAINER
     ]
-    serving = _serving([c for c, _ in regular], services)
+    serving, shown = _serving([c for c, _ in regular], services)
     plans = [
-        _container(c, ref, spec, workload, world, serves=c.name in serving) for c, ref in regular
+        _container(c, ref, spec, workload, world, serves=c.name in serving, shown=shown)
+        for c, ref in regular
     ]
     plans += [
         _container(c, ref, spec, workload, world, serves=False, sidecar=True) for c, ref in sidecars
@@ -230,8 +239,10 @@ def _reaches(service: Service, workload: Workload) -> bool:
     )
 
 
-def _serving(containers: list[Container], services: list[Located]) -> set[str]:
-    """The containers that requests reach: a Service's targets, else those with ports, else all.
+def _serving(containers: list[Container], services: list[Located]) -> tuple[set[str], bool]:
+    """The containers that requests reach, and whether the manifests show it.
+
+    A Service's targets, else those with ports, else any.
 
     A target port leads to the first container that declares it
     (pkg/api/v1/pod/util.go, FindPort).
@@ -242,7 +253,19 @@ def _serving(containers: list[Container], services: list[Located]) -> set[str]:
             first = next((c.name for c in containers if _target(c, port)), None)
             if first is not None:
                 aimed.add(first)
-    return aimed or {c.name for c in containers if c.ports} or {c.name for c in containers}
+    listening = aimed or {c.name for c in containers if c.ports}
+    if listening:
+        return listening, True
+    return {c.name for c in containers}, len(containers) == 1
+
+
+def _granted(time: Setting[Span], hook: Hook, world: World) -> Setting[Span]:
+    """A hook's duration on this cluster: the sleep action is dropped where it is not known."""
+    version = world.given.kubernetes
+    if hook.kind is not HookKind.SLEEP or version is None or version >= SLEEP_SINCE.value:
+        return time
+    name = f"{time.name}: dropped by Kubernetes {version}, taken as"
+    return Setting(name, Span.exactly(ZERO), time.origin)
 
 
 def _container(
@@ -253,6 +276,7 @@ def _container(
     world: World,
     *,
     serves: bool,
+    shown: bool = True,
     sidecar: bool = False,
 ) -> ContainerPlan:
     time, hook = pre_stop(container, ref)
@@ -266,11 +290,14 @@ def _container(
         behaviour = behaviour or said.behaviour
     kind = OriginKind.DEFAULT if behaviour is None else OriginKind.MEASURED
     origin = Origin(kind, "assumed" if behaviour is None else "the configuration", name)
+    if behaviour is None and path.value is SignalPath.NEVER:
+        behaviour, origin = Behaviour.IGNORING, path.origin
     return ContainerPlan(
         name=container.name,
-        pre_stop=time,
+        pre_stop=_granted(time, hook.value, world),
         drain=drain_setting(drain, told, name),
         behaviour=Setting("app", behaviour or Behaviour.GRACEFUL, origin),
+        serves_assumed=serves and not shown,
         serves=serves,
         native_sidecar=sidecar,
         hook=hook,

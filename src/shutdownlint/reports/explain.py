@@ -51,7 +51,7 @@ def explain_json(pods: Sequence[Pod], requests: Sequence[Request], traffic: Traf
     return json.dumps({"version": 1, "workloads": workloads}, indent=2, ensure_ascii=False) + "\n"
 
 
-def _drawn(shutdown: Shutdown, requests: Sequence[Request]) -> Timeline | None:
+def _drawn(shutdown: Shutdown, requests: Sequence[Request], traffic: Traffic) -> Timeline | None:
     """The timeline that is shown: with the requests asked about, else a telling one.
 
     A native proxy lives as long as the app, so without a request the app is taken to be busy to the
@@ -60,8 +60,8 @@ def _drawn(shutdown: Shutdown, requests: Sequence[Request]) -> Timeline | None:
     plan = shutdown.plan
     if plan.grace.value.high is None:
         return None
-    if requests:
-        return shutdown.timeline(requests)
+    if requests or traffic.idle:
+        return shutdown.timeline(requests, traffic)
     native = plan.proxy is not None and not plan.proxy.classic
     return shutdown.typical if native else shutdown.quiet
 
@@ -69,7 +69,7 @@ def _drawn(shutdown: Shutdown, requests: Sequence[Request]) -> Timeline | None:
 def _data(pod: Pod, plan: Plan, requests: Sequence[Request], traffic: Traffic) -> dict[str, Any]:
     shutdown = Shutdown(plan)
     headroom = shutdown.headroom
-    drawn = _drawn(shutdown, requests)
+    drawn = _drawn(shutdown, requests, traffic)
     place = pod.ref.place()
     return {
         "workload": {
@@ -134,7 +134,7 @@ def _pod(
     head = Text(safe(str(pod.id)), "bold")
     head.append(f"  {safe(place.file)}:{place.line}", "dim")
     console.print(head, soft_wrap=True)
-    drawn = _drawn(shutdown, requests)
+    drawn = _drawn(shutdown, requests, traffic)
     if drawn is None:
         told = f"no timeline without the grace period, which is a placeholder: {plan.grace.origin}"
         _line(console, "unknown", told, "")

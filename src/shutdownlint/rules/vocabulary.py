@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from shutdownlint.platforms.kubernetes import facts as kubernetes
 from shutdownlint.rules.cel import Kind, Value
-from shutdownlint.shutdown import HookKind, Setting, Shutdown, SignalPath, written
+from shutdownlint.shutdown import Assumption, HookKind, Setting, Shutdown, SignalPath, written
 from shutdownlint.shutdown.plan import NO_HOOK
 from shutdownlint.shutdown.span import ZERO
 from shutdownlint.shutdown.timeline import POLL
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from shutdownlint.platforms.defect import Defect
-    from shutdownlint.shutdown import Assumption, ContainerPlan, Plan, ProxyPlan
+    from shutdownlint.shutdown import ContainerPlan, Plan, ProxyPlan
     from shutdownlint.yamltext import Where
 
 
@@ -126,6 +126,9 @@ FIELDS: Final[dict[Target, dict[str, Field]]] = {
         "cutsAt": Field(_D, "when the proxy cuts a request that is in flight"),
         "firstCheck": Field(_D, "when exit-on-zero first looks: proxyPreStop + minimumDrain + 1s"),
         "listenerCloses": Field(_D, "when it stops accepting: proxyPreStop + drainDuration"),
+        "drainHookLost": Field(
+            _B, "whether a native proxy's own hook, or a mesh-wide one, took the drain hook's place"
+        ),
         "drainHook": Field(_B, "whether a native proxy's own hook starts the drain"),
         "proxyHook": Field(
             Kind.STRINGS, "the command of the proxy's own preStop hook", setting=True
@@ -148,6 +151,10 @@ FIELDS: Final[dict[Target, dict[str, Field]]] = {
 }
 
 
+_SERVES: Final = Assumption(
+    "which container serves requests is not shown: each is taken to",
+    "declare its ports, or a Service with a target port",
+)
 #: A container's fields that depend on what is known of the mesh.
 _MESH_FIELDS: Final = ("meshProxy", "inFlight", "late")
 
@@ -217,7 +224,7 @@ def subjects(plan: Plan, where: Where, names: Mapping[str, str]) -> Iterator[Sub
             [Values({**names, **_container_values(s, index, settings)}, s) for s in pinned],
             settings,
             container.name,
-            assumed_for=dict.fromkeys(_MESH_FIELDS, plan.proxy.assumptions if plan.proxy else ()),
+            assumed_for=_assumed_for(plan, container),
         )
     app = _slowest(plan)
     if plan.proxy is not None and app is not None:
@@ -233,10 +240,18 @@ def subjects(plan: Plan, where: Where, names: Mapping[str, str]) -> Iterator[Sub
         )
 
 
+def _assumed_for(plan: Plan, container: ContainerPlan) -> dict[str, tuple[Assumption, ...]]:
+    """What lies under single fields of a container."""
+    found = dict.fromkeys(_MESH_FIELDS, plan.proxy.assumptions if plan.proxy else ())
+    if container.serves_assumed:
+        found["serves"] = (_SERVES,)
+    return found
+
+
 def defect_subject(defect: Defect) -> Subject:
     """A defect, to be asked of."""
     values: dict[str, Value] = dict.fromkeys(FIELDS[Target.DEFECT], "")
-    values.update(defect.words)
+    values.update(defect.words)  # "istioVersion" among them where it is known
     values["what"] = defect.what
     return Subject(
         Target.DEFECT, defect.where, [Values(values)], {}, defect.container, defect.assumptions
@@ -299,6 +314,8 @@ def _pod_values(shutdown: Shutdown) -> dict[str, Value]:
     }
     if plan.p99 is not None:
         values["p99"] = plan.p99.value
+    if plan.proxy is not None:
+        values["istioVersion"] = plan.proxy.version  # which rules hold, also for containers
     return values
 
 
@@ -385,6 +402,7 @@ def _proxy_values(
         "firstCheck": hook + proxy.minimum_drain.value + POLL,
         "listenerCloses": hook + proxy.drain_duration.value,
         "drainHook": proxy.drain_hook,
+        "drainHookLost": _lost(proxy),
         "proxyHook": list(proxy.hook.value.command) if proxy.hook is not None else [],
         "statsMatched": proxy.stats_matched,
         "toldToQuit": proxy.told_to_quit,
@@ -392,6 +410,13 @@ def _proxy_values(
         "istioVersion": proxy.version,
         "defaultGrace": not plan.grace.origin.written_down,
     }
+
+
+def _lost(proxy: ProxyPlan) -> bool:
+    """Other handlers stand beside the template's hook instead of replacing it."""
+    kind = proxy.hook.value.kind if proxy.hook is not None else HookKind.NONE
+    replaces = kind in (HookKind.NONE, HookKind.EXEC)
+    return not proxy.classic and not proxy.drain_hook and replaces
 
 
 def shown(value: object) -> str:

@@ -116,6 +116,7 @@ class ContainerPlan:
     drain: Setting[timedelta]
     behaviour: Setting[Behaviour]
     serves: bool = True
+    serves_assumed: bool = False
     native_sidecar: bool = False
     hook: Setting[Hook] | None = None
     signal_path: Setting[SignalPath] | None = None
@@ -133,7 +134,8 @@ class ProxyPlan:
     ``drain_hook``: its own preStop hook starts the drain and leaves the listener open (native).
     ``stats_matched``: the statistic that exit-on-zero reads is asked for in proxyStatsMatcher.
     ``early_idle_drain``: its Envoy (1.40 and later) closes idle connections before
-    ``drain_duration`` is over. ``told_to_quit``: a command of the pod asks it to end
+    ``drain_duration`` is over. ``never_sees_zero``: exit-on-zero waits for a statistic that this
+    release does not have. ``told_to_quit``: a command of the pod asks it to end
     (/quitquitquit). ``image`` and ``version`` are empty where they are not known.
     """
 
@@ -148,6 +150,7 @@ class ProxyPlan:
     hook: Setting[Hook] | None = None
     stats_matched: bool = False
     early_idle_drain: bool = False
+    never_sees_zero: bool = False
     told_to_quit: bool = False
     image: str = ""
     version: str = ""

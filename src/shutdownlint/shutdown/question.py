@@ -90,9 +90,10 @@ class Shutdown:
         """The timeline with no request on the pod."""
         return Timeline(self.pinned[0])
 
-    def timeline(self, requests: Sequence[Request]) -> Timeline:
+    def timeline(self, requests: Sequence[Request], traffic: Traffic = Traffic()) -> Timeline:
         """The timeline with these requests, bounded durations at their low end."""
-        return Timeline(self.pinned[0], requests)
+        plan = self.pinned[0]
+        return Timeline(plan, requests, idle_until=_idle_until(plan, traffic)[0])
 
     def ask(self, requests: Sequence[Request], traffic: Traffic = Traffic()) -> tuple[Answer, ...]:
         """What becomes of these requests, asked together; unknown where it depends on more.

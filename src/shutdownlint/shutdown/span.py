@@ -77,7 +77,7 @@ class Span:
         return (self.low, *(min(max(value, self.low), high) for value in near), high)
 
     def __str__(self) -> str:
-        if self.low >= ENDLESS:
+        if self.low >= ENDLESS and self.high is None:
             return "forever"
         if self.known:
             return written(self.low)

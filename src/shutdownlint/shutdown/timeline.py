@@ -341,6 +341,8 @@ class _Proxy:
                 "{}: no open connection after {}",
                 (self.plan.exit_on_zero, self.plan.minimum_drain),
             )
+            if self.plan.never_sees_zero:
+                return self.kill
             for look in self.looks(self.kill.at):
                 if not self.timeline.open_at(look, self.listener_closes):
                     return Moment(look, told)

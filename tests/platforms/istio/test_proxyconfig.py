@@ -89,9 +89,6 @@ def test_nested_stats_matcher_says_where_it_belongs() -> None:
         "terminationDrainDuration: 5S",
         "terminationDrainDuration: 1m 30s",
         "terminationDrainDuration: ''",
-        "drainDuration: 500ms",
-        "drainDuration: 0s",
-        "drainDuration: 1.5s",
         "holdApplicationUntilProxyStarts: 'true'",
         "terminationDrainDuration:60s",
         "plain text",
@@ -181,3 +178,10 @@ def test_go_bools() -> None:
 def test_go_durations_that_fail(text: str) -> None:
     with pytest.raises(ValueError, match="duration"):
         go_duration(text)
+
+
+@pytest.mark.parametrize("text", ["500ms", "0s", "1.5s"])
+def test_what_was_read_but_not_run_is_only_doubtful(text: str) -> None:
+    found = read(f"drainDuration: {text}")
+    assert not found.rejected
+    assert len(found.doubtful) == 1

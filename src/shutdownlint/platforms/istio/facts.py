@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Final
 
 from shutdownlint.platforms.facts import Fact
-from shutdownlint.platforms.versions import Version
+from shutdownlint.platforms.versions import Range, Version
 
 DRAIN_DURATION: Final = Fact(timedelta(seconds=45), "pkg/config/mesh/mesh.go:44")
 TERMINATION_DRAIN_DURATION: Final = Fact(timedelta(seconds=5), "pkg/config/mesh/mesh.go:45")
@@ -23,6 +23,15 @@ MINIMUM_DRAIN_DURATION: Final = Fact(
 SHORTEST_DRAIN: Final = Fact(timedelta(seconds=1), "pkg/config/validation/agent/validation.go:161")
 NATIVE_AUTO_SINCE: Final = Fact(
     Version(1, 27, 0), "pilot/pkg/features/pilot.go:345, releasenotes native-sidecar-default.yaml"
+)
+#: Profiles of these compatibility versions switch native sidecars off
+#: (manifests/helm-profiles/compatibility-version-1.2*.yaml).
+COMPATIBILITY_WITHOUT_NATIVE: Final = ("1.24", "1.25", "1.26")
+#: The agent's settings for exit-on-zero exist from this release on (releasenotes/notes/35059.yaml).
+EXIT_ON_ZERO_SINCE: Final = Fact(Version(1, 12, 0), "releasenotes/notes/35059.yaml")
+#: Releases whose exit-on-zero never sees zero, since the statistic it reads is not there.
+STATS_BUG: Final = Fact(
+    Range.parse(">=1.12,<1.12.9 || >=1.13,<1.13.5"), "PR 37573, backport 39286 (tag scan)"
 )
 NATIVE_DRAIN_HOOK_SINCE: Final = Fact(Version(1, 21, 0), "PR 47226, injection-template.yaml:225")
 NATIVE_AUTO_KUBERNETES: Final = Fact(Version(1, 33, 0), "pkg/kube/inject/webhook.go:1308")

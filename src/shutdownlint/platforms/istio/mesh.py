@@ -43,8 +43,14 @@ class MeshConfig:
     native: str | None = None
     native_where: Ref | None = None
     lifecycle: tuple[Setting[Span], Setting[Hook]] | None = None
+    #: global.proxy.lifecycle is set, whatever stands in it: the template's hooks are not used.
+    replaces_hook: bool = False
     version: Version | None = None
     unreadable: Defect | None = None
+    #: istiod's environment, no mesh configuration.
+    env_only: bool = False
+    #: Whether it is known what becomes of a wrong type: istioctl and Sail were not tried.
+    typed_strictly: bool = False
 
     @property
     def refused(self) -> bool:
@@ -63,6 +69,7 @@ class Mesh:
         """Every mesh configuration among the files."""
         found = [_from_config_map(located) for located in self.world.objects.config_maps]
         found += [_from_install(located) for located in self.world.objects.mesh_installs]
+        found += [_from_istiod(workload) for workload in self.world.objects.workloads]
         return tuple(config for config in found if config is not None)
 
     def config_for(self, revision: str | None) -> tuple[MeshConfig | None, bool]:
@@ -70,12 +77,17 @@ class Mesh:
         wanted = "" if revision in (None, "default") else str(revision)
         fitting = [c for c in self.configs if c.revision == wanted and not c.refused]
         fitting = fitting or [c for c in self.configs if not c.refused and not wanted]
-        fitting = [c for c in fitting if _says_something(c)] or fitting
+        fitting = _with_istiod([c for c in fitting if _says_something(c)] or fitting)
         if not fitting:
             return None, False
         first = fitting[0]
         same = all(_fingerprint(config) == _fingerprint(first) for config in fitting)
         return (first, False) if same else (None, True)
+
+    def refused_for(self, revision: str | None) -> bool:
+        """Whether a configuration that would count is refused: an older one may be in force."""
+        wanted = "" if revision in (None, "default") else str(revision)
+        return any(c.refused and c.revision == wanted for c in self.configs)
 
     def environment(self, workload: Workload, namespace: str | None) -> list[ProxyEnvironment]:
         """The ProxyConfig objects that reach a pod, the weakest first."""
@@ -122,7 +134,7 @@ class Mesh:
         for config in self.configs:
             if config.unreadable is not None:
                 found.append(config.unreadable)
-            for problem in config.proxy.rejected:
+            for problem in config.proxy.rejected if config.typed_strictly else ():
                 words = {"key": problem.key, "reason": problem.reason, "config": config.told}
                 found.append(Defect("mesh-config-rejected", problem.where, words))
             for problem in config.proxy.ignored:
@@ -148,6 +160,18 @@ class ProxyEnvironment:
 
     rank: int
     located: Located
+
+
+def _with_istiod(configs: list[MeshConfig]) -> list[MeshConfig]:
+    """istiod's environment and a mesh configuration say different things: one fills the other."""
+    env = [c for c in configs if c.env_only]
+    others = [c for c in configs if not c.env_only]
+    if not env or not others or len({c.native for c in env}) > 1:
+        return configs
+    for config in others:
+        if config.native is None:
+            config.native, config.native_where = env[0].native, env[0].native_where
+    return others
 
 
 def _says_something(config: MeshConfig) -> bool:
@@ -176,6 +200,7 @@ def _from_config_map(located: Located) -> MeshConfig | None:
     host = located.ref / "data" / "mesh"
     config = MeshConfig(f"mesh config (ConfigMap {name})", revision, host)
     config.version = _labelled(model.metadata.labels)
+    config.typed_strictly = True
     try:
         roots = compose(model.data["mesh"])
     except ComposeError as error:
@@ -194,6 +219,22 @@ def _from_config_map(located: Located) -> MeshConfig | None:
     if spot is not None:
         config.proxy = read_proxy_config(spot.value, ("defaultConfig",), at)
     return config
+
+
+def _from_istiod(workload: Workload) -> MeshConfig | None:
+    """istiod's own Deployment: its environment says whether sidecars are native."""
+    for index, container in enumerate(workload.template.spec.containers):
+        if container.name != "discovery":
+            continue
+        for number, variable in enumerate(container.env):
+            if variable.name == facts.NATIVE_ENV and variable.value:
+                where = workload.spec / "containers" / index / "env" / number / "value"
+                revision = workload.template.metadata.labels.get(facts.REVISION, "")
+                config = MeshConfig("istiod's Deployment", revision.replace("default", ""), where)
+                config.env_only = True
+                config.native, config.native_where = variable.value.lower(), where
+                return config
+    return None
 
 
 def _from_install(located: Located) -> MeshConfig:
@@ -219,14 +260,24 @@ def _from_install(located: Located) -> MeshConfig:
 
 def _install_values(config: MeshConfig, ref: Ref, tree: Tree, *, sail: bool) -> None:
     spec = (*ref.route, "spec")
-    native_route = (*spec, "values", "pilot", "env", facts.NATIVE_ENV)
+    native_route: Route = (*spec, "values", "pilot", "env", facts.NATIVE_ENV)
     native = _scalar(tree, native_route)
+    variables = tree.plain((*spec, "components", "pilot", "k8s", "env"))
+    for index, variable in enumerate(variables if isinstance(variables, list) else ()):
+        if isinstance(variable, dict) and variable.get("name") == facts.NATIVE_ENV:
+            native_route = (*spec, "components", "pilot", "k8s", "env", index, "value")
+            native = str(variable.get("value"))
+    compatibility: Route = (*spec, "values", "compatibilityVersion")
+    if native is None and _scalar(tree, compatibility) in facts.COMPATIBILITY_WITHOUT_NATIVE:
+        native_route, native = compatibility, "false"
     if native is not None:
         config.native, config.native_where = native.lower(), Ref(ref.document, native_route)
     tag = _scalar(tree, (*spec, "version") if sail else (*spec, "tag"))
     tag = tag or _scalar(tree, (*spec, "values", "global", "tag"))
     config.version = Version.find(tag) if tag else None
-    route = (*spec, "values", "global", "proxy", "lifecycle", "preStop")
+    lifecycle = (*spec, "values", "global", "proxy", "lifecycle")
+    config.replaces_hook = tree.spot(lifecycle) is not None
+    route = (*lifecycle, "preStop")
     if tree.spot(route) is not None:
         handler, _ = read_model(LifecycleHandler, tree.plain(route))
         where = Ref(ref.document, route)

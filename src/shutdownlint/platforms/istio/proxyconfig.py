@@ -88,7 +88,6 @@ _ELSEWHERE: Final = {
     "terminationGracePeriodSeconds": "the pod's spec",
     "defaultConfig": "this level itself, without the defaultConfig key",
     "proxyConfig": "this level itself, without the proxyConfig key",
-    "parentShutdownDuration": "nowhere: it was removed in Istio 1.17 and did nothing before",
 }
 _INTEGER: Final = re.compile(r"[-+]?[0-9]+")
 
@@ -114,6 +113,8 @@ class ProxyConfigText:
     hidden: bool = False
     rejected: list[Problem] = field(default_factory=list)
     ignored: list[Problem] = field(default_factory=list)
+    #: What Istio's validation is read to refuse, though that was not run.
+    doubtful: list[Problem] = field(default_factory=list)
 
 
 def read_proxy_config(
@@ -156,6 +157,10 @@ def _camel(key: str) -> str:
 
 
 def _unknown(key: str, where: Where, result: ProxyConfigText) -> None:
+    if key == "parentShutdownDuration":
+        reason = "Istio 1.17 removed it, and before it had no effect"
+        result.ignored.append(Problem(key, reason, where))
+        return
     instead = _ELSEWHERE.get(key)
     if instead is not None:
         result.ignored.append(Problem(key, f"it belongs in {instead}", where))
@@ -174,7 +179,7 @@ def _keep(name: str, value: Node, where: Where, result: ProxyConfigText) -> None
             result.termination_drain = (duration, where)
         elif duration < facts.SHORTEST_DRAIN.value or duration % seconds(1):
             reason = "must be whole seconds and at least 1s"
-            result.rejected.append(Problem(name, reason, where))
+            result.doubtful.append(Problem(name, reason, where))
         else:
             result.drain_duration = (duration, where)
     elif name == "proxyStatsMatcher":

@@ -7,7 +7,7 @@ ProxyConfig with a matching selector; environment variables merge per key (since
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from shutdownlint.manifests.document import InnerRef, inner_error_place
@@ -23,6 +23,7 @@ from shutdownlint.platforms.istio.proxyconfig import (
     read_proxy_config,
 )
 from shutdownlint.platforms.kubernetes.pods import pre_stop
+from shutdownlint.platforms.kubernetes.shell import SHELLS, base_name
 from shutdownlint.platforms.world import namespace_of
 from shutdownlint.shutdown import (
     Assumption,
@@ -96,15 +97,22 @@ class PodProxy:
 
 def proxy_of(workload: Workload, mesh: Mesh) -> PodProxy:
     """What becomes of this workload's pods in the mesh."""
-    result = PodProxy(defects=[*_misplaced(workload), *_in_vain(workload)])
     sidecar = find_sidecar(workload, mesh)
+    version = sidecar.version if sidecar is not None else mesh.version
+    written = [*_misplaced(workload), *_in_vain(workload)]
+    result = PodProxy(defects=[_of_version(defect, version) for defect in written])
     annotation, annotation_defects = _annotation(workload)
     if sidecar is None:
         result.defects += _settings_without_proxy(workload, mesh, annotation)
         return result
     # Whether the webhook refuses a pod depends on its being injected, not on how.
-    result.defects += [_with(defect, sidecar.injected_if) for defect in annotation_defects]
-    if any(defect.what == "proxy-config-rejected" for defect in annotation_defects):
+    result.defects += [
+        _of_version(_with(defect, sidecar.injected_if), version) for defect in annotation_defects
+    ]
+    annotated = ("metadata", "annotations", facts.CONFIG_ANNOTATION)
+    if any(defect.what == "proxy-config-rejected" for defect in annotation_defects) or any(
+        rejected.route == annotated for rejected in workload.rejected
+    ):
         result.refused = True
         return result
     assumptions = [*sidecar.injected_if, *sidecar.mode_if]
@@ -146,6 +154,12 @@ def _bypassed(workload: Workload, merged: _Merged) -> bool:
     ports = workload.template.metadata.annotations.get(facts.INBOUND_PORTS)
     variable = merged.env.get(facts.INBOUND_PORTS_ENV)
     return ports == "" or (variable is not None and variable[0] == "")
+
+
+def _of_version(defect: Defect, version: Version | None) -> Defect:
+    """The defect, with the release that decides which rules hold for it."""
+    words = defect.words | {"istioVersion": str(version)} if version else defect.words
+    return Defect(defect.what, defect.where, words, defect.container, defect.assumptions)
 
 
 def _with(defect: Defect, assumptions: tuple[Assumption, ...]) -> Defect:
@@ -212,6 +226,10 @@ def _embedded(text: str, host: Ref, refused: str) -> tuple[ProxyConfigText, list
     read = read_proxy_config(root, (), at)
     defects = [Defect(refused, p.where, {"key": p.key, "reason": p.reason}) for p in read.rejected]
     defects += [
+        Defect("proxy-config-doubtful", p.where, {"key": p.key, "reason": p.reason})
+        for p in read.doubtful
+    ]
+    defects += [
         Defect(
             "proxy-config-key-ignored",
             p.where,
@@ -234,6 +252,13 @@ def _merge(
         _merge_written(sidecar, annotation, merged)
         return merged
     config, several = mesh.config_for(sidecar.revision)
+    if mesh.refused_for(sidecar.revision):
+        assumptions.append(
+            Assumption(
+                "the mesh configuration has a wrong type: an older one may be in force",
+                "mend it first",
+            )
+        )
     if several:
         assumptions.append(
             Assumption(
@@ -305,6 +330,14 @@ def _plan(
     minimum = _from_env(
         merged, facts.MINIMUM_DRAIN_ENV, facts.MINIMUM_DRAIN_DURATION, _duration, nearest, defects
     )
+    if sidecar.version is not None and sidecar.version < facts.EXIT_ON_ZERO_SINCE.value:
+        told = f"Istio {sidecar.version} does not know it"
+        exit_on_zero = replace(exit_on_zero, value=False, origin=_unset(told, nearest))
+    if not exit_on_zero.value:  # the minimum is read with exit-on-zero only
+        defects = [d for d in defects if d.words["key"] != facts.MINIMUM_DRAIN_ENV]
+    config, _ = mesh.config_for(sidecar.revision)
+    replaced = config is not None and config.replaces_hook and hook.value is NO_HOOK
+    drain_hook = native and not replaced and _drains(sidecar, hook.value)
     plan = ProxyPlan(
         name=facts.PROXY_CONTAINER,
         mode=mode,
@@ -320,7 +353,8 @@ def _plan(
         drain_duration=_field(
             "drainDuration", merged.drain_duration, facts.DRAIN_DURATION, nearest
         ),
-        drain_hook=native and _drains(sidecar, hook.value),
+        drain_hook=drain_hook,
+        never_sees_zero=_never_sees_zero(sidecar.version, merged),
         hook=hook,
         stats_matched=merged.stats_matched,
         early_idle_drain=_drains_idle_early(sidecar.version),
@@ -329,7 +363,18 @@ def _plan(
         version=str(sidecar.version or ""),
         assumptions=assumptions,
     )
-    return plan, [_with(defect, assumptions) for defect in defects]
+    # Nothing reads these variables where the sidecar is drained by its own hook.
+    told_of = [] if drain_hook else defects
+    return plan, [_with(defect, assumptions) for defect in told_of]
+
+
+def _unset(told: str, nearest: Ref) -> Origin:
+    return Origin(OriginKind.DEFAULT, told, nearest)
+
+
+def _never_sees_zero(version: Version | None, merged: _Merged) -> bool:
+    """The releases whose statistic is missing, unless the matcher asks for it."""
+    return version is not None and version in facts.STATS_BUG.value and not merged.stats_matched
 
 
 def _mentions(workload: Workload, text: str) -> bool:
@@ -365,10 +410,11 @@ def _own_hook(sidecar: Sidecar, mesh: Mesh, nearest: Ref) -> tuple[Setting[Span]
     written = sidecar.written
     if written is not None and sidecar.ref is not None and written.lifecycle is not None:
         time, hook = pre_stop(written, sidecar.ref)
-        if any("drain" in word for word in hook.value.command) and "pilot-agent" in " ".join(
-            hook.value.command
-        ):
-            # The agent answers the drain call at once.
+        distroless = "distroless" in (written.image or "") and any(
+            base_name(word) in (*SHELLS, "sleep") for word in hook.value.command
+        )
+        # The agent answers the drain call at once; what the image does not have fails at once.
+        if distroless or _tells_agent_to_drain(hook.value):
             return Setting(time.name, Span.exactly(ZERO), time.origin), hook
         return time, hook
     config, _ = mesh.config_for(sidecar.revision)
@@ -381,10 +427,16 @@ def _own_hook(sidecar: Sidecar, mesh: Mesh, nearest: Ref) -> tuple[Setting[Span]
     return Setting(name, Span.exactly(ZERO), origin), Setting(name, NO_HOOK, origin)
 
 
+def _tells_agent_to_drain(hook: Hook) -> bool:
+    """The template's hook, or the same call made otherwise: POST /drain of the agent."""
+    line = " ".join(hook.command)
+    return ("pilot-agent" in line and "drain" in line) or ":15020/drain" in line
+
+
 def _drains(sidecar: Sidecar, hook: Hook) -> bool:
     """Whether a native proxy's own hook tells the agent to drain."""
     if hook is not NO_HOOK:
-        return "drain" in " ".join(hook.command)
+        return _tells_agent_to_drain(hook)
     if sidecar.already_injected:
         return False
     version = sidecar.version

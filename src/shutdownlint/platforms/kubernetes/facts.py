@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Final
 
 from shutdownlint.platforms.facts import Fact
+from shutdownlint.platforms.versions import Version
 
 DEFAULT_GRACE: Final = Fact(
     timedelta(seconds=30),
@@ -33,5 +34,7 @@ SPOT_NOTICE: Final = Fact(
 AUTOSCALER_LIMIT: Final = Fact(
     timedelta(seconds=600), "kubernetes/autoscaler FAQ.md:886 (--max-graceful-termination-sec)"
 )
+#: Before, the sleep action is off by default (1.29, dropped) or unknown.
+SLEEP_SINCE: Final = Fact(Version(1, 30, 0), "pkg/features/kube_features.go:1785-1789, KEP-3960")
 #: A hook that fails is told in an event, and the stop signal follows at once.
 FAILING_HOOK: Final = Fact(timedelta(0), "pkg/kubelet/kuberuntime/kuberuntime_container.go:796")

@@ -453,13 +453,11 @@ def signal_path(script: str) -> SignalPath:
     piped = len(steps) > 1 and steps[-2].join in ("|", "|&")
     if piped:
         return SignalPath.NEVER
-    if last.words[0] == "exec" or (last.words[0] == "sleep" and len(programs) == 0):
-        return SignalPath.REACHES
-    if last.words[0] == "eval":
-        return SignalPath.NEVER
+    if any(step.words[0] == "exec" and step.join not in ("|", "|&", "&") for step in steps):
+        return SignalPath.REACHES  # wherever it stands: what is behind it is never run
+    if any(step.words[0] == "eval" for step in steps):
+        return SignalPath.UNKNOWN if "exec" in words else SignalPath.NEVER
     if last.join == "&" or (last.words[0] == "wait" and any(s.join == "&" for s in steps)):
-        return SignalPath.NEVER
-    if len(steps) > 1 and steps[-2].join == "||":
         return SignalPath.NEVER
     if not _is_program(last):
         return SignalPath.NEVER
