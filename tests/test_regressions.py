@@ -1,4 +1,4 @@
-"""What fresh eyes found, kept."""
+"""Mistakes that were found by use, kept as tests."""
 
 from __future__ import annotations
 

@@ -68,7 +68,8 @@ def _finding(finding: Finding, report: Report, console: Console) -> None:
     if line is not None:
         _source(line, finding, width, colour, console)
     for label, words in _remarks(finding):
-        remark = Text(f"{' ' * width} = ", "blue")
+        remark = Text()
+        remark.append(f"{' ' * width} = ", "blue")
         remark.append(f"{label}: ", "bold")
         remark.append(safe(words))
         console.print(remark, soft_wrap=True)
