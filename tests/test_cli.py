@@ -165,6 +165,10 @@ def test_context_is_read_but_not_checked() -> None:
         "apiVersion: v1\nkind: Namespace\nmetadata: {name: side, labels: {istio-injection: enabled}}\n---\n"
         + BAD
     )
+    Path("mesh/config.yaml").write_text(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: istio}\n"
+        "data: {mesh: 'defaultConfig: {drainDuration: 5}'}\n"
+    )
     pod = BAD.replace("{name: shop}", "{name: shop, namespace: side}").replace('"30"', '"9"')
     Path("pod.yaml").write_text(pod)
     assert invoke("check", "pod.yaml", "--istio-version", "1.26")[0] == 0

@@ -335,3 +335,20 @@ def test_a_call_of_envoys_admin_is_not_istios_drain_hook() -> None:
     own += "[curl, 'localhost:15000/drain_listeners?inboundonly&graceful']}}}\n"
     text = NS + MESHED.replace("namespace: side}", f"namespace: side, {note}}}") + own
     assert rules_of(text, istio="1.26") == ["SL226 warning"]
+
+
+def test_a_wrong_type_in_a_proxy_config_object() -> None:
+    text = """
+apiVersion: networking.istio.io/v1beta1
+kind: ProxyConfig
+metadata: {name: all, namespace: side}
+spec:
+  environmentVariables:
+    EXIT_ON_ZERO_ACTIVE_CONNECTIONS: true
+"""
+    assert told(check_text(text).findings) == [("SL003", 6)]
+
+
+def test_a_negative_p99_is_unreadable() -> None:
+    note = "annotations: {shutdownlint.dev/p99: -5s}"
+    assert rules_of(POD.replace("app: shop}}", f"app: shop}}, {note}}}")) == ["SL005 error"]

@@ -67,16 +67,14 @@ def no_tick() -> None:
 def read(sources: Iterable[Source], given: Given, tick: Callable[[], None] = no_tick) -> Scene:
     """Read the files and plan every pod's shutdown."""
     scene = Scene()
-    context: set[int] = set()
+    context: set[str] = set()
     objects: Objects | None = None
-    kept: list[Document] = []
     with collector_off():
         for source, document in _documents(sources, scene.reading, tick):
             objects = _collect(document, objects, scene.reading)
             document.drop_nodes()
-            kept.append(document)
             if source.context:
-                context.add(id(document))
+                context.add(document.file)
         if objects is not None:
             _plan(objects, context, given, scene)
     return scene
@@ -106,22 +104,23 @@ def _collect(document: Document, objects: Objects | None, reading: Reading) -> O
     return objects
 
 
-def _plan(objects: Objects, context: set[int], given: Given, scene: Scene) -> None:
+def _plan(objects: Objects, context: set[str], given: Given, scene: Scene) -> None:
     from shutdownlint.manifests.workloads import mark_partial  # noqa: PLC0415
     from shutdownlint.platforms.istio.mesh import Mesh  # noqa: PLC0415
-    from shutdownlint.platforms.pods import plan_pod  # noqa: PLC0415
+    from shutdownlint.platforms.pods import context_defects, plan_pod  # noqa: PLC0415
     from shutdownlint.platforms.world import World  # noqa: PLC0415
 
     mark_partial(objects)
     world = World(objects, given)
     mesh = Mesh(world)
     for workload in objects.workloads:
-        if id(workload.ref.document) not in context:
+        if workload.ref.document.file not in context:
             scene.pods.append(plan_pod(workload, world, mesh))
     scene.reading.passed_over.update(
         Counter(pod.unplanned for pod in scene.pods if pod.unplanned is not None)
     )
-    scene.mesh_defects = mesh.defects()
+    found = (*mesh.defects(), *context_defects(objects))
+    scene.mesh_defects = [d for d in found if d.where.place().file not in context]
     classic = any(pod.plan and pod.plan.proxy and pod.plan.proxy.assumptions for pod in scene.pods)
     if mesh.version is None and classic:
         scene.remarks.append(

@@ -39,6 +39,17 @@ def env(name: str, value: str) -> str:
         (env("SPRING_LIFECYCLE_TIMEOUT_PER_SHUTDOWN_PHASE", "1m"), 60),
         (env("SPRING_LIFECYCLE_TIMEOUTPERSHUTDOWNPHASE", "500"), 0.5),
         ("args: ['--spring.lifecycle.timeout-per-shutdown-phase=20s']", 20),
+        (
+            (
+                "env: [{name: SPRING_LIFECYCLE_TIMEOUTPERSHUTDOWNPHASE, value: 45s}, "
+                "{name: SERVER_SHUTDOWN, value: immediate}]"
+            ),
+            None,
+        ),
+        (
+            "env: [{name: PM2_KILL_TIMEOUT, value: '1600'}, {name: PM2_KILL_TIMEOUT, value: '8000'}]",
+            8,
+        ),
         (env("DOTNET_SHUTDOWNTIMEOUTSECONDS", "15"), 15),
         (env("DOTNET_SHUTDOWNTIMEOUTSECONDS", "15s"), None),
         (env("QUARKUS_SHUTDOWN_TIMEOUT", "10s"), 10),

@@ -123,6 +123,8 @@ class Objects:
     proxy_configs: list[Located] = field(default_factory=list)
     mesh_installs: list[Located] = field(default_factory=list)
     patch_files: set[str] = field(default_factory=set)
+    #: Values of the other objects that the API server would not take.
+    rejected: list[tuple[Ref, Rejected]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,7 +328,8 @@ def _context(document: Document, found: _Object, objects: Objects) -> None:
         objects.mesh_installs.append(Located(found.kind, ref))
     elif (found.group, found.kind) in readers:
         model, into = readers[found.group, found.kind]
-        typed, _ = read_model(model, document.tree.plain(found.route))
+        typed, rejected = read_model(model, document.tree.plain(found.route))
+        objects.rejected += [(ref, problem) for problem in rejected if not problem.hidden]
         into.append(Located(typed, ref))
 
 

@@ -111,8 +111,11 @@ def finish_within(container: Container, ref: Ref) -> Setting[timedelta] | None:
     """How long the container's framework lets its own shutdown take, where that is written."""
     words = list(_words(container, ref))
     programs = {base_name(word) for word, _ in words}
+    immediate = any(e.name == "SERVER_SHUTDOWN" and e.value == "immediate" for e in container.env)
     for fact in KNOBS:
         knob = fact.value
+        if immediate and knob.framework == "Spring Boot":
+            continue  # its graceful shutdown is switched off
         if knob.program and knob.program not in programs:
             continue
         found = _flag(knob, words) or _variable(knob, container, ref)
@@ -162,7 +165,8 @@ def _flag(knob: Knob, words: Sequence[tuple[str, Ref]]) -> tuple[timedelta, Ref]
 
 
 def _variable(knob: Knob, container: Container, ref: Ref) -> tuple[timedelta, Ref] | None:
-    for index, variable in enumerate(container.env):
+    # Of variables that stand twice the last one counts.
+    for index, variable in reversed(list(enumerate(container.env))):
         if variable.name in knob.variables and variable.value is not None:
             value = _duration(knob, variable.value)
             if value is not None:

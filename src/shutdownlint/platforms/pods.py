@@ -43,8 +43,14 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from shutdownlint.manifests.document import Ref
-    from shutdownlint.manifests.resources import Container, PodSpec, Service, ServicePort
-    from shutdownlint.manifests.workloads import Located, ObjectId, Workload
+    from shutdownlint.manifests.resources import (
+        Container,
+        PodSpec,
+        Rejected,
+        Service,
+        ServicePort,
+    )
+    from shutdownlint.manifests.workloads import Located, ObjectId, Objects, Workload
     from shutdownlint.platforms.istio.mesh import Mesh
     from shutdownlint.platforms.world import World
 
@@ -77,12 +83,7 @@ def plan_pod(workload: Workload, world: World, mesh: Mesh) -> Pod:
     if workload.hidden:
         pod.unplanned = "pods whose shutdown settings are placeholders"
         return pod
-    for rejected in workload.rejected:
-        where = workload.ref
-        for step in rejected.route:
-            where = where / step
-        words = {"key": _path(rejected.route), "reason": rejected.reason}
-        pod.defects.append(Defect("field-rejected", where, words))
+    pod.defects += [_rejected(workload.ref, problem) for problem in workload.rejected]
     for duplicate in workload.duplicates:
         words = {"key": str(duplicate.route[-1])}
         pod.defects.append(Defect("duplicate-key", duplicate, words))
@@ -159,6 +160,19 @@ def _assumed(
         yield Assumption("no inbound traffic passes the sidecar: the pod is taken without it")
     if _behaviour_assumed(containers):
         yield GRACEFUL
+
+
+def context_defects(objects: Objects) -> list[Defect]:
+    """What is wrong in the typed objects that are no workloads."""
+    return [_rejected(ref, problem) for ref, problem in objects.rejected]
+
+
+def _rejected(ref: Ref, problem: Rejected) -> Defect:
+    where = ref
+    for step in problem.route:
+        where = where / step
+    words = {"key": _path(problem.route), "reason": problem.reason}
+    return Defect("field-rejected", where, words)
 
 
 def _path(route: tuple[str | int, ...]) -> str:
@@ -324,6 +338,8 @@ def _p99(workload: Workload, world: World) -> tuple[Setting[timedelta] | None, l
         where = ref / "metadata" / "annotations" / P99_ANNOTATION
         try:
             value = go_duration(text)
+            if value < ZERO:
+                raise ValueError("must not be negative")
         except ValueError as error:
             words = {"key": P99_ANNOTATION, "reason": str(error)}
             return None, [Defect("annotation-unreadable", where, words)]

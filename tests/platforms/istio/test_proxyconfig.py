@@ -133,7 +133,6 @@ def test_durations_that_pass(written: str, length: float) -> None:
         "terminationGracePeriodSeconds: 60",
         "EXIT_ON_ZERO_ACTIVE_CONNECTIONS: 'true'",
         "defaultConfig: {terminationDrainDuration: 60s}",
-        "parentShutdownDuration: 60s",
     ],
 )
 def test_what_istio_drops_without_a_word(text: str) -> None:
@@ -185,3 +184,9 @@ def test_what_was_read_but_not_run_is_only_doubtful(text: str) -> None:
     found = read(f"drainDuration: {text}")
     assert not found.rejected
     assert len(found.doubtful) == 1
+
+
+def test_a_field_of_older_releases() -> None:
+    found = read("parentShutdownDuration: 60s")
+    assert not found.ignored
+    assert [problem.key for problem in found.removed] == ["parentShutdownDuration"]

@@ -113,6 +113,8 @@ class ProxyConfigText:
     hidden: bool = False
     rejected: list[Problem] = field(default_factory=list)
     ignored: list[Problem] = field(default_factory=list)
+    #: Fields of older releases.
+    removed: list[Problem] = field(default_factory=list)
     #: What Istio's validation is read to refuse, though that was not run.
     doubtful: list[Problem] = field(default_factory=list)
 
@@ -159,7 +161,7 @@ def _camel(key: str) -> str:
 def _unknown(key: str, where: Where, result: ProxyConfigText) -> None:
     if key == "parentShutdownDuration":
         reason = "Istio 1.17 removed it, and before it had no effect"
-        result.ignored.append(Problem(key, reason, where))
+        result.removed.append(Problem(key, reason, where))
         return
     instead = _ELSEWHERE.get(key)
     if instead is not None:

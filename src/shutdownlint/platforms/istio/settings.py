@@ -140,7 +140,8 @@ def _settings_without_proxy(
     )
     known = mesh.world.namespace_labels(namespace_of(workload)) is not None
     host = workload.template.spec.hostNetwork is True
-    if drains and (known or host) and not is_gateway(workload):
+    templated = facts.TEMPLATES in workload.template.metadata.annotations
+    if drains and (known or host) and not is_gateway(workload) and not templated:
         where = (workload.ref / "metadata" / "annotations" / name).key
         reason = (
             "pods on the node's network get none"
@@ -225,6 +226,10 @@ def _embedded(text: str, host: Ref, refused: str) -> tuple[ProxyConfigText, list
 
     read = read_proxy_config(root, (), at)
     defects = [Defect(refused, p.where, {"key": p.key, "reason": p.reason}) for p in read.rejected]
+    defects += [
+        Defect("proxy-config-removed", p.where, {"key": p.key, "reason": p.reason})
+        for p in read.removed
+    ]
     defects += [
         Defect("proxy-config-doubtful", p.where, {"key": p.key, "reason": p.reason})
         for p in read.doubtful
