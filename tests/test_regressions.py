@@ -352,3 +352,21 @@ spec:
 def test_a_negative_p99_is_unreadable() -> None:
     note = "annotations: {shutdownlint.dev/p99: -5s}"
     assert rules_of(POD.replace("app: shop}}", f"app: shop}}, {note}}}")) == ["SL005 error"]
+
+
+def test_pod_annotations_on_the_workload_itself() -> None:
+    text = """
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: shop
+  annotations:
+    sidecar.istio.io/nativeSidecar: "true"
+    inject.istio.io/templates: sidecar
+spec:
+  selector: {matchLabels: {app: shop}}
+  template:
+    metadata: {labels: {app: shop}}
+    spec: {containers: [{name: app, image: i}]}
+"""
+    assert told(check_text(text).findings) == [("SL214", 6), ("SL214", 7)]

@@ -61,6 +61,15 @@ def told(arguments: list[str]) -> str:
     return result.stdout.rstrip()
 
 
+def outputs(fixture: str) -> tuple[str, str]:
+    """What ``explain`` and ``check`` print of a fixture, from the project's folder."""
+    file = f"{FIXTURES}/{fixture}.yaml"
+    return (
+        told(["explain", file, "--istio-version", "1.26", "--request", "10s"]),
+        told(["check", file, "--istio-version", "1.26", "--p99", "10s"]),
+    )
+
+
 async def seen(case: Case) -> list[str]:
     """What the caller saw, with each pinned Envoy."""
     found = await asyncio.gather(*(observe(case, binary(v), scale=1.0) for v in VERSIONS))
@@ -77,7 +86,7 @@ def main() -> None:
     for fixture, title, words, case in CHAPTERS:
         file = f"{FIXTURES}/{fixture}.yaml"
         sys.stderr.write(f"{fixture} ...\n")
-        text = told(["explain", file, "--istio-version", "1.26", "--request", "10s"])
+        text, found = outputs(fixture)
         asked = next(line for line in text.splitlines() if line.startswith("  asked"))
         verdict, _, rest = asked.partition(": ")[2].partition(" at ")
         outcome = "ok" if verdict.startswith("served") else verdict
@@ -85,7 +94,6 @@ def main() -> None:
         rows = [f"| predicted from the manifest | {outcome.split(',')[0]} | {float(at):.1f} s |"]
         rows += asyncio.run(seen(case))
         table = "\n".join(["| | the caller's request | at |", "|---|---|---|", *rows])
-        found = told(["check", file, "--istio-version", "1.26", "--p99", "10s"])
         out.append(f"## {title}\n\n{words}\n\n{table}\n")
         out.append(
             f"```text\n$ shutdownlint explain {Path(file).name} --request 10s\n{text}\n```\n"

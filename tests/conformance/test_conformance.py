@@ -16,8 +16,9 @@ from shutdownlint.shutdown.timeline import Moment
 from tests.conformance.cases import CLASSIC, NATIVE, Case, make
 from tests.conformance.compare import Verdict, observe_all, verdicts
 from tests.conformance.envoy import VERSIONS, NoEnvoyError, binary
-from tests.conformance.pod import Observed, observe
+from tests.conformance.pod import ROOT, Observed, observe
 from tests.conformance.predict import predict
+from tests.conformance.story import CHAPTERS, outputs
 
 SEEDS = range(20)
 #: A verdict closer to an event than this is a tie that the machine's speed decides.
@@ -127,3 +128,15 @@ def test_idle_connections_are_drained_early_from_envoy_1_40_on() -> None:
     # since: drained between two thirds of the drain and 5 s before its end, closed 5 s later
     assert freed is not None
     assert 20 * 2 / 3 + 5 <= freed <= 20 + 2
+
+
+def test_what_the_story_says_of_shutdownlint_is_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The predictions and findings on the page; what real Envoys did is not run again for it."""
+    monkeypatch.chdir(ROOT)
+    page = (ROOT / "docs" / "story.md").read_text(encoding="utf-8")
+    for fixture, title, _words, _case in CHAPTERS:
+        assert f"## {title}" in page
+        for text in outputs(fixture):
+            assert f"\n{text}\n```" in page, (
+                "stale: python -m tests.conformance.story > docs/story.md"
+            )

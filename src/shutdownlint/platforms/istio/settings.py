@@ -167,13 +167,15 @@ def _with(defect: Defect, assumptions: tuple[Assumption, ...]) -> Defect:
     return Defect(defect.what, defect.where, defect.words, defect.container, assumptions)
 
 
-def _misplaced(workload: Workload) -> list[Defect]:
-    """The annotation on the workload's own metadata, where nothing reads it."""
-    name = facts.CONFIG_ANNOTATION
-    if name not in workload.owner.annotations or workload.object_ref.route == workload.ref.route:
-        return []
-    where = (workload.object_ref / "metadata" / "annotations" / name).key
-    return [Defect("proxy-config-misplaced", where, {"key": name, "kind": workload.id.kind})]
+def _misplaced(workload: Workload) -> Iterator[Defect]:
+    """Pod annotations on the workload's own metadata, where nothing reads them."""
+    if workload.object_ref.route == workload.ref.route:
+        return
+    for name in (facts.CONFIG_ANNOTATION, facts.NATIVE_ANNOTATION, facts.TEMPLATES):
+        if name in workload.owner.annotations:
+            where = (workload.object_ref / "metadata" / "annotations" / name).key
+            words = {"key": name, "kind": workload.id.kind}
+            yield Defect("proxy-config-misplaced", where, words)
 
 
 def _in_vain(workload: Workload) -> Iterator[Defect]:
