@@ -71,8 +71,12 @@ class FailOn(StrEnum):
     NEVER = "never"
 
 
-def _stop(message: str) -> typer.Exit:
+def _remark(message: str) -> None:
     sys.stderr.write(f"shutdownlint: {message}\n")
+
+
+def _stop(message: str) -> typer.Exit:
+    _remark(message)
     return typer.Exit(NOT_WHOLE)
 
 
@@ -261,10 +265,10 @@ def check_command(
         remarks=result.scene.remarks,
     )
     for remark in result.scene.remarks:
-        sys.stderr.write(f"shutdownlint: {remark}\n")
+        _remark(remark)
     if output_format is Format.CONCISE:
         for reason, count in report.passed_over().items():
-            sys.stderr.write(f"shutdownlint: passed over: {reason} ({count:,})\n")
+            _remark(f"passed over: {reason} ({count:,})")
     _write(_told(report, output_format, output), output)
     if not result.whole:
         raise typer.Exit(NOT_WHOLE)
@@ -339,6 +343,8 @@ def explain_command(
 ) -> None:
     """Draw the timeline of each pod's shutdown, with the longest requests that survive it."""
     config = _config(config_file, kubernetes, istio, context, exclude)
+    if open_connections is not None and not math.isfinite(open_connections):
+        raise _stop("--open-connections: must be a number")
     requests = [_request(text) for text in request or []]
     requests += [_request(text, outbound=True) for text in outbound or []]
     given, wanted = _workload_last(paths or ["."])
@@ -348,18 +354,16 @@ def explain_command(
     from shutdownlint.reports import explain as told  # noqa: PLC0415 - only once there is a scene
     from shutdownlint.shutdown import Traffic  # noqa: PLC0415
 
-    if open_connections is not None and not math.isfinite(open_connections):
-        raise _stop("--open-connections: must be a number")
     traffic = Traffic(idle_connections, open_connections)
 
     for unreadable in scene.reading.unreadable:
-        sys.stderr.write(f"shutdownlint: {unreadable.place}: {unreadable.reason}\n")
+        _remark(f"{unreadable.place}: {unreadable.reason}")
     for remark in scene.remarks:
-        sys.stderr.write(f"shutdownlint: {remark}\n")
+        _remark(remark)
     planned = [pod for pod in pods if pod.plan is not None]
     if not planned:
         what = "no complete pod template" if wanted is None else f"no workload matches {wanted}"
-        sys.stderr.write(f"shutdownlint: {what} in {', '.join(given)}\n")
+        _remark(f"{what} in {', '.join(given)}")
     if output_format is ExplainFormat.JSON:
         _write(told.explain_json(planned, requests, traffic), output)
     else:

@@ -222,6 +222,11 @@ class Service(Model):
     metadata: Metadata = Field(default_factory=Metadata)
     spec: ServiceSpec = Field(default_factory=ServiceSpec)
 
+    @property
+    def headless(self) -> bool:
+        """Whether it is names in DNS only: clients cache them, and no delay is known to suffice."""
+        return self.spec.clusterIP in ("None", "none")
+
 
 class Namespace(Model):
     """A Namespace: its labels decide what is injected."""

@@ -193,8 +193,7 @@ def _service(workload: Workload, services: list[Located]) -> Setting[str] | None
     near_first = sorted(services, key=lambda service: service.ref.document.file != here)
     for located in near_first:
         service: Service = located.model
-        # A headless Service is names in DNS; clients cache them, and no delay is known to suffice.
-        if service.spec.clusterIP not in ("None", "none"):
+        if not service.headless:
             where = located.ref / "metadata" / "name"
             name = service.metadata.name or ""
             return Setting("Service", name, Origin(OriginKind.INHERITED, "Service", where))
@@ -235,8 +234,7 @@ def _service_defects(services: list[Located]) -> Iterator[Defect]:
     """What a Service says that undoes every delay: pods stay in it while they terminate."""
     for located in services:
         service: Service = located.model
-        headless = service.spec.clusterIP in ("None", "none")
-        if service.spec.publishNotReadyAddresses is True and not headless:
+        if service.spec.publishNotReadyAddresses is True and not service.headless:
             where = (located.ref / "spec" / "publishNotReadyAddresses").key
             words = {"key": service.metadata.name or ""}
             yield Defect("service-publishes-not-ready", where, words)
@@ -331,9 +329,7 @@ def _p99(workload: Workload, world: World) -> tuple[Setting[timedelta] | None, l
     )
     for metadata, ref in places:
         text = metadata.annotations.get(P99_ANNOTATION)
-        if text is None:
-            continue
-        if looks_templated(text):
+        if text is None or looks_templated(text):
             continue
         where = ref / "metadata" / "annotations" / P99_ANNOTATION
         try:

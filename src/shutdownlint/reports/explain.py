@@ -217,7 +217,7 @@ def _lanes(shutdown: Shutdown, drawn: Timeline, console: Console) -> list[Text]:
     names = [life.plan.name for life in drawn.lives] + ([proxy.name] if proxy else [])
     label = max(len(safe(name)) for name in [*names, "app"]) + 2
     width = max(20, min(_WIDEST, console.width - label - 12))
-    plain = not (console.encoding or "").lower().startswith("utf")
+    plain = _plain(console)
 
     def lane(name: str, marks: list[tuple[timedelta, str, str]]) -> Text:
         text = Text(f"  {safe(name):<{label}}")
@@ -270,6 +270,10 @@ LEGEND: Final = (
 
 def legend(console: Console) -> Text:
     """What the lanes' symbols mean."""
-    plain = not (console.encoding or "").lower().startswith("utf")
-    text = "".join(_PLAIN.get(c, c) for c in LEGEND) if plain else LEGEND
+    text = "".join(_PLAIN.get(c, c) for c in LEGEND) if _plain(console) else LEGEND
     return Text(text, "dim")
+
+
+def _plain(console: Console) -> bool:
+    """Whether the terminal takes ASCII only."""
+    return not (console.encoding or "").lower().startswith("utf")

@@ -94,16 +94,12 @@ class Rule:
     place: Place
     message: Words
     fix: Words | None
+    condition: Condition
 
     @property
     def id(self) -> str:
         """Such as SL101."""
         return self.form.id
-
-    @cached_property
-    def condition(self) -> Condition:
-        """The compiled condition. Raises ``ExpressionError``."""
-        return compile_condition(self.form.when, kinds(self.form.target))
 
     @cached_property
     def mentions(self) -> frozenset[str]:
@@ -156,7 +152,7 @@ def parse_rule(text: str, file: str) -> Rule:
     fields = FIELDS[form.target]
     settings = [name for name, described in fields.items() if described.setting]
     try:
-        compile_condition(form.when, kinds(form.target))
+        condition = compile_condition(form.when, kinds(form.target))
     except ExpressionError as error:
         line = _line_in(tree, ("when",), error.line, text)
         raise RuleFileError(file, line, f"when: {error.reason}") from None
@@ -169,7 +165,7 @@ def parse_rule(text: str, file: str) -> Rule:
         _words(tree, file, ("fix", "words"), form.fix.words, fields, settings) if form.fix else None
     )
     place = tree.place(("when",), Part.KEY, file, 1)
-    return Rule(form, file, place, message, fix)
+    return Rule(form, file, place, message, fix, condition)
 
 
 def _form(tree: Tree, file: str) -> RuleForm:

@@ -347,20 +347,15 @@ def _container_values(
     kind = hook.kind
     if container.hook is None and container.pre_stop.value.low > ZERO:
         kind = HookKind.SLEEP
-    notice = shutdown.plan.spot_notice
-    absent: dict[str, Value | None] = {
-        "spotNotice": notice.value if notice else None,
-        "hookSeconds": hook.seconds,
-        "finishWithin": container.finish_within.value if container.finish_within else None,
-        "stopSignal": container.stop_signal.value if container.stop_signal else None,
-        "livenessGrace": container.liveness_grace.value if container.liveness_grace else None,
-        "startupGrace": container.startup_grace.value if container.startup_grace else None,
-    }
+    written_only = ("spotNotice", "finishWithin", "stopSignal", "livenessGrace", "startupGrace")
+    absent: dict[str, Value] = {n: settings[n].value for n in written_only if n in settings}
+    if hook.seconds is not None:
+        absent["hookSeconds"] = hook.seconds
     return {
         **_pod_values(shutdown),
         **_path_values(shutdown.plan, container),
         **_origins(Target.CONTAINER, settings),
-        **{name: value for name, value in absent.items() if value is not None},
+        **absent,
         "hookHost": hook.host,
         "hostNetwork": shutdown.plan.host_network,
         "meshProxy": shutdown.plan.proxy.mode.value.value if shutdown.plan.proxy else "",

@@ -40,9 +40,6 @@ class Traffic:
     open_connections: float | None = None
 
 
-QUIET: Final = Traffic(open_connections=0)
-
-
 @dataclass(frozen=True, slots=True)
 class Headroom:
     """The longest requests that are still served, however the unknowns turn out.

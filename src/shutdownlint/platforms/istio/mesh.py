@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +63,7 @@ class Mesh:
     """All that the input says of Istio."""
 
     world: World
+    _chosen: dict[str, tuple[MeshConfig | None, bool]] = field(default_factory=dict)
 
     @cached_property
     def configs(self) -> tuple[MeshConfig, ...]:
@@ -75,6 +76,11 @@ class Mesh:
     def config_for(self, revision: str | None) -> tuple[MeshConfig | None, bool]:
         """The configuration of a revision, and whether several contradict each other."""
         wanted = "" if revision in (None, "default") else str(revision)
+        if wanted not in self._chosen:
+            self._chosen[wanted] = self._choose(wanted)
+        return self._chosen[wanted]
+
+    def _choose(self, wanted: str) -> tuple[MeshConfig | None, bool]:
         fitting = [c for c in self.configs if c.revision == wanted and not c.refused]
         fitting = fitting or [c for c in self.configs if not c.refused and not wanted]
         fitting = _with_istiod([c for c in fitting if _says_something(c)] or fitting)
@@ -134,12 +140,10 @@ class Mesh:
         for config in self.configs:
             if config.unreadable is not None:
                 found.append(config.unreadable)
-            for problem in config.proxy.rejected if config.typed_strictly else ():
-                words = {"key": problem.key, "reason": problem.reason, "config": config.told}
-                found.append(Defect("mesh-config-rejected", problem.where, words))
-            for problem in config.proxy.ignored:
-                words = {"key": problem.key, "reason": problem.reason, "config": config.told}
-                found.append(Defect("proxy-config-key-ignored", problem.where, words))
+            refused = config.proxy.rejected if config.typed_strictly else ()
+            found += [p.defect("mesh-config-rejected", config.told) for p in refused]
+            ignored = config.proxy.ignored
+            found += [p.defect("proxy-config-key-ignored", config.told) for p in ignored]
         for located in self.world.objects.proxy_configs:
             found += _no_fields(located)
         return found
@@ -168,10 +172,11 @@ def _with_istiod(configs: list[MeshConfig]) -> list[MeshConfig]:
     others = [c for c in configs if not c.env_only]
     if not env or not others or len({c.native for c in env}) > 1:
         return configs
-    for config in others:
-        if config.native is None:
-            config.native, config.native_where = env[0].native, env[0].native_where
-    return others
+    native, where = env[0].native, env[0].native_where
+    return [
+        config if config.native is not None else replace(config, native=native, native_where=where)
+        for config in others
+    ]
 
 
 def _says_something(config: MeshConfig) -> bool:

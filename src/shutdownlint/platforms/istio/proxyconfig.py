@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from shutdownlint.manifests.resources import looks_templated
+from shutdownlint.platforms.defect import Defect
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.istio import facts
 from shutdownlint.shutdown.span import seconds
@@ -99,6 +100,11 @@ class Problem:
     key: str
     reason: str
     where: Where
+
+    def defect(self, what: str, config: str) -> Defect:
+        """The problem as a defect of the configuration it stands in."""
+        words = {"key": self.key, "reason": self.reason, "config": config}
+        return Defect(what, self.where, words)
 
 
 @dataclass(slots=True)

@@ -160,11 +160,11 @@ def _bypassed(workload: Workload, merged: _Merged) -> bool:
 def _of_version(defect: Defect, version: Version | None) -> Defect:
     """The defect, with the release that decides which rules hold for it."""
     words = defect.words | {"istioVersion": str(version)} if version else defect.words
-    return Defect(defect.what, defect.where, words, defect.container, defect.assumptions)
+    return replace(defect, words=words)
 
 
 def _with(defect: Defect, assumptions: tuple[Assumption, ...]) -> Defect:
-    return Defect(defect.what, defect.where, defect.words, defect.container, assumptions)
+    return replace(defect, assumptions=assumptions)
 
 
 def _misplaced(workload: Workload) -> Iterator[Defect]:
@@ -186,12 +186,10 @@ def _in_vain(workload: Workload) -> Iterator[Defect]:
             words = {"key": name, "reason": f"what does it is {instead}"}
             yield Defect("istio-annotation-unknown", (ref / name).key, words)
     native = metadata.annotations.get(facts.NATIVE_ANNOTATION)
-    if native in ("true", "false"):
+    if native is not None and not looks_templated(native):
+        what = "native-annotation" if native in ("true", "false") else "native-annotation-value"
         words = {"key": facts.NATIVE_ANNOTATION, "value": native}
-        yield Defect("native-annotation", ref / facts.NATIVE_ANNOTATION, words)
-    if native is not None and native not in ("true", "false") and not looks_templated(native):
-        words = {"key": facts.NATIVE_ANNOTATION, "value": native}
-        yield Defect("native-annotation-value", ref / facts.NATIVE_ANNOTATION, words)
+        yield Defect(what, ref / facts.NATIVE_ANNOTATION, words)
     for index, container in enumerate(workload.template.spec.containers):
         here = workload.spec / "containers" / index / "env"
         proxy = container.name == facts.PROXY_CONTAINER
@@ -227,24 +225,14 @@ def _embedded(text: str, host: Ref, refused: str) -> tuple[ProxyConfigText, list
         return InnerRef(host, tree, route, part)
 
     read = read_proxy_config(root, (), at)
-    defects = [Defect(refused, p.where, {"key": p.key, "reason": p.reason}) for p in read.rejected]
-    defects += [
-        Defect("proxy-config-removed", p.where, {"key": p.key, "reason": p.reason})
-        for p in read.removed
-    ]
-    defects += [
-        Defect("proxy-config-doubtful", p.where, {"key": p.key, "reason": p.reason})
-        for p in read.doubtful
-    ]
-    defects += [
-        Defect(
-            "proxy-config-key-ignored",
-            p.where,
-            {"key": p.key, "reason": p.reason, "config": facts.CONFIG_ANNOTATION},
-        )
-        for p in read.ignored
-    ]
-    return read, defects
+    kinds = {
+        refused: read.rejected,
+        "proxy-config-removed": read.removed,
+        "proxy-config-doubtful": read.doubtful,
+        "proxy-config-key-ignored": read.ignored,
+    }
+    told = facts.CONFIG_ANNOTATION
+    return read, [p.defect(what, told) for what, problems in kinds.items() for p in problems]
 
 
 def _merge(
@@ -339,7 +327,8 @@ def _plan(
     )
     if sidecar.version is not None and sidecar.version < facts.EXIT_ON_ZERO_SINCE.value:
         told = f"Istio {sidecar.version} does not know it"
-        exit_on_zero = replace(exit_on_zero, value=False, origin=_unset(told, nearest))
+        unset = Origin(OriginKind.DEFAULT, told, nearest)
+        exit_on_zero = replace(exit_on_zero, value=False, origin=unset)
     if not exit_on_zero.value:  # the minimum is read with exit-on-zero only
         defects = [d for d in defects if d.words["key"] != facts.MINIMUM_DRAIN_ENV]
     config, _ = mesh.config_for(sidecar.revision)
@@ -373,10 +362,6 @@ def _plan(
     # Nothing reads these variables where the sidecar is drained by its own hook.
     told_of = [] if drain_hook else defects
     return plan, [_with(defect, assumptions) for defect in told_of]
-
-
-def _unset(told: str, nearest: Ref) -> Origin:
-    return Origin(OriginKind.DEFAULT, told, nearest)
 
 
 def _never_sees_zero(version: Version | None, merged: _Merged) -> bool:
