@@ -94,6 +94,12 @@ class Metadata(Model):
     annotations: StrMap = Field(default_factory=dict)
 
 
+class Resource(Model):
+    """An object of the API, with its name and labels."""
+
+    metadata: Metadata = Field(default_factory=Metadata)
+
+
 class ExecAction(Model):
     """A command run in the container, without a shell."""
 
@@ -154,6 +160,14 @@ class EnvVar(Model):
     valueFrom: Any = None  # noqa: N815
 
 
+class VolumeMount(Model):
+    """Where a volume is seen in a container."""
+
+    name: Str = ""
+    mountPath: Str | None = None  # noqa: N815
+    subPath: Str | None = None  # noqa: N815
+
+
 class Port(Model):
     """A port that the container is said to listen on."""
 
@@ -170,6 +184,7 @@ class Container(Model):
     args: Strings = Field(default_factory=list)
     env: ListOf[EnvVar] = Field(default_factory=list)
     envFrom: Any = None  # noqa: N815
+    volumeMounts: ListOf[VolumeMount] = Field(default_factory=list)  # noqa: N815
     ports: ListOf[Port] = Field(default_factory=list)
     lifecycle: Lifecycle | None = None
     restartPolicy: Str | None = None  # noqa: N815
@@ -187,6 +202,10 @@ class PodSpec(Model):
     restartPolicy: Str | None = None  # noqa: N815
     nodeSelector: StrMap = Field(default_factory=dict)  # noqa: N815
     affinity: Any = None
+    tolerations: Any = None
+    volumes: Any = None
+    os: Any = None
+    readinessGates: Any = None  # noqa: N815
     hostNetwork: Bool | None = None  # noqa: N815
     hostPID: Bool | None = None  # noqa: N815
     shareProcessNamespace: Bool | None = None  # noqa: N815
@@ -216,10 +235,9 @@ class ServiceSpec(Model):
     type: Str | None = None
 
 
-class Service(Model):
+class Service(Resource):
     """A Service: which pods it sends requests to."""
 
-    metadata: Metadata = Field(default_factory=Metadata)
     spec: ServiceSpec = Field(default_factory=ServiceSpec)
 
     @property
@@ -228,23 +246,31 @@ class Service(Model):
         return self.spec.clusterIP in ("None", "none")
 
 
-class Namespace(Model):
+class WorkloadSpec(Model):
+    """What a workload says of how its pods are replaced."""
+
+    replicas: Int | None = None
+    minReadySeconds: Int | None = None  # noqa: N815
+    strategy: Any = None
+    updateStrategy: Any = None  # noqa: N815
+    podReplacementPolicy: Any = None  # noqa: N815
+
+
+class Namespace(Resource):
     """A Namespace: its labels decide what is injected."""
 
-    metadata: Metadata = Field(default_factory=Metadata)
 
+class ConfigMap(Resource):
+    """A ConfigMap: Istio's mesh configuration, or files and variables of an app."""
 
-class ConfigMap(Model):
-    """A ConfigMap, read for Istio's mesh configuration only."""
-
-    metadata: Metadata = Field(default_factory=Metadata)
     data: StrMap = Field(default_factory=dict)
 
 
 class LabelSelector(Model):
-    """Istio's selector: labels only."""
+    """A selector by labels; ``matchExpressions`` (Kubernetes' own only) as written."""
 
     matchLabels: StrMap = Field(default_factory=dict)  # noqa: N815
+    matchExpressions: Any = None  # noqa: N815
 
 
 class ProxyConfigSpec(Model):
@@ -254,17 +280,207 @@ class ProxyConfigSpec(Model):
     environmentVariables: StrMap = Field(default_factory=dict)  # noqa: N815
 
 
-class ProxyConfigResource(Model):
+class ProxyConfigResource(Resource):
     """A ProxyConfig object."""
 
-    metadata: Metadata = Field(default_factory=Metadata)
     spec: ProxyConfigSpec = Field(default_factory=ProxyConfigSpec)
 
 
-class KustomizePatch(Model):
-    """A patch entry of a kustomization."""
+class Ingress(Resource):
+    """An Ingress: whose load balancer it asks for, and which Services are behind it."""
 
-    path: Str | None = None
+    spec: Any = None
+
+    @property
+    def ingress_class(self) -> str:
+        """Its class, however it is written; empty where it is the cluster's default."""
+        spec = self.spec if isinstance(self.spec, dict) else {}
+        named = spec.get("ingressClassName")
+        annotated = self.metadata.annotations.get("kubernetes.io/ingress.class", "")
+        return named if isinstance(named, str) else annotated
+
+    @property
+    def services(self) -> set[str]:
+        """The names of the Services behind it."""
+        found: set[str] = set()
+        _service_names(self.spec, found, 0)
+        return found
+
+
+def _service_names(data: Any, found: set[str], depth: int) -> None:
+    """Backends at any depth: ``service: {name: …}``, and ``serviceName`` of older APIs."""
+    if depth > 12:
+        return
+    if isinstance(data, list):
+        for item in data:
+            _service_names(item, found, depth + 1)
+    elif isinstance(data, dict):
+        service = data.get("service")
+        name = service.get("name") if isinstance(service, dict) else data.get("serviceName")
+        if isinstance(name, str):
+            found.add(name)
+        for value in data.values():
+            _service_names(value, found, depth + 1)
+
+
+class TargetReference(Model):
+    """The object that a policy is about."""
+
+    kind: Str | None = None
+    name: Str | None = None
+
+
+class ConnectionDraining(Model):
+    """How long Google's load balancers let connections finish."""
+
+    drainingTimeoutSec: Int | None = None  # noqa: N815
+
+
+class BackendConfigSpec(Model):
+    """What GKE's Ingress is told of a Service."""
+
+    connectionDraining: ConnectionDraining | None = None  # noqa: N815
+
+
+class BackendConfig(Resource):
+    """cloud.google.com BackendConfig."""
+
+    spec: BackendConfigSpec = Field(default_factory=BackendConfigSpec)
+
+
+class GCPBackendPolicySpec(Model):
+    """What GKE's Gateway is told of a Service."""
+
+    default: BackendConfigSpec | None = None
+    targetRef: TargetReference | None = None  # noqa: N815
+
+
+class GCPBackendPolicy(Resource):
+    """networking.gke.io GCPBackendPolicy."""
+
+    spec: GCPBackendPolicySpec = Field(default_factory=GCPBackendPolicySpec)
+
+
+class TargetGroupAttribute(Model):
+    """One attribute of a target group."""
+
+    key: Str = ""
+    value: Str | None = None
+
+
+class TargetGroupProps(Model):
+    """What AWS's controller gives a target group."""
+
+    targetType: Str | None = None  # noqa: N815
+    targetGroupAttributes: ListOf[TargetGroupAttribute] = Field(  # noqa: N815
+        default_factory=list
+    )
+
+
+class TargetGroupConfigurationSpec(Model):
+    """What AWS's Gateway is told of a Service."""
+
+    targetReference: TargetReference | None = None  # noqa: N815
+    defaultConfiguration: TargetGroupProps | None = None  # noqa: N815
+
+
+class TargetGroupConfiguration(Resource):
+    """gateway.k8s.aws TargetGroupConfiguration."""
+
+    spec: TargetGroupConfigurationSpec = Field(default_factory=TargetGroupConfigurationSpec)
+
+
+class PodDisruptionBudgetSpec(Model):
+    """How many pods an eviction must leave. Numbers or percentages, as written."""
+
+    minAvailable: Any = None  # noqa: N815
+    maxUnavailable: Any = None  # noqa: N815
+    selector: LabelSelector | None = None
+
+
+class PodDisruptionBudget(Resource):
+    """A PodDisruptionBudget."""
+
+    spec: PodDisruptionBudgetSpec = Field(default_factory=PodDisruptionBudgetSpec)
+
+
+class ScalerSpec(Model):
+    """What an autoscaler scales."""
+
+    scaleTargetRef: TargetReference | None = None  # noqa: N815
+
+
+class Scaler(Resource):
+    """A HorizontalPodAutoscaler or a KEDA ScaledObject: replicas are not what is written."""
+
+    spec: ScalerSpec = Field(default_factory=ScalerSpec)
+
+
+class NodeClaimSpec(Model):
+    """What Karpenter's nodes are made with; the duration is as written."""
+
+    terminationGracePeriod: Str | None = None  # noqa: N815
+    taints: Any = None
+
+
+class NodeClaimTemplate(Model):
+    """A NodePool's template."""
+
+    metadata: Metadata = Field(default_factory=Metadata)
+    spec: NodeClaimSpec = Field(default_factory=NodeClaimSpec)
+
+
+class NodePoolSpec(Model):
+    """What a NodePool says of its nodes' end."""
+
+    template: NodeClaimTemplate = Field(default_factory=NodeClaimTemplate)
+
+
+class NodePool(Resource):
+    """karpenter.sh NodePool."""
+
+    spec: NodePoolSpec = Field(default_factory=NodePoolSpec)
+
+
+class KyvernoSpec(Model):
+    """A Kyverno policy's rules, as written."""
+
+    validationFailureAction: Str | None = None  # noqa: N815
+    rules: Any = None
+
+
+class KyvernoPolicy(Resource):
+    """kyverno.io ClusterPolicy, or a namespace's Policy."""
+
+    spec: KyvernoSpec = Field(default_factory=KyvernoSpec)
+
+
+class GatewayParameters(Model):
+    """The object that shapes what a Gateway deploys."""
+
+    kind: Str | None = None
+    name: Str | None = None
+
+
+class GatewayInfrastructure(Model):
+    """What a Gateway's own pods get."""
+
+    labels: StrMap = Field(default_factory=dict)
+    annotations: StrMap = Field(default_factory=dict)
+    parametersRef: GatewayParameters | None = None  # noqa: N815
+
+
+class GatewaySpec(Model):
+    """Whose Gateway it is."""
+
+    gatewayClassName: Str | None = None  # noqa: N815
+    infrastructure: GatewayInfrastructure | None = None
+
+
+class Gateway(Resource):
+    """gateway.networking.k8s.io Gateway: Istio deploys a pod for it."""
+
+    spec: GatewaySpec = Field(default_factory=GatewaySpec)
 
 
 class Kustomization(Model):

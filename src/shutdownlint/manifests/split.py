@@ -14,10 +14,48 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: Kinds that are read for what they say of others' shutdown, pods or not.
-CONTEXT_KINDS: Final = frozenset(
-    (b"Namespace", b"Service", b"ProxyConfig", b"IstioOperator", b"Istio", b"Kustomization")
-)
+#: Kinds that are read for what they say of others' shutdown, pods or not: if one of these words
+#: stands in them, or always.
+CONTEXT_KINDS: Final[dict[bytes, tuple[bytes, ...]]] = {
+    **dict.fromkeys(
+        (
+            b"Namespace",
+            b"Service",
+            b"ProxyConfig",
+            b"IstioOperator",
+            b"Istio",
+            b"Kustomization",
+            b"Gateway",
+            b"Ingress",
+            b"BackendConfig",
+            b"GCPBackendPolicy",
+            b"TargetGroupConfiguration",
+            b"PodDisruptionBudget",
+            b"HorizontalPodAutoscaler",
+            b"ScaledObject",
+            b"NodePool",
+        ),
+        (),
+    ),
+    # Istio's mesh configuration and gateway overrides; files and variables of frameworks.
+    b"ConfigMap": (
+        b"istio",
+        b"hutdown",
+        b"SHUTDOWN",
+        b"GUNICORN_CMD_ARGS",
+        b"PM2_KILL",
+        b"REMAP_SIGTERM",
+        b"terminationGracePeriodSeconds",
+    ),
+    # Policies that limit the grace period.
+    b"ClusterPolicy": (b"terminationGracePeriodSeconds",),
+    b"Policy": (b"terminationGracePeriodSeconds",),
+    # Installations of Istio's chart.
+    b"HelmRelease": (b"meshConfig", b"ENABLE_NATIVE_SIDECARS"),
+    b"Application": (b"meshConfig", b"ENABLE_NATIVE_SIDECARS"),
+}
+#: Helm values of Istio's control plane: no Kubernetes object, but they say how proxies drain.
+_MESH_VALUES: Final = re.compile(rb"^meshConfig[ \t]*:", re.MULTILINE)
 CRD_KIND: Final = b"CustomResourceDefinition"
 
 _MARKER_REST: Final = re.compile(rb"[ \t]*(?:#[\x20-\x7e\t]*)?(?:\r\n|\n|\Z)")
@@ -94,23 +132,28 @@ def relevance(chunk: bytes) -> Skip | None:
     if words is None:
         return None if _may_matter(chunk, any_kind=True) else NO_PODS
     if not words:
-        return NOT_KUBERNETES
+        return None if _MESH_VALUES.search(chunk) else NOT_KUBERNETES
     if words == {CRD_KIND}:
         return CRDS
-    if words & CONTEXT_KINDS:
-        return None
-    may = any(
-        _may_matter(chunk, any_kind=word.endswith(b"List"), config_map=word == b"ConfigMap")
-        for word in words
-    )
-    return None if may else NO_PODS
+    return None if any(_kind_matters(word, chunk) for word in words) else NO_PODS
 
 
-def _may_matter(chunk: bytes, *, any_kind: bool, config_map: bool = False) -> bool:
-    words = [b"istio"] if config_map else [b"containers"]
-    if any_kind:
-        words = [b"containers", b"istio", *CONTEXT_KINDS]
-    return any(word in chunk for word in words) or _HIDING_ESCAPE.search(chunk) is not None
+def _kind_matters(kind: bytes, chunk: bytes) -> bool:
+    wanted = CONTEXT_KINDS.get(kind)
+    if wanted is None:
+        return _may_matter(chunk, any_kind=kind.endswith(b"List"))
+    words = wanted if kind == b"ConfigMap" else (*wanted, b"containers")
+    return not wanted or any(word in chunk for word in words) or _hides(chunk)
+
+
+def _may_matter(chunk: bytes, *, any_kind: bool) -> bool:
+    words = (b"containers", b"istio", *CONTEXT_KINDS) if any_kind else (b"containers",)
+    return any(word in chunk for word in words) or _hides(chunk)
+
+
+def _hides(chunk: bytes) -> bool:
+    """Whether an escape could spell any word."""
+    return _HIDING_ESCAPE.search(chunk) is not None
 
 
 def _certain_kinds(chunk: bytes) -> set[bytes] | None:

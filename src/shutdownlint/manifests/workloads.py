@@ -6,19 +6,30 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from shutdownlint.manifests.resources import (
+    BackendConfig,
     ConfigMap,
+    Gateway,
+    GCPBackendPolicy,
+    Ingress,
     Kustomization,
+    KyvernoPolicy,
     Metadata,
     Namespace,
+    NodePool,
+    PodDisruptionBudget,
     PodTemplate,
     ProxyConfigResource,
     Rejected,
+    Resource,
+    Scaler,
     Service,
+    TargetGroupConfiguration,
+    WorkloadSpec,
     read_model,
 )
 from shutdownlint.yamltext import BudgetExceededError, Tree
@@ -54,6 +65,7 @@ _ASSERTION_NAME: Final = re.compile(
     r"(?:^|[-_.])(?:assert|errors)(?:[-_.]|$)|^\d+-(?:assert|errors)", re.IGNORECASE
 )
 _DEEPEST: Final = 64
+_AnyModel = TypeVar("_AnyModel", bound=Resource)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +98,21 @@ class Workload:
     has_selector: bool = False
     #: Whether a placeholder stands where a whole part of the pod belongs.
     hidden: bool = False
+    #: How its pods are replaced; nothing of it for a bare Pod.
+    rolling: WorkloadSpec = field(default_factory=WorkloadSpec)
+    rolling_rejected: list[Rejected] = field(default_factory=list)
+    #: The pod's annotations, where they are not ``metadata.annotations`` of ``ref``.
+    annotations_at: Ref | None = None
 
     @property
     def spec(self) -> Ref:
         """The pod spec."""
         return self.ref / "spec"
+
+    @property
+    def annotations(self) -> Ref:
+        """The pod's annotations."""
+        return self.annotations_at or self.ref / "metadata" / "annotations"
 
     @property
     def runs_to_completion(self) -> bool:
@@ -104,12 +126,31 @@ class Workload:
         return self.group == KNATIVE_GROUP
 
 
+_Model_co = TypeVar("_Model_co", covariant=True)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Located:
+class Located(Generic[_Model_co]):
     """A typed object that is no workload, and where it stands."""
 
-    model: Any
+    model: _Model_co
     ref: Ref
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeshInstall:
+    """Where an installation of Istio keeps its values.
+
+    ``kind`` names the object; ``values`` is the route of its Helm values; ``mesh_config`` that of
+    another place for the mesh configuration, where there is one; ``rendered``: the values become
+    the mesh's ConfigMap as they are, types included.
+    """
+
+    kind: str
+    ref: Ref
+    values: Route
+    mesh_config: Route | None = None
+    rendered: bool = False
 
 
 @dataclass(slots=True)
@@ -117,14 +158,15 @@ class Objects:
     """Everything typed that a run has read."""
 
     workloads: list[Workload] = field(default_factory=list)
-    services: list[Located] = field(default_factory=list)
-    namespaces: list[Located] = field(default_factory=list)
-    config_maps: list[Located] = field(default_factory=list)
-    proxy_configs: list[Located] = field(default_factory=list)
-    mesh_installs: list[Located] = field(default_factory=list)
+    others: dict[type[Resource], list[Located[Any]]] = field(default_factory=dict)
+    mesh_installs: list[MeshInstall] = field(default_factory=list)
     patch_files: set[str] = field(default_factory=set)
     #: Values of the other objects that the API server would not take.
     rejected: list[tuple[Ref, Rejected]] = field(default_factory=list)
+
+    def of(self, model: type[_AnyModel]) -> list[Located[_AnyModel]]:
+        """Every object of this type."""
+        return self.others.get(model, [])
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +186,9 @@ def collect(document: Document, objects: Objects) -> None:
         return
     for found in _objects(root):
         _context(document, found, objects)
+    if _text(root, "kind") is None and child(root, "meshConfig") is not None:
+        install = MeshInstall("Helm values", document.ref(), (), rendered=True)
+        objects.mesh_installs.append(install)
     checked: set[Route] = set()
     for route, owner in _templates(root):
         workload = _workload(document, route, owner)
@@ -274,6 +319,7 @@ def _workload(document: Document, route: Route, owner: _Object) -> Workload:
         del data["metadata"]
     template, rejected = read_model(PodTemplate, data)
     name = metadata.name or metadata.generateName or ""
+    rolling, wrong = _rolling(document, owner)
     return Workload(
         id=ObjectId(owner.kind, name, metadata.namespace),
         group=owner.group,
@@ -283,8 +329,21 @@ def _workload(document: Document, route: Route, owner: _Object) -> Workload:
         template=template,
         rejected=[problem for problem in rejected if not problem.hidden],
         hidden=any(problem.hidden for problem in rejected),
+        rolling=rolling,
+        rolling_rejected=wrong,
         has_selector=document.tree.spot((*owner.route, "spec", "selector")) is not None,
     )
+
+
+def _rolling(document: Document, owner: _Object) -> tuple[WorkloadSpec, list[Rejected]]:
+    """How the pods of the object are replaced."""
+    if owner.group not in ("apps", "argoproj.io"):
+        return WorkloadSpec(), []
+    spec = (*owner.route, "spec")
+    tree = document.tree
+    data = {name: tree.plain((*spec, name)) for name in WorkloadSpec.model_fields}
+    model, rejected = read_model(WorkloadSpec, data)
+    return model, [problem for problem in rejected if not problem.hidden]
 
 
 def _duplicates(document: Document, route: Route) -> Iterator[Ref]:
@@ -310,27 +369,57 @@ def _duplicates(document: Document, route: Route) -> Iterator[Ref]:
             )
 
 
+_READERS: Final[dict[tuple[str, str], type[Resource]]] = {
+    ("", "Service"): Service,
+    ("", "Namespace"): Namespace,
+    ("", "ConfigMap"): ConfigMap,
+    ("networking.istio.io", "ProxyConfig"): ProxyConfigResource,
+    ("gateway.networking.k8s.io", "Gateway"): Gateway,
+    ("networking.k8s.io", "Ingress"): Ingress,
+    ("cloud.google.com", "BackendConfig"): BackendConfig,
+    ("networking.gke.io", "GCPBackendPolicy"): GCPBackendPolicy,
+    ("gateway.k8s.aws", "TargetGroupConfiguration"): TargetGroupConfiguration,
+    ("policy", "PodDisruptionBudget"): PodDisruptionBudget,
+    ("autoscaling", "HorizontalPodAutoscaler"): Scaler,
+    ("keda.sh", "ScaledObject"): Scaler,
+    ("karpenter.sh", "NodePool"): NodePool,
+    ("kyverno.io", "ClusterPolicy"): KyvernoPolicy,
+    ("kyverno.io", "Policy"): KyvernoPolicy,
+}
+#: Whose wrong types are told. The others are only asked what they say of pods.
+_CHECKED: Final = frozenset((Service, Namespace, ConfigMap, ProxyConfigResource))
+#: Where installations of Istio keep Helm values, and a mesh configuration beside them. What
+#: istioctl and Sail make of wrong types was not tried; Helm writes the values out as they are.
+_INSTALLS: Final[dict[tuple[str, str], tuple[Route, Route | None, bool]]] = {
+    ("install.istio.io", "IstioOperator"): (("spec", "values"), ("spec", "meshConfig"), False),
+    ("sailoperator.io", "Istio"): (("spec", "values"), None, False),
+    ("operator.istio.io", "Istio"): (("spec", "values"), None, False),
+    ("helm.toolkit.fluxcd.io", "HelmRelease"): (("spec", "values"), None, True),
+    ("argoproj.io", "Application"): (("spec", "source", "helm", "valuesObject"), None, True),
+}
+
+
 def _context(document: Document, found: _Object, objects: Objects) -> None:
-    readers: dict[tuple[str, str], tuple[type[Any], list[Located]]] = {
-        ("", "Service"): (Service, objects.services),
-        ("", "Namespace"): (Namespace, objects.namespaces),
-        ("", "ConfigMap"): (ConfigMap, objects.config_maps),
-        ("networking.istio.io", "ProxyConfig"): (ProxyConfigResource, objects.proxy_configs),
-    }
     ref = document.ref(*found.route)
-    if found.kind == "Kustomization" and found.group == "kustomize.config.k8s.io":
+    known = (found.group, found.kind)
+    if known == ("kustomize.config.k8s.io", "Kustomization"):
         _kustomization(document, found.route, objects)
-    elif (found.group, found.kind) in (
-        ("install.istio.io", "IstioOperator"),
-        ("sailoperator.io", "Istio"),
-        ("operator.istio.io", "Istio"),
-    ):
-        objects.mesh_installs.append(Located(found.kind, ref))
-    elif (found.group, found.kind) in readers:
-        model, into = readers[found.group, found.kind]
+    elif known in _INSTALLS:
+        values, beside, rendered = _INSTALLS[known]
+        install = MeshInstall(
+            found.kind,
+            ref,
+            (*found.route, *values),
+            (*found.route, *beside) if beside else None,
+            rendered,
+        )
+        objects.mesh_installs.append(install)
+    elif known in _READERS:
+        model = _READERS[known]
         typed, rejected = read_model(model, document.tree.plain(found.route))
-        objects.rejected += [(ref, problem) for problem in rejected if not problem.hidden]
-        into.append(Located(typed, ref))
+        if model in _CHECKED:
+            objects.rejected += [(ref, problem) for problem in rejected if not problem.hidden]
+        objects.others.setdefault(model, []).append(Located(typed, ref))
 
 
 def _kustomization(document: Document, route: Route, objects: Objects) -> None:

@@ -185,14 +185,14 @@ def _behaviour_assumed(containers: tuple[ContainerPlan, ...]) -> bool:
     return any(c.behaviour.origin.kind is OriginKind.DEFAULT for c in containers)
 
 
-def _service(workload: Workload, services: list[Located]) -> Setting[str] | None:
+def _service(workload: Workload, services: list[Located[Service]]) -> Setting[str] | None:
     """The Service that sends the pods requests: one of the same file, if there is."""
     if workload.runs_to_completion:
         return None
     here = workload.ref.document.file
     near_first = sorted(services, key=lambda service: service.ref.document.file != here)
     for located in near_first:
-        service: Service = located.model
+        service = located.model
         if not service.headless:
             where = located.ref / "metadata" / "name"
             name = service.metadata.name or ""
@@ -201,7 +201,7 @@ def _service(workload: Workload, services: list[Located]) -> Setting[str] | None
 
 
 def _containers(
-    workload: Workload, world: World, services: list[Located]
+    workload: Workload, world: World, services: list[Located[Service]]
 ) -> tuple[ContainerPlan, ...]:
     spec = workload.template.spec
     regular = [
@@ -230,10 +230,10 @@ def _target(container: Container, port: ServicePort) -> bool:
     return any(target in (p.name, p.containerPort) and target is not None for p in container.ports)
 
 
-def _service_defects(services: list[Located]) -> Iterator[Defect]:
+def _service_defects(services: list[Located[Service]]) -> Iterator[Defect]:
     """What a Service says that undoes every delay: pods stay in it while they terminate."""
     for located in services:
-        service: Service = located.model
+        service = located.model
         if service.spec.publishNotReadyAddresses is True and not service.headless:
             where = (located.ref / "spec" / "publishNotReadyAddresses").key
             words = {"key": service.metadata.name or ""}
@@ -251,7 +251,9 @@ def _reaches(service: Service, workload: Workload) -> bool:
     )
 
 
-def _serving(containers: list[Container], services: list[Located]) -> tuple[set[str], bool]:
+def _serving(
+    containers: list[Container], services: list[Located[Service]]
+) -> tuple[set[str], bool]:
     """The containers that requests reach, and whether the manifests show it.
 
     A Service's targets, else those with ports, else any.

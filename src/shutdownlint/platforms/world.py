@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from shutdownlint.manifests.resources import Namespace, Resource, Service
+
+_AnyModel = TypeVar("_AnyModel", bound=Resource)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import timedelta
 
-    from shutdownlint.manifests.resources import Service
     from shutdownlint.manifests.workloads import Located, ObjectId, Objects, Workload
     from shutdownlint.platforms.versions import Version
     from shutdownlint.shutdown import Behaviour
@@ -52,6 +55,9 @@ class World:
 
     objects: Objects
     given: Given = field(default_factory=Given)
+    _homes: dict[type[Resource], dict[tuple[str | None, str], list[Located[Any]]]] = field(
+        default_factory=dict
+    )
 
     def namespace_labels(self, name: str | None) -> dict[str, str] | None:
         """The labels of a namespace; None when it is not among the files, or told two ways."""
@@ -61,7 +67,7 @@ class World:
     @cached_property
     def _namespaces(self) -> dict[str | None, list[dict[str, str]]]:
         found: dict[str | None, list[dict[str, str]]] = {}
-        for located in self.objects.namespaces:
+        for located in self.objects.of(Namespace):
             metadata = located.model.metadata
             found.setdefault(metadata.name, []).append(metadata.labels)
         return found
@@ -70,7 +76,21 @@ class World:
         """What the user said of this workload, the strongest first."""
         return (facts for facts in self.given.apps if facts.matches(workload))
 
-    def services_for(self, workload: Workload) -> Iterator[Located]:
+    def near(self, model: type[_AnyModel], workload: Workload) -> Sequence[Located[_AnyModel]]:
+        """The objects of a type that are in the workload's namespace.
+
+        Where no namespace is written, only the same folder counts as the same namespace.
+        """
+        if model not in self._homes:
+            homes: dict[tuple[str | None, str], list[Located[Any]]] = {}
+            for located in self.objects.of(model):
+                namespace = located.model.metadata.namespace
+                folder = "" if namespace else _folder(located.ref.document.file)
+                homes.setdefault((namespace, folder), []).append(located)
+            self._homes[model] = homes
+        return self._homes[model].get(_home(workload), ())
+
+    def services_for(self, workload: Workload) -> Iterator[Located[Service]]:
         """The Services that select the workload's pods.
 
         Where no namespace is written, only the same folder counts as the same namespace.
@@ -83,11 +103,11 @@ class World:
                     yield located
 
     @cached_property
-    def _services_by(self) -> dict[tuple[str | None, str, str, str], list[Located]]:
+    def _services_by(self) -> dict[tuple[str | None, str, str, str], list[Located[Service]]]:
         """Services by their home and the first label of their selector."""
-        found: dict[tuple[str | None, str, str, str], list[Located]] = {}
-        for located in self.objects.services:
-            service: Service = located.model
+        found: dict[tuple[str | None, str, str, str], list[Located[Service]]] = {}
+        for located in self.objects.of(Service):
+            service = located.model
             if not service.spec.selector or service.spec.type == "ExternalName":
                 continue
             namespace = service.metadata.namespace

@@ -62,7 +62,7 @@ def _drawn(shutdown: Shutdown, requests: Sequence[Request], traffic: Traffic) ->
         return None
     if requests or traffic.idle:
         return shutdown.timeline(requests, traffic)
-    native = plan.proxy is not None and not plan.proxy.classic
+    native = plan.proxy is not None and not plan.proxy.stops_with_pod
     return shutdown.typical if native else shutdown.quiet
 
 
@@ -244,7 +244,7 @@ def _lanes(shutdown: Shutdown, drawn: Timeline, console: Console) -> list[Text]:
         closes = drawn.listener_closes
         until = min(soonest.at, closes.at) if closes else soonest.at
         marks = [(until, _ACCEPTS, "green"), (soonest.at, _FINISHES, "yellow")]
-        if proxy.classic and latest.at > soonest.at:
+        if proxy.stops_with_pod and latest.at > soonest.at:
             marks.append((latest.at, _LUCK, "yellow"))
         lanes.append(lane(proxy.name, marks))
     lanes.append(_scale(label, width, horizon))

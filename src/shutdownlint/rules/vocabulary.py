@@ -411,7 +411,7 @@ def _lost(proxy: ProxyPlan) -> bool:
     """Other handlers stand beside the template's hook instead of replacing it."""
     kind = proxy.hook.value.kind if proxy.hook is not None else HookKind.NONE
     replaces = kind in (HookKind.NONE, HookKind.EXEC)
-    return not proxy.classic and not proxy.drain_hook and replaces
+    return not proxy.stops_with_pod and not proxy.drain_hook and replaces
 
 
 def shown(value: object) -> str:

@@ -31,6 +31,8 @@ class ProxyMode(StrEnum):
 
     CLASSIC = "classic"
     NATIVE = "native"
+    #: The pod is the proxy: no app stands behind it.
+    GATEWAY = "gateway"
 
 
 class Confidence(StrEnum):
@@ -157,9 +159,14 @@ class ProxyPlan:
     assumptions: tuple[Assumption, ...] = ()
 
     @property
-    def classic(self) -> bool:
-        """Whether it gets its stop signal together with the app."""
-        return self.mode.value is ProxyMode.CLASSIC
+    def stops_with_pod(self) -> bool:
+        """Whether it gets its stop signal with the pod, and not only after the app."""
+        return self.mode.value is not ProxyMode.NATIVE
+
+    @property
+    def gateway(self) -> bool:
+        """Whether requests end here, as far as this pod is concerned."""
+        return self.mode.value is ProxyMode.GATEWAY
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +190,9 @@ class Plan:
 
     @property
     def serving(self) -> ContainerPlan | None:
-        """The container that requests are asked of: the first that serves."""
+        """The container that requests are asked of: the first that serves; none in a gateway."""
+        if self.proxy is not None and self.proxy.gateway:
+            return None
         regular = [c for c in self.containers if not c.native_sidecar]
         return next((c for c in regular if c.serves), regular[0] if regular else None)
 

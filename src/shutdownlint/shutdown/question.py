@@ -192,20 +192,40 @@ def _served_from(plan: Plan, arrives: timedelta) -> Moment:
 
 def _served_late(plan: Plan) -> tuple[Moment, timedelta]:
     """The longest request that arrives last, and when that is."""
-    app = Timeline(plan).app
+    timeline = Timeline(plan)
+    app, signal = timeline.app, timeline.proxy_signal
+    if timeline.gateway and signal is not None:
+        return _served_before(plan, signal.at), signal.at
     if app is None:
         return Moment(ZERO, NO_APP), ZERO
     last = app.accepts_until.at
     if app.plan.behaviour.value is not Behaviour.GRACEFUL:
         last = app.signal.at
-    # The last instant before the app stops accepting; an abrupt app serves nothing from then on.
+    return _served_before(plan, last), last
+
+
+def _served_before(plan: Plan, last: timedelta) -> Moment:
+    """The same for one that arrives the last instant before then."""
     instant = timedelta(microseconds=1)
     found = _served_from(plan, max(last - instant, ZERO))
-    return Moment(max(found.at - instant, ZERO) if last > ZERO else found.at, found.by), last
+    return Moment(max(found.at - instant, ZERO) if last > ZERO else found.at, found.by)
+
+
+def _gateway_losses(quiet: Timeline, busy: Timeline) -> list[Loss]:
+    """A gateway's: what is in flight when it ends before it had to."""
+    kill, ends, closes = busy.proxy_kill, busy.proxy_ends, quiet.listener_closes
+    losses = []
+    if ends is not None and kill is not None and ends.at < kill.at:
+        losses.append(Loss("requests in flight are cut", ends.at, kill.at, ends.by))
+    if ends is not None and closes is not None and closes.at < ends.at:
+        losses.append(Loss("new requests are refused", closes.at, ends.at, closes.by))
+    return losses
 
 
 def _losses(quiet: Timeline, busy: Timeline) -> list[Loss]:
     app = quiet.app
+    if quiet.gateway:
+        return _gateway_losses(quiet, busy)
     if app is None:
         return []
     losses = []
@@ -230,7 +250,7 @@ def _losses(quiet: Timeline, busy: Timeline) -> list[Loss]:
             )
         )
     proxy = quiet.plan.proxy
-    if gone is not None and proxy is not None and proxy.classic and gone.at < app.signal.at:
+    if gone is not None and proxy is not None and proxy.stops_with_pod and gone.at < app.signal.at:
         fail = "may fail" if lucky else "fail"
         losses.append(Loss(f"the app's own outbound calls {fail}", gone.at, app.dies.at, gone.by))
     return losses

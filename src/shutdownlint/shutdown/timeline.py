@@ -34,7 +34,7 @@ POLL: Final = timedelta(seconds=1)
 
 NO_APP: Final = Reason("the pod has no app container")
 _FINISHED: Final = Reason("the app has finished its requests")
-_WITH_THE_POD: Final = Reason("a classic sidecar is stopped with the pod")
+_WITH_THE_POD: Final = Reason("it is stopped with the pod")
 _AFTER_THE_APP: Final = Reason("a native sidecar ends after the app")
 _DRAIN_HOOK: Final = Reason("its own preStop hook (POST /drain)")
 
@@ -172,6 +172,21 @@ class Timeline:
         return self._proxy.ends if self._proxy else None
 
     @property
+    def proxy_signal(self) -> Moment | None:
+        """When the mesh proxy gets its stop signal; None without one."""
+        return self._proxy.signal if self._proxy else None
+
+    @property
+    def proxy_kill(self) -> Moment | None:
+        """When SIGKILL ends the mesh proxy at the latest; None without one."""
+        return self._proxy.kill if self._proxy else None
+
+    @property
+    def gateway(self) -> bool:
+        """Whether the proxy is all there is to serve requests."""
+        return self.plan.proxy is not None and self.plan.proxy.gateway
+
+    @property
     def listener_closes(self) -> Moment | None:
         """When the proxy's inbound listener closes; None when it never does."""
         return self._proxy.listener_closes if self._proxy else None
@@ -201,14 +216,21 @@ class Timeline:
         """Whether the proxy, whose listener closes then, sees an open connection."""
         if self.others or moment < self.idle_until:
             return True
-        app = self.app
-        if app is None:
+        return any(self._is_open(request, moment, closes) for request in self.requests)
+
+    def _is_open(self, request: Request, moment: timedelta, closes: Moment | None) -> bool:
+        if not request.arrives <= moment < request.arrives + request.lasts:
             return False
-        return any(
-            r.arrives <= moment < min(r.arrives + r.lasts, app.dies.at)
-            and (r.outbound or r.precedes(app.accepts_until.at))
-            and (r.outbound or closes is None or r.precedes(closes.at))
-            for r in self.requests
+        inbound = not request.outbound
+        if inbound and closes is not None and not request.precedes(closes.at):
+            return False
+        if self.gateway:
+            return True
+        app = self.app
+        return (
+            app is not None
+            and moment < app.dies.at
+            and not (inbound and not request.precedes(app.accepts_until.at))
         )
 
     def looks_without_known(self, until: timedelta) -> int:
@@ -228,17 +250,16 @@ class Timeline:
             closes = proxy.listener_closes
             if closes is not None and not request.precedes(closes.at):
                 return Answer(request, Outcome.REFUSED, arrives, closes.by)
+            if self.gateway:
+                return _until(request, proxy.ends)
         if app is None or not request.precedes(app.accepts_until.at):
             outcome = Outcome.REFUSED if proxy is None else Outcome.UNAVAILABLE
             by = app.accepts_until.by if app else NO_APP
             return Answer(request, outcome, arrives, by)
-        end = arrives + request.lasts
         stop = app.dies
         if proxy is not None and proxy.ends.at < stop.at:
             stop = proxy.ends
-        if end > stop.at:
-            return Answer(request, Outcome.CUT, stop.at, stop.by)
-        return Answer(request, Outcome.OK, end, Reason(""))
+        return _until(request, stop)
 
     def _answer_outbound(self, request: Request) -> Answer:
         """A call of the app: it needs the app and its proxy to the end."""
@@ -249,10 +270,7 @@ class Timeline:
             stop = self._proxy.ends
         if not request.precedes(stop.at):
             return Answer(request, Outcome.REFUSED, request.arrives, stop.by)
-        end = request.arrives + request.lasts
-        if end > stop.at:
-            return Answer(request, Outcome.CUT, stop.at, stop.by)
-        return Answer(request, Outcome.OK, end, Reason(""))
+        return _until(request, stop)
 
     def events(self) -> tuple[Event, ...]:
         """Everything that happens, in order of time."""
@@ -269,6 +287,14 @@ class Timeline:
         if self._proxy is not None:
             found.extend(self._proxy.events())
         return tuple(sorted(found, key=lambda event: event.at))
+
+
+def _until(request: Request, stop: Moment) -> Answer:
+    """What becomes of a request that was accepted, when what serves it is gone at ``stop``."""
+    end = request.arrives + request.lasts
+    if end > stop.at:
+        return Answer(request, Outcome.CUT, stop.at, stop.by)
+    return Answer(request, Outcome.OK, end, Reason(""))
 
 
 def _app_events(life: Life) -> list[Event]:
@@ -306,7 +332,7 @@ class _Proxy:
         hook = min(plan.pre_stop.value.low, grace)
         whole = Reason.of(timeline.plan.grace)
         by = Reason.of(plan.pre_stop) if hook < grace else whole
-        if plan.classic:
+        if plan.stops_with_pod:
             self.signal = Moment(hook, _WITH_THE_POD if hook == ZERO else by)
         else:
             gone = timeline.app_gone(timeline.requests)
@@ -316,7 +342,7 @@ class _Proxy:
             elif gone.at > hook:
                 self.signal = Moment(gone.at, _AFTER_THE_APP)
         self.kill = Moment(self.signal.at + _kill_after(self.signal.at, grace), whole)
-        self.keeps_listening = plan.drain_hook and not plan.classic
+        self.keeps_listening = plan.drain_hook and not plan.stops_with_pod
         self.listener_closes = self._listener_closes()
         self.ends = self._ends()
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from yaml.nodes import ScalarNode
 
 from shutdownlint.manifests.document import InnerRef, Ref, inner_error_place
-from shutdownlint.manifests.resources import LifecycleHandler, read_model
+from shutdownlint.manifests.resources import (
+    ConfigMap,
+    LifecycleHandler,
+    ProxyConfigResource,
+    read_model,
+)
 from shutdownlint.platforms.defect import Defect
 from shutdownlint.platforms.istio import facts
 from shutdownlint.platforms.istio.proxyconfig import ProxyConfigText, read_proxy_config
@@ -25,8 +30,7 @@ if TYPE_CHECKING:
 
     from yaml.nodes import Node
 
-    from shutdownlint.manifests.resources import ConfigMap
-    from shutdownlint.manifests.workloads import Located, Workload
+    from shutdownlint.manifests.workloads import Located, MeshInstall, Workload
     from shutdownlint.platforms.world import World
     from shutdownlint.shutdown import Hook, Setting, Span
     from shutdownlint.yamltext import Where
@@ -68,8 +72,8 @@ class Mesh:
     @cached_property
     def configs(self) -> tuple[MeshConfig, ...]:
         """Every mesh configuration among the files."""
-        found = [_from_config_map(located) for located in self.world.objects.config_maps]
-        found += [_from_install(located) for located in self.world.objects.mesh_installs]
+        found = [_from_config_map(located) for located in self.world.objects.of(ConfigMap)]
+        found += [_from_install(install) for install in self.world.objects.mesh_installs]
         found += [_from_istiod(workload) for workload in self.world.objects.workloads]
         return tuple(config for config in found if config is not None)
 
@@ -99,7 +103,7 @@ class Mesh:
         """The ProxyConfig objects that reach a pod, the weakest first."""
         labels = workload.template.metadata.labels
         found: list[ProxyEnvironment] = []
-        for located in self.world.objects.proxy_configs:
+        for located in self.world.objects.of(ProxyConfigResource):
             theirs = located.model.metadata.namespace
             selector = located.model.spec.selector
             wanted = selector.matchLabels if selector else {}
@@ -144,12 +148,12 @@ class Mesh:
             found += [p.defect("mesh-config-rejected", config.told) for p in refused]
             ignored = config.proxy.ignored
             found += [p.defect("proxy-config-key-ignored", config.told) for p in ignored]
-        for located in self.world.objects.proxy_configs:
+        for located in self.world.objects.of(ProxyConfigResource):
             found += _no_fields(located)
         return found
 
 
-def _no_fields(located: Located) -> Iterator[Defect]:
+def _no_fields(located: Located[ProxyConfigResource]) -> Iterator[Defect]:
     """Settings that a ProxyConfig object has no field for: the API server prunes them."""
     for name in facts.NOT_IN_PROXY_CONFIG_OBJECT:
         where = located.ref / "spec" / name
@@ -163,7 +167,7 @@ class ProxyEnvironment:
     """A ProxyConfig object that reaches a pod. ``rank`` 2 beats the pod's own annotation."""
 
     rank: int
-    located: Located
+    located: Located[ProxyConfigResource]
 
 
 def _with_istiod(configs: list[MeshConfig]) -> list[MeshConfig]:
@@ -196,8 +200,8 @@ def _fingerprint(config: MeshConfig) -> tuple[object, ...]:
     )
 
 
-def _from_config_map(located: Located) -> MeshConfig | None:
-    model: ConfigMap = located.model
+def _from_config_map(located: Located[ConfigMap]) -> MeshConfig | None:
+    model = located.model
     name = model.metadata.name or ""
     if (name != "istio" and not name.startswith("istio-")) or "mesh" not in model.data:
         return None
@@ -242,45 +246,48 @@ def _from_istiod(workload: Workload) -> MeshConfig | None:
     return None
 
 
-def _from_install(located: Located) -> MeshConfig:
-    """An IstioOperator (spec.meshConfig) or Sail's Istio (spec.values.meshConfig)."""
-    ref, root = located.ref, located.ref.document.tree
-    sail = located.model == "Istio"
-    config = MeshConfig(f"mesh config ({located.model})", "", ref)
-    revision = root.spot((*ref.route, "spec", "revision"))
-    if revision is not None and isinstance(revision.value, ScalarNode):
-        config.revision = str(revision.value.value)
+def _from_install(install: MeshInstall) -> MeshConfig | None:
+    """An installation's values: an IstioOperator, Sail's Istio, a Helm release of the chart."""
+    ref, tree = install.ref, install.ref.document.tree
+    config = MeshConfig(f"mesh config ({install.kind})", "", ref)
+    config.typed_strictly = install.rendered
+    spec: Route = (*ref.route, "spec")
+    config.revision = (
+        _scalar(tree, (*spec, "revision")) or _scalar(tree, (*install.values, "revision")) or ""
+    )
 
     def at(route: Route, part: Part) -> Where:
         return Ref(ref.document, route, part)
 
-    for above in ((), ("values",)):
-        route = (*ref.route, "spec", *above, "meshConfig", "defaultConfig")
-        spot = root.spot(route)
-        if spot is not None and (above or not sail):
-            config.proxy = read_proxy_config(spot.value, route, at)
-    _install_values(config, ref, root, sail=sail)
-    return config
+    found = False
+    for above in (install.mesh_config, (*install.values, "meshConfig")):
+        route = (*(above or ()), "defaultConfig")
+        spot = tree.spot(route) if above is not None else None
+        if spot is not None:
+            config.proxy, found = read_proxy_config(spot.value, route, at), True
+    _install_values(config, install, tree)
+    return config if found or not install.rendered or _says_something(config) else None
 
 
-def _install_values(config: MeshConfig, ref: Ref, tree: Tree, *, sail: bool) -> None:
-    spec = (*ref.route, "spec")
-    native_route: Route = (*spec, "values", "pilot", "env", facts.NATIVE_ENV)
+def _install_values(config: MeshConfig, install: MeshInstall, tree: Tree) -> None:
+    ref, values = install.ref, install.values
+    spec: Route = (*ref.route, "spec")
+    native_route: Route = (*values, "pilot", "env", facts.NATIVE_ENV)
     native = _scalar(tree, native_route)
     variables = tree.plain((*spec, "components", "pilot", "k8s", "env"))
     for index, variable in enumerate(variables if isinstance(variables, list) else ()):
         if isinstance(variable, dict) and variable.get("name") == facts.NATIVE_ENV:
             native_route = (*spec, "components", "pilot", "k8s", "env", index, "value")
             native = str(variable.get("value"))
-    compatibility: Route = (*spec, "values", "compatibilityVersion")
+    compatibility: Route = (*values, "compatibilityVersion")
     if native is None and _scalar(tree, compatibility) in facts.COMPATIBILITY_WITHOUT_NATIVE:
         native_route, native = compatibility, "false"
     if native is not None:
         config.native, config.native_where = native.lower(), Ref(ref.document, native_route)
-    tag = _scalar(tree, (*spec, "version") if sail else (*spec, "tag"))
-    tag = tag or _scalar(tree, (*spec, "values", "global", "tag"))
+    tags = (_scalar(tree, (*ref.route, *route)) for route in _TAGS.get(install.kind, ()))
+    tag = next((tag for tag in tags if tag), None) or _scalar(tree, (*values, "global", "tag"))
     config.version = Version.find(tag) if tag else None
-    lifecycle = (*spec, "values", "global", "proxy", "lifecycle")
+    lifecycle = (*values, "global", "proxy", "lifecycle")
     config.replaces_hook = tree.spot(lifecycle) is not None
     route = (*lifecycle, "preStop")
     if tree.spot(route) is not None:
@@ -289,6 +296,15 @@ def _install_values(config: MeshConfig, ref: Ref, tree: Tree, *, sail: bool) -> 
         config.lifecycle = hook_settings(
             handler, where, "global.proxy.lifecycle preStop", lambda _name: None
         )
+
+
+#: Where an installation names the release.
+_TAGS: Final[dict[str, tuple[Route, ...]]] = {
+    "Istio": (("spec", "version"),),
+    "IstioOperator": (("spec", "tag"),),
+    "HelmRelease": (("spec", "chart", "spec", "version"),),
+    "Application": (("spec", "source", "targetRevision"),),
+}
 
 
 def _scalar(tree: Tree, route: Route) -> str | None:

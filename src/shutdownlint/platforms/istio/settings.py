@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from shutdownlint.manifests.document import Ref
-    from shutdownlint.manifests.resources import Container
+    from shutdownlint.manifests.resources import Container, ProxyConfigResource
     from shutdownlint.manifests.workloads import Located, Workload
     from shutdownlint.platforms.facts import Fact
     from shutdownlint.platforms.versions import Version
@@ -300,7 +300,7 @@ def _add_container_env(sidecar: Sidecar, merged: _Merged) -> None:
             merged.env[variable.name] = (variable.value, Origin(OriginKind.EXPLICIT, told, where))
 
 
-def _add_environment(located: Located, merged: _Merged) -> None:
+def _add_environment(located: Located[ProxyConfigResource], merged: _Merged) -> None:
     for name, value in located.model.spec.environmentVariables.items():
         where = located.ref / "spec" / "environmentVariables" / name
         told = f"ProxyConfig {located.model.metadata.name}"
