@@ -106,6 +106,7 @@ def _collect(document: Document, objects: Objects | None, reading: Reading) -> O
 
 def _plan(objects: Objects, context: set[str], given: Given, scene: Scene) -> None:
     from shutdownlint.manifests.workloads import mark_partial  # noqa: PLC0415
+    from shutdownlint.platforms.istio.gateways import deployed_gateways  # noqa: PLC0415
     from shutdownlint.platforms.istio.mesh import Mesh  # noqa: PLC0415
     from shutdownlint.platforms.pods import context_defects, plan_pod  # noqa: PLC0415
     from shutdownlint.platforms.world import World  # noqa: PLC0415
@@ -113,13 +114,13 @@ def _plan(objects: Objects, context: set[str], given: Given, scene: Scene) -> No
     mark_partial(objects)
     world = World(objects, given)
     mesh = Mesh(world)
-    for workload in objects.workloads:
+    for workload in (*objects.workloads, *deployed_gateways(mesh)):
         if workload.ref.document.file not in context:
             scene.pods.append(plan_pod(workload, world, mesh))
     scene.reading.passed_over.update(
         Counter(pod.unplanned for pod in scene.pods if pod.unplanned is not None)
     )
-    found = (*mesh.defects(), *context_defects(objects))
+    found = (*mesh.defects(), *context_defects(world))
     scene.mesh_defects = [d for d in found if d.where.place().file not in context]
     classic = any(pod.plan and pod.plan.proxy and pod.plan.proxy.assumptions for pod in scene.pods)
     if mesh.version is None and classic:

@@ -103,11 +103,13 @@ class Workload:
     rolling_rejected: list[Rejected] = field(default_factory=list)
     #: The pod's annotations, where they are not ``metadata.annotations`` of ``ref``.
     annotations_at: Ref | None = None
+    #: The pod spec, where it is not ``spec`` of ``ref``.
+    spec_at: Ref | None = None
 
     @property
     def spec(self) -> Ref:
         """The pod spec."""
-        return self.ref / "spec"
+        return self.spec_at or self.ref / "spec"
 
     @property
     def annotations(self) -> Ref:

@@ -10,18 +10,26 @@ from shutdownlint.platforms.defect import Defect
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.frameworks import finish_within
 from shutdownlint.platforms.istio import facts as istio
-from shutdownlint.platforms.istio.injection import is_gateway
+from shutdownlint.platforms.istio.gateways import deployed_balancer
+from shutdownlint.platforms.istio.injection import is_bare_proxy, is_gateway
 from shutdownlint.platforms.istio.settings import PodProxy, proxy_of
+from shutdownlint.platforms.kubernetes.controllers import disruptions_allowed, replicas, rollout
 from shutdownlint.platforms.kubernetes.facts import SLEEP_SINCE
+from shutdownlint.platforms.kubernetes.nodes import maybe_spot, node_pool_grace, spot_notice
 from shutdownlint.platforms.kubernetes.pods import (
     GRACE,
     drain_setting,
     grace_period,
     pre_stop,
     probe_grace,
-    spot_notice,
     start,
     stop_signal,
+)
+from shutdownlint.platforms.kyverno import grace_cap
+from shutdownlint.platforms.loadbalancers.find import (
+    attribute_defects,
+    gateway_balancer,
+    load_balancer,
 )
 from shutdownlint.shutdown import (
     Assumption,
@@ -29,9 +37,11 @@ from shutdownlint.shutdown import (
     ContainerPlan,
     Hook,
     HookKind,
+    LoadBalancer,
     Origin,
     OriginKind,
     Plan,
+    ProxyPlan,
     Setting,
     SignalPath,
     Span,
@@ -50,7 +60,7 @@ if TYPE_CHECKING:
         Service,
         ServicePort,
     )
-    from shutdownlint.manifests.workloads import Located, ObjectId, Objects, Workload
+    from shutdownlint.manifests.workloads import Located, ObjectId, Workload
     from shutdownlint.platforms.istio.mesh import Mesh
     from shutdownlint.platforms.world import World
 
@@ -84,6 +94,11 @@ def plan_pod(workload: Workload, world: World, mesh: Mesh) -> Pod:
         pod.unplanned = "pods whose shutdown settings are placeholders"
         return pod
     pod.defects += [_rejected(workload.ref, problem) for problem in workload.rejected]
+    rolling = workload.object_ref / "spec"
+    pod.defects += [_rejected(rolling, problem, "spec.") for problem in workload.rolling_rejected]
+    if workload.id.kind == "Deployment" and workload.rolling.podReplacementPolicy is not None:
+        where = (rolling / "podReplacementPolicy").key
+        pod.defects.append(Defect("pod-replacement-policy", where))
     for duplicate in workload.duplicates:
         words = {"key": str(duplicate.route[-1])}
         pod.defects.append(Defect("duplicate-key", duplicate, words))
@@ -97,10 +112,12 @@ def plan_pod(workload: Workload, world: World, mesh: Mesh) -> Pod:
     p99, p99_defects = _p99(workload, world)
     proxy = proxy_of(workload, mesh)
     pod.defects += p99_defects + proxy.defects
-    if is_gateway(workload):
-        pod.unplanned = "Istio gateways (only sidecars are modelled)"
+    if proxy.plan is None and (is_bare_proxy(workload) or is_gateway(workload)):
+        pod.unplanned = "pods that are only a proxy of which not enough is known"
         return pod
     containers = _containers(workload, world, services)
+    count = replicas(workload, world)
+    certain, possible = node_pool_grace(spec, workload.spec, world)
     pod.plan = Plan(
         grace=grace_period(spec, workload.spec, unreadable=_grace_rejected(workload)),
         containers=containers,
@@ -109,10 +126,35 @@ def plan_pod(workload: Workload, world: World, mesh: Mesh) -> Pod:
         behind_service=_service(workload, services),
         runs_to_completion=workload.runs_to_completion,
         host_network=spec.hostNetwork is True,
+        os_name=str(spec.os.get("name", "")) if isinstance(spec.os, dict) else "",
+        balancer=_balancer(workload, services, proxy.plan, world),
         spot_notice=spot_notice(spec, workload.spec),
+        maybe_spot=maybe_spot(spec, workload.spec),
+        node_grace=certain,
+        maybe_node_grace=possible,
+        grace_cap=grace_cap(workload, world),
+        replicas=count,
+        rollout=rollout(workload, count),
+        disruptions_allowed=disruptions_allowed(workload, count, world),
         assumptions=tuple(_assumed(workload, containers, proxy)),
     )
     return pod
+
+
+def _balancer(
+    workload: Workload,
+    services: list[Located[Service]],
+    proxy: ProxyPlan | None,
+    world: World,
+) -> LoadBalancer | None:
+    """What sends the pod requests from outside the cluster."""
+    if workload.runs_to_completion:
+        return None
+    if workload.group == istio.GATEWAY_GROUP:
+        return deployed_balancer(workload, waypoint=proxy is not None and proxy.waypoint)
+    if proxy is not None and proxy.gateway:
+        return gateway_balancer(services)
+    return load_balancer(workload, services, world)
 
 
 def _misplaced_fields(workload: Workload) -> Iterator[Defect]:
@@ -162,16 +204,17 @@ def _assumed(
         yield GRACEFUL
 
 
-def context_defects(objects: Objects) -> list[Defect]:
+def context_defects(world: World) -> list[Defect]:
     """What is wrong in the typed objects that are no workloads."""
-    return [_rejected(ref, problem) for ref, problem in objects.rejected]
+    found = [_rejected(ref, problem) for ref, problem in world.objects.rejected]
+    return [*found, *attribute_defects(world)]
 
 
-def _rejected(ref: Ref, problem: Rejected) -> Defect:
+def _rejected(ref: Ref, problem: Rejected, above: str = "") -> Defect:
     where = ref
     for step in problem.route:
         where = where / step
-    words = {"key": _path(problem.route), "reason": problem.reason}
+    words = {"key": above + _path(problem.route), "reason": problem.reason}
     return Defect("field-rejected", where, words)
 
 

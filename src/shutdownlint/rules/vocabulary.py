@@ -5,10 +5,10 @@ A condition compares these by name. When a rule needs more, a field is added her
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from shutdownlint.platforms.kubernetes import facts as kubernetes
 from shutdownlint.rules.cel import Kind, Value
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 class Target(StrEnum):
     """What a rule is asked of."""
 
+    POD = "pod"
     CONTAINER = "container"
     PROXY = "proxy"
     DEFECT = "defect"
@@ -58,6 +59,15 @@ _POD_FIELDS: Final[dict[str, Field]] = {
     "runsToCompletion": Field(_B, "whether its pods end by themselves (Jobs)"),
     "usualGrace": Field(_D, "the grace period that Kubernetes gives by default"),
     "autoscalerLimit": Field(_D, "what the cluster autoscaler grants at most"),
+    "balancer": Field(
+        _S, "a load balancer outside the cluster that sends it requests, or empty", setting=True
+    ),
+    "balancerWindow": Field(
+        _D, "how long that may go on sending, by its vendor's guides; absent without one"
+    ),
+    "deregistration": Field(
+        _D, "how long it lets connections finish; absent unless written", setting=True
+    ),
     "inFlight": Field(_D, "the longest request in flight at deletion that is still served"),
     "late": Field(_D, "the longest request, arriving at the stop signal, that is still served"),
 }
@@ -70,6 +80,45 @@ _PATH_FIELDS: Final[dict[str, Field]] = {
 }
 
 FIELDS: Final[dict[Target, dict[str, Field]]] = {
+    Target.POD: {
+        **_POD_FIELDS,
+        "serves": Field(_B, "whether requests are sent to one of its containers"),
+        "preStop": Field(_D, "the longest preStop of its containers that serve"),
+        "replicas": Field(
+            _I, "how many pods there are; absent where nodes or an autoscaler decide", setting=True
+        ),
+        "strategy": Field(
+            _S, "how they are replaced: RollingUpdate, Recreate; else empty", setting=True
+        ),
+        "rolloutWaits": Field(
+            _D,
+            "how long a rollout waits for old pods and minReadySeconds at worst; absent where "
+            "that is not known",
+        ),
+        "shutdownTakes": Field(_D, "the longest that one pod's shutdown takes"),
+        "disruptionsAllowed": Field(
+            _I,
+            "how many pods a PodDisruptionBudget lets go at a time; absent where that is not "
+            "certain",
+            setting=True,
+        ),
+        "graceCap": Field(
+            _D, "the longest grace period that a policy allows; absent without one", setting=True
+        ),
+        "nodeGrace": Field(
+            _D, "what its NodePool grants its pods at most; absent without one", setting=True
+        ),
+        "maybeNodeGrace": Field(
+            _D, "the same of a NodePool that may take it; absent without one", setting=True
+        ),
+        "maybeSpot": Field(
+            _D, "what spot nodes give at most that it puts up with; absent otherwise", setting=True
+        ),
+        "ungated": Field(
+            _B, "whether it is known that new pods do not wait for their load balancer's target"
+        ),
+        "osName": Field(_S, "spec.os.name, or empty"),
+    },
     Target.CONTAINER: {
         **_POD_FIELDS,
         **_PATH_FIELDS,
@@ -114,7 +163,8 @@ FIELDS: Final[dict[Target, dict[str, Field]]] = {
     Target.PROXY: {
         **_POD_FIELDS,
         **_PATH_FIELDS,
-        "mode": Field(_S, "classic or native", setting=True),
+        "mode": Field(_S, "classic, native, or gateway (the pod is the proxy)", setting=True),
+        "waypoint": Field(_B, "whether it is the waypoint of an ambient mesh"),
         "exitOnZero": Field(_B, "EXIT_ON_ZERO_ACTIVE_CONNECTIONS", setting=True),
         "minimumDrain": Field(_D, "MINIMUM_DRAIN_DURATION", setting=True),
         "terminationDrain": Field(_D, "terminationDrainDuration", setting=True),
@@ -126,6 +176,7 @@ FIELDS: Final[dict[Target, dict[str, Field]]] = {
         "cutsAt": Field(_D, "when the proxy cuts a request that is in flight"),
         "firstCheck": Field(_D, "when exit-on-zero first looks: proxyPreStop + minimumDrain + 1s"),
         "listenerCloses": Field(_D, "when it stops accepting: proxyPreStop + drainDuration"),
+        "acceptsUntil": Field(_D, "the sooner of proxyEnds and listenerCloses"),
         "drainHookLost": Field(
             _B, "whether a native proxy's own hook, or a mesh-wide one, took the drain hook's place"
         ),
@@ -216,6 +267,14 @@ class Subject:
 def subjects(plan: Plan, where: Where, names: Mapping[str, str]) -> Iterator[Subject]:
     """Everything that can be asked of one pod; ``names`` are its kind, name and namespace."""
     pinned = tuple(Shutdown(p) for p in plan.pinned())
+    settings = _pod_settings(plan) | _whole_pod_settings(plan)
+    yield Subject(
+        Target.POD,
+        where,
+        [Values({**names, **_whole_pod_values(s, settings)}, s) for s in pinned],
+        settings,
+        assumed_for=dict.fromkeys(_MESH_FIELDS, plan.proxy.assumptions if plan.proxy else ()),
+    )
     for index, container in enumerate(plan.containers):
         settings = _pod_settings(plan) | _container_settings(container)
         yield Subject(
@@ -226,14 +285,17 @@ def subjects(plan: Plan, where: Where, names: Mapping[str, str]) -> Iterator[Sub
             container.name,
             assumed_for=_assumed_for(plan, container),
         )
-    app = _slowest(plan)
-    if plan.proxy is not None and app is not None:
-        index = plan.containers.index(app)
-        settings = _pod_settings(plan) | _container_settings(app) | _proxy_settings(plan.proxy)
+    if plan.proxy is not None:
+        app = None if plan.proxy.gateway else _slowest(plan)
+        if app is None and not plan.proxy.gateway:
+            return
+        own = _container_settings(app) if app is not None else {}
+        path = plan.containers.index(app) if app is not None else None
+        settings = _pod_settings(plan) | own | _proxy_settings(plan.proxy)
         yield Subject(
             Target.PROXY,
             where,
-            [Values({**names, **_proxy_values(s, index, settings)}, s) for s in pinned],
+            [Values({**names, **_proxy_values(s, path, settings)}, s) for s in pinned],
             settings,
             plan.proxy.name,
             plan.proxy.assumptions,
@@ -264,43 +326,68 @@ def _slowest(plan: Plan) -> ContainerPlan | None:
     return max(regular, key=lambda c: c.pre_stop.value.low, default=None)
 
 
+def _there(named: Mapping[str, Setting[Any] | None]) -> dict[str, Setting[Any]]:
+    """The settings that there are."""
+    return {name: setting for name, setting in named.items() if setting is not None}
+
+
 def _pod_settings(plan: Plan) -> dict[str, Setting[Any]]:
-    settings: dict[str, Setting[Any]] = {"grace": plan.grace}
-    if plan.p99 is not None:
-        settings["p99"] = plan.p99
-    if plan.behind_service is not None:
-        settings["service"] = plan.behind_service
-    if plan.spot_notice is not None:
-        settings["spotNotice"] = plan.spot_notice
-    return settings
+    balancer = plan.balancer
+    return _there(
+        {
+            "grace": plan.grace,
+            "p99": plan.p99,
+            "service": plan.behind_service,
+            "spotNotice": plan.spot_notice,
+            "balancer": balancer.name if balancer else None,
+            "deregistration": balancer.deregistration if balancer else None,
+        }
+    )
+
+
+def _whole_pod_settings(plan: Plan) -> dict[str, Setting[Any]]:
+    rollout = plan.rollout
+    way = replace(rollout, value=rollout.value.way) if rollout is not None else None
+    return _there(
+        {
+            "replicas": plan.replicas,
+            "strategy": cast("Setting[str] | None", way),
+            "disruptionsAllowed": plan.disruptions_allowed,
+            "graceCap": plan.grace_cap,
+            "nodeGrace": plan.node_grace,
+            "maybeNodeGrace": plan.maybe_node_grace,
+            "maybeSpot": plan.maybe_spot,
+        }
+    )
 
 
 def _container_settings(container: ContainerPlan) -> dict[str, Setting[Any]]:
-    settings: dict[str, Setting[Any]] = {"preStop": container.pre_stop, "drain": container.drain}
-    if container.hook is not None:
-        settings["hook"] = container.hook
-    named: dict[str, Setting[Any] | None] = {
-        "signalPath": container.signal_path,
-        "stopSignal": container.stop_signal,
-        "finishWithin": container.finish_within,
-        "livenessGrace": container.liveness_grace,
-        "startupGrace": container.startup_grace,
-    }
-    return settings | {name: setting for name, setting in named.items() if setting is not None}
+    return _there(
+        {
+            "preStop": container.pre_stop,
+            "drain": container.drain,
+            "hook": container.hook,
+            "signalPath": container.signal_path,
+            "stopSignal": container.stop_signal,
+            "finishWithin": container.finish_within,
+            "livenessGrace": container.liveness_grace,
+            "startupGrace": container.startup_grace,
+        }
+    )
 
 
 def _proxy_settings(proxy: ProxyPlan) -> dict[str, Setting[Any]]:
-    settings: dict[str, Setting[Any]] = {
-        "mode": proxy.mode,
-        "exitOnZero": proxy.exit_on_zero,
-        "minimumDrain": proxy.minimum_drain,
-        "terminationDrain": proxy.termination_drain,
-        "drainDuration": proxy.drain_duration,
-        "proxyPreStop": proxy.pre_stop,
-    }
-    if proxy.hook is not None:
-        settings["proxyHook"] = proxy.hook
-    return settings
+    return _there(
+        {
+            "mode": proxy.mode,
+            "exitOnZero": proxy.exit_on_zero,
+            "minimumDrain": proxy.minimum_drain,
+            "terminationDrain": proxy.termination_drain,
+            "drainDuration": proxy.drain_duration,
+            "proxyPreStop": proxy.pre_stop,
+            "proxyHook": proxy.hook,
+        }
+    )
 
 
 def _pod_values(shutdown: Shutdown) -> dict[str, Value]:
@@ -311,11 +398,39 @@ def _pod_values(shutdown: Shutdown) -> dict[str, Value]:
         "grace": plan.grace.value.low,
         "service": plan.behind_service.value if plan.behind_service else "",
         "runsToCompletion": plan.runs_to_completion,
+        "balancer": "",
     }
+    if plan.balancer is not None:
+        values["balancer"] = plan.balancer.name.value
+        values["balancerWindow"] = plan.balancer.window
+        if plan.balancer.deregistration is not None:
+            values["deregistration"] = plan.balancer.deregistration.value
     if plan.p99 is not None:
         values["p99"] = plan.p99.value
     if plan.proxy is not None:
         values["istioVersion"] = plan.proxy.version  # which rules hold, also for containers
+    return values
+
+
+def _whole_pod_values(shutdown: Shutdown, settings: Mapping[str, Setting[Any]]) -> dict[str, Value]:
+    plan = shutdown.plan
+    serving = [c for c in plan.containers if c.serves]
+    takes = shutdown.quiet.over
+    values: dict[str, Value] = {
+        **_pod_values(shutdown),
+        **_origins(Target.POD, settings),
+        "strategy": "",
+        **{name: setting.value for name, setting in _whole_pod_settings(plan).items()},
+        "serves": bool(serving) or (plan.proxy is not None and plan.proxy.gateway),
+        "shutdownTakes": takes,
+        "ungated": plan.balancer is not None and plan.balancer.ungated,
+        "osName": plan.os_name,
+    }
+    if serving:
+        values["preStop"] = max(c.pre_stop.value.low for c in serving)
+    waits = plan.rollout.value.takes(takes) if plan.rollout is not None else None
+    if waits is not None:
+        values["rolloutWaits"] = waits
     return values
 
 
@@ -372,10 +487,9 @@ def _container_values(
 
 
 def _proxy_values(
-    shutdown: Shutdown, index: int, settings: Mapping[str, Setting[Any]]
+    shutdown: Shutdown, index: int | None, settings: Mapping[str, Setting[Any]]
 ) -> dict[str, Value]:
     plan = shutdown.plan
-    app = plan.containers[index]
     proxy = plan.proxy
     assert proxy is not None
     hook = proxy.pre_stop.value.low
@@ -384,7 +498,7 @@ def _proxy_values(
     assert busy is not None
     return {
         **_pod_values(shutdown),
-        **_path_values(plan, app),
+        **(_path_values(plan, plan.containers[index]) if index is not None else {}),
         **_origins(Target.PROXY, settings),
         "mode": proxy.mode.value.value,
         "exitOnZero": proxy.exit_on_zero.value,
@@ -396,6 +510,8 @@ def _proxy_values(
         "cutsAt": busy.at,
         "firstCheck": hook + proxy.minimum_drain.value + POLL,
         "listenerCloses": hook + proxy.drain_duration.value,
+        "acceptsUntil": min(quiet.at, hook + proxy.drain_duration.value),
+        "waypoint": proxy.waypoint,
         "drainHook": proxy.drain_hook,
         "drainHookLost": _lost(proxy),
         "proxyHook": list(proxy.hook.value.command) if proxy.hook is not None else [],

@@ -10,6 +10,7 @@ from shutdownlint.shutdown.plan import (
     ContainerPlan,
     Hook,
     HookKind,
+    LoadBalancer,
     Plan,
     ProxyMode,
     ProxyPlan,
@@ -24,6 +25,7 @@ from shutdownlint.shutdown.question import (
     Shutdown,
     Traffic,
 )
+from shutdownlint.shutdown.rollout import Rollout
 from shutdownlint.shutdown.setting import Origin, OriginKind, Reason, Setting
 from shutdownlint.shutdown.span import Span, seconds, written
 from shutdownlint.shutdown.timeline import Event, Timeline
@@ -38,6 +40,7 @@ __all__ = [
     "Headroom",
     "Hook",
     "HookKind",
+    "LoadBalancer",
     "Loss",
     "Origin",
     "OriginKind",
@@ -47,6 +50,7 @@ __all__ = [
     "ProxyPlan",
     "Reason",
     "Request",
+    "Rollout",
     "Setting",
     "Shutdown",
     "SignalPath",

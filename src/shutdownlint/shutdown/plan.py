@@ -12,6 +12,7 @@ from shutdownlint.shutdown.span import ENDLESS, Span
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from shutdownlint.shutdown.rollout import Rollout
     from shutdownlint.shutdown.setting import Setting
 
 
@@ -137,8 +138,9 @@ class ProxyPlan:
     ``stats_matched``: the statistic that exit-on-zero reads is asked for in proxyStatsMatcher.
     ``early_idle_drain``: its Envoy (1.40 and later) closes idle connections before
     ``drain_duration`` is over. ``never_sees_zero``: exit-on-zero waits for a statistic that this
-    release does not have. ``told_to_quit``: a command of the pod asks it to end
-    (/quitquitquit). ``image`` and ``version`` are empty where they are not known.
+    release does not have. ``told_to_quit``: a command of the pod asks it to end (/quitquitquit).
+    ``waypoint``: it serves a namespace of an ambient mesh. ``image`` and ``version`` are empty
+    where they are not known.
     """
 
     name: str
@@ -154,6 +156,7 @@ class ProxyPlan:
     early_idle_drain: bool = False
     never_sees_zero: bool = False
     told_to_quit: bool = False
+    waypoint: bool = False
     image: str = ""
     version: str = ""
     assumptions: tuple[Assumption, ...] = ()
@@ -170,12 +173,30 @@ class ProxyPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class LoadBalancer:
+    """What sends the pod requests from outside the cluster.
+
+    ``window`` is how long it may go on with that after the pod's deletion, by its vendor's guides;
+    ``deregistration`` how long it lets connections finish once it has taken the pod out, where
+    that is written. ``ungated``: new pods do not wait until it has them.
+    """
+
+    name: Setting[str]
+    window: timedelta
+    deregistration: Setting[timedelta] | None = None
+    ungated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """One pod.
 
     ``p99`` is how long its slowest ordinary requests take, where that is known;
     ``behind_service`` names a Service that sends it requests; ``spot_notice`` is what the pod gets
-    at most when the node it asks for is taken away.
+    at most when the node it asks for is taken away, ``maybe_spot`` the same of nodes that it only
+    puts up with. ``node_grace`` is what its NodePool grants at most, ``maybe_node_grace`` the same
+    of one that may take it; ``grace_cap`` what a policy among the files allows;
+    ``disruptions_allowed`` how many pods its PodDisruptionBudget lets go at a time.
     """
 
     grace: Setting[Span]
@@ -183,8 +204,17 @@ class Plan:
     proxy: ProxyPlan | None = None
     p99: Setting[timedelta] | None = None
     behind_service: Setting[str] | None = None
+    balancer: LoadBalancer | None = None
+    rollout: Setting[Rollout] | None = None
+    replicas: Setting[int] | None = None
+    disruptions_allowed: Setting[int] | None = None
+    grace_cap: Setting[timedelta] | None = None
+    node_grace: Setting[timedelta] | None = None
+    maybe_spot: Setting[timedelta] | None = None
+    maybe_node_grace: Setting[timedelta] | None = None
     runs_to_completion: bool = False
     host_network: bool = False
+    os_name: str = ""
     spot_notice: Setting[timedelta] | None = None
     assumptions: tuple[Assumption, ...] = ()
 

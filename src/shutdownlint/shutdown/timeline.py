@@ -182,6 +182,12 @@ class Timeline:
         return self._proxy.kill if self._proxy else None
 
     @property
+    def over(self) -> timedelta:
+        """When the last container is gone at the latest."""
+        ends = [life.dies.at for life in self.lives]
+        return max([*ends, self._proxy.kill.at] if self._proxy else ends, default=self.grace)
+
+    @property
     def gateway(self) -> bool:
         """Whether the proxy is all there is to serve requests."""
         return self.plan.proxy is not None and self.plan.proxy.gateway

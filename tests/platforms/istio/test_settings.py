@@ -281,7 +281,9 @@ def test_an_injected_native_proxy() -> None:
 
 
 def test_a_gateway_is_no_sidecar() -> None:
-    assert proxy(INJECTED.replace("sidecar]", "router]"), istio=None) is None
+    found = proxy(INJECTED.replace("sidecar]", "router]"), istio=None)
+    assert found is not None
+    assert found.gateway
 
 
 def test_container_environment_of_a_pod_to_be_injected() -> None:

@@ -43,6 +43,32 @@ EARLY_IDLE_DRAIN_SINCE: Final = Fact(
     Version(1, 32, 0), "istio/proxy's Envoy pins of 1.25.0 and 1.26.0; Envoy 1.40 measured"
 )
 
+#: Waypoints of these releases are deployed with this grace period.
+WAYPOINT_GRACE: Final = Fact(
+    timedelta(seconds=2), "releasenotes waypoint-termination-grace-period.yaml"
+)
+WAYPOINT_GRACE_IN: Final = Fact(
+    Range.parse(">=1.18,<1.28"), "files/waypoint.yaml (tag scan), removed in 1.28.0"
+)
+#: Releases whose exit-on-zero never sees zero on a waypoint: it counts connections of its own.
+WAYPOINT_STATS_BUG: Final = Fact(
+    Range.parse("<1.29.6 || >=1.30,<1.30.3"), "#60728, releasenotes 60731"
+)
+#: A Gateway's deployment can be overridden through its parametersRef from this release on.
+GATEWAY_OVERRIDES_SINCE: Final = Fact(
+    Version(1, 26, 0), "gatewaycommon/deploymentcontroller.go:605, PR 55283"
+)
+#: Before, an annotation's proxyMetadata replaced the mesh's instead of adding to it.
+METADATA_MERGED_SINCE: Final = Fact(Version(1, 11, 0), "PR 33522")
+#: Classes whose Gateways istiod deploys pods for (files/kube-gateway.yaml, waypoint.yaml).
+GATEWAY_CLASS: Final = "istio"
+WAYPOINT_CLASS: Final = "istio-waypoint"
+GATEWAY_GROUP: Final = "gateway.networking.k8s.io"
+#: The kind of Service that istiod makes for a Gateway; LoadBalancer unless this says otherwise.
+SERVICE_TYPE: Final = "networking.istio.io/service-type"
+#: The key of a Gateway's parameters that overrides its Deployment.
+OVERRIDES_KEY: Final = "deployment"
+
 CONFIG_ANNOTATION: Final = "proxy.istio.io/config"
 NATIVE_ANNOTATION: Final = "sidecar.istio.io/nativeSidecar"
 INJECT: Final = "sidecar.istio.io/inject"

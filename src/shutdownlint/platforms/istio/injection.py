@@ -6,7 +6,7 @@ pods reach the webhook), pkg/kube/inject/inject.go:201-315 (what it then does).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from shutdownlint.platforms.istio import facts
@@ -36,24 +36,39 @@ class Sidecar:
     revision: str | None = None
     injected_if: tuple[Assumption, ...] = ()
     mode_if: tuple[Assumption, ...] = ()
+    #: istiod deploys it for a Gateway of the Gateway API.
+    deployed: bool = False
+
+    @property
+    def gateway(self) -> bool:
+        """Whether it is the whole pod."""
+        return self.mode.value is ProxyMode.GATEWAY
 
 
 def find_sidecar(workload: Workload, mesh: Mesh) -> Sidecar | None:
-    """The sidecar that the pod has or will get; None when it has none."""
+    """The proxy that the pod has or will get, or (a gateway) is; None when it has none."""
     if _neither(workload):
         return None
     present = _present(workload)
+    if workload.group == facts.GATEWAY_GROUP:
+        return _deployed(workload, mesh, present if workload.spec_at else None)
     if present is not None and present.already_injected:
+        if is_gateway(workload):
+            return replace(present, mode=replace(present.mode, value=ProxyMode.GATEWAY))
         return present if _is_sidecar(present.written, workload) else None
     decided = _injected(workload, mesh)
-    if decided is None:
+    if decided is None or _templates(workload) & facts.PROXYLESS_TEMPLATES:
         return None
     assumptions, revision = decided
-    if _templates(workload) & (facts.PROXYLESS_TEMPLATES | {facts.GATEWAY_TEMPLATE}):
-        return None
     config, _ = mesh.config_for(revision)
     version = mesh.version_for(revision)
-    mode, more = _mode(workload, mesh, config, version)
+    more: tuple[Assumption, ...] = ()
+    if facts.GATEWAY_TEMPLATE in _templates(workload):
+        where = workload.annotations / facts.TEMPLATES
+        origin = Origin(OriginKind.EXPLICIT, facts.TEMPLATES, where)
+        mode = _mode_setting(ProxyMode.GATEWAY, origin)
+    else:
+        mode, more = _mode(workload, mesh, config, version)
     return Sidecar(
         mode=mode,
         written=present.written if present else None,
@@ -72,17 +87,46 @@ def _templates(workload: Workload) -> set[str]:
 
 def _is_sidecar(container: Container | None, workload: Workload) -> bool:
     """Whether an injected istio-proxy runs an Envoy beside an app."""
-    if container is None or "router" in container.args:
+    if container is None:
         return False
     disabled = any(e.name == "DISABLE_ENVOY" and e.value == "true" for e in container.env)
     return not disabled and not _templates(workload) & facts.PROXYLESS_TEMPLATES
 
 
+def _deployed(workload: Workload, mesh: Mesh, overridden: Sidecar | None) -> Sidecar:
+    """The pod that istiod deploys for a Gateway; ``overridden`` is what its parameters change."""
+    revision = workload.owner.labels.get(facts.REVISION)
+    origin = Origin(OriginKind.EXPLICIT, "Gateway", workload.ref / "spec" / "gatewayClassName")
+    return Sidecar(
+        mode=_mode_setting(ProxyMode.GATEWAY, origin),
+        written=overridden.written if overridden else None,
+        ref=overridden.ref if overridden else None,
+        version=mesh.version_for(revision),
+        revision=revision,
+        deployed=True,
+    )
+
+
 def is_gateway(workload: Workload) -> bool:
-    """Whether the pod is nothing but a proxy: its drain is another story than a sidecar's."""
-    containers = workload.template.spec.containers
+    """Whether the pod is a gateway: all its listeners drain, and no app stands behind it."""
     if facts.GATEWAY_TEMPLATE in _templates(workload):
         return True
+    return bool({"router", "waypoint"} & set(_proxy_arguments(workload)))
+
+
+def is_waypoint(workload: Workload) -> bool:
+    """Whether the pod is the proxy of a namespace or service in an ambient mesh."""
+    return "waypoint" in _proxy_arguments(workload)
+
+
+def _proxy_arguments(workload: Workload) -> list[str]:
+    containers = workload.template.spec.containers
+    return [word for c in containers if c.name == facts.PROXY_CONTAINER for word in c.args]
+
+
+def is_bare_proxy(workload: Workload) -> bool:
+    """Whether there is nothing but a proxy, of which it is not known what it is."""
+    containers = workload.template.spec.containers
     return all(c.name == facts.PROXY_CONTAINER for c in containers) and bool(containers)
 
 
@@ -182,7 +226,7 @@ def _mode(
     workload: Workload, mesh: Mesh, config: MeshConfig | None, version: Version | None
 ) -> tuple[Setting[ProxyMode], tuple[Assumption, ...]]:
     """Classic or native, as istiod of that version decides it."""
-    ref = workload.ref / "metadata" / "annotations" / facts.NATIVE_ANNOTATION
+    ref = workload.annotations / facts.NATIVE_ANNOTATION
     nearest = workload.ref / "metadata"
     wish = workload.template.metadata.annotations.get(facts.NATIVE_ANNOTATION)
     if wish in ("true", "false") and _since(version, facts.NATIVE_ANNOTATION_SINCE.value):

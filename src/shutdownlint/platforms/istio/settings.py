@@ -15,7 +15,7 @@ from shutdownlint.manifests.resources import looks_templated
 from shutdownlint.platforms.defect import Defect
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.istio import facts
-from shutdownlint.platforms.istio.injection import Sidecar, find_sidecar, is_gateway
+from shutdownlint.platforms.istio.injection import Sidecar, find_sidecar, is_gateway, is_waypoint
 from shutdownlint.platforms.istio.mesh import Mesh, root_of
 from shutdownlint.platforms.istio.proxyconfig import (
     ProxyConfigText,
@@ -120,7 +120,9 @@ def proxy_of(workload: Workload, mesh: Mesh) -> PodProxy:
     if merged.hidden:
         result.hidden = True
         return result
-    if _bypassed(workload, merged):
+    if sidecar.gateway and (sidecar.deployed or sidecar.already_injected):
+        result.defects += _env_in_vain(annotation, merged)
+    if not sidecar.gateway and _bypassed(workload, merged):
         result.bypassed = True
         return result
     result.plan, env_defects = _plan(workload, mesh, sidecar, merged, tuple(assumptions))
@@ -142,13 +144,21 @@ def _settings_without_proxy(
     host = workload.template.spec.hostNetwork is True
     templated = facts.TEMPLATES in workload.template.metadata.annotations
     if drains and (known or host) and not is_gateway(workload) and not templated:
-        where = (workload.ref / "metadata" / "annotations" / name).key
+        where = (workload.annotations / name).key
         reason = (
             "pods on the node's network get none"
             if host
             else "its namespace and labels ask for none"
         )
         yield Defect("proxy-config-without-proxy", where, {"key": name, "reason": reason})
+
+
+def _env_in_vain(annotation: ProxyConfigText, merged: _Merged) -> Iterator[Defect]:
+    """Variables in the annotation of a gateway that no webhook injects: nothing exports them."""
+    for name in (facts.EXIT_ON_ZERO_ENV, facts.MINIMUM_DRAIN_ENV):
+        if name in annotation.env and name not in merged.env:
+            value, where = annotation.env[name]
+            yield Defect("gateway-env-in-annotation", where, {"key": name, "value": value})
 
 
 def _bypassed(workload: Workload, merged: _Merged) -> bool:
@@ -180,7 +190,7 @@ def _misplaced(workload: Workload) -> Iterator[Defect]:
 
 def _in_vain(workload: Workload) -> Iterator[Defect]:
     """What stands on the pod and has no effect: unknown annotations, variables nobody reads."""
-    metadata, ref = workload.template.metadata, workload.ref / "metadata" / "annotations"
+    metadata, ref = workload.template.metadata, workload.annotations
     for name, instead in facts.UNKNOWN_ANNOTATIONS.value.items():
         if name in metadata.annotations:
             words = {"key": name, "reason": f"what does it is {instead}"}
@@ -206,7 +216,7 @@ def _annotation(workload: Workload) -> tuple[ProxyConfigText, list[Defect]]:
     text = workload.template.metadata.annotations.get(facts.CONFIG_ANNOTATION)
     if text is None:
         return ProxyConfigText(), []
-    host = workload.ref / "metadata" / "annotations" / facts.CONFIG_ANNOTATION
+    host = workload.annotations / facts.CONFIG_ANNOTATION
     return _embedded(text, host, "proxy-config-rejected")
 
 
@@ -243,10 +253,13 @@ def _merge(
     assumptions: list[Assumption],
 ) -> _Merged:
     merged = _Merged()
+    config, several = mesh.config_for(sidecar.revision)
     if sidecar.already_injected:
+        if sidecar.gateway and config is not None:
+            # A gateway that is not injected reads the mesh's ConfigMap itself.
+            merged.add(config.proxy, OriginKind.INHERITED, config.told, env=False)
         _merge_written(sidecar, annotation, merged)
         return merged
-    config, several = mesh.config_for(sidecar.revision)
     if mesh.refused_for(sidecar.revision):
         assumptions.append(
             Assumption(
@@ -268,7 +281,12 @@ def _merge(
     for found in environment:
         if found.rank < 2:
             _add_environment(found.located, merged)
-    merged.add(annotation, OriginKind.EXPLICIT, facts.CONFIG_ANNOTATION)
+    if sidecar.version is not None and sidecar.version < facts.METADATA_MERGED_SINCE.value:
+        if annotation.env:
+            merged.env.clear()
+    # istiod renders a Gateway's variables without its annotations.
+    own_env = not sidecar.deployed
+    merged.add(annotation, OriginKind.EXPLICIT, facts.CONFIG_ANNOTATION, env=own_env)
     for found in environment:
         if found.rank == 2:
             _add_environment(found.located, merged)
@@ -318,6 +336,7 @@ def _plan(
     defects: list[Defect] = []
     mode = sidecar.mode
     native = mode.value is ProxyMode.NATIVE
+    waypoint = is_waypoint(workload)
     hook_time, hook = _own_hook(sidecar, mesh, nearest)
     exit_on_zero = _from_env(
         merged, facts.EXIT_ON_ZERO_ENV, facts.EXIT_ON_ZERO, parse_bool, nearest, defects
@@ -350,7 +369,8 @@ def _plan(
             "drainDuration", merged.drain_duration, facts.DRAIN_DURATION, nearest
         ),
         drain_hook=drain_hook,
-        never_sees_zero=_never_sees_zero(sidecar.version, merged),
+        never_sees_zero=_never_sees_zero(sidecar.version, merged, waypoint=waypoint),
+        waypoint=waypoint,
         hook=hook,
         stats_matched=merged.stats_matched,
         early_idle_drain=_drains_idle_early(sidecar.version),
@@ -364,9 +384,13 @@ def _plan(
     return plan, [_with(defect, assumptions) for defect in told_of]
 
 
-def _never_sees_zero(version: Version | None, merged: _Merged) -> bool:
-    """The releases whose statistic is missing, unless the matcher asks for it."""
-    return version is not None and version in facts.STATS_BUG.value and not merged.stats_matched
+def _never_sees_zero(version: Version | None, merged: _Merged, *, waypoint: bool) -> bool:
+    """The releases whose statistic is missing (unless the matcher asks for it) or never zero."""
+    if version is None:
+        return False
+    if waypoint and version in facts.WAYPOINT_STATS_BUG.value:
+        return True
+    return version in facts.STATS_BUG.value and not merged.stats_matched
 
 
 def _mentions(workload: Workload, text: str) -> bool:
@@ -394,7 +418,7 @@ def _drains_idle_early(version: Version | None) -> bool:
 
 def _nearest(workload: Workload) -> Ref:
     """Where a pod's proxy settings could have been written; its nearest parent is shown."""
-    return (workload.ref / "metadata" / "annotations" / facts.CONFIG_ANNOTATION).key
+    return (workload.annotations / facts.CONFIG_ANNOTATION).key
 
 
 def _own_hook(sidecar: Sidecar, mesh: Mesh, nearest: Ref) -> tuple[Setting[Span], Setting[Hook]]:

@@ -30,6 +30,32 @@ SPOT_NOTICE: Final = Fact(
     "GKE docs 'Spot VMs' (15 s for pods outside the system groups; up to 120 s where extended), "
     "EKS user guide managed-node-groups.adoc:99, Azure IMDS Preempt (30 s)",
 )
+#: Taints that keep ordinary pods off the same nodes: a pod that tolerates one may land there.
+SPOT_TAINTS: Final = Fact(
+    {
+        ("cloud.google.com/gke-spot", "true"): ("GKE Spot", timedelta(seconds=15)),
+        ("cloud.google.com/gke-preemptible", "true"): ("GKE preemptible", timedelta(seconds=15)),
+        ("kubernetes.azure.com/scalesetpriority", "spot"): ("Azure Spot", timedelta(seconds=30)),
+    },
+    "GKE docs 'Spot VMs'; AKS spot-node-pool.md:41,176-195",
+)
+#: The label of Karpenter's nodes that names their pool. Its terminationGracePeriod overrides that
+#: of the pods on them.
+NODE_POOL_LABEL: Final = "karpenter.sh/nodepool"
+NODE_POOL_GRACE: Final = Fact(
+    "overrides the pod's",
+    "karpenter pkg/apis/v1/nodeclaim.go:57-73, terminator/eviction.go:226-303",
+)
+#: Of how many replicas a workload has that says nothing.
+DEFAULT_REPLICAS: Final = Fact(1, "pkg/apis/apps/v1/defaults.go:38-135")
+#: Replaced at a time: of a Deployment's pods a quarter, of a DaemonSet's one.
+DEFAULT_BATCH: Final = Fact("25%", "pkg/apis/apps/v1/defaults.go:38-72")
+#: A Deployment that makes no progress for so long is reported.
+PROGRESS_DEADLINE: Final = Fact(timedelta(seconds=600), "pkg/apis/apps/v1/defaults.go:38-72")
+#: Terminating pods get traffic where no other is left, from this release on.
+TERMINATING_FALLBACK_SINCE: Final = Fact(Version(1, 26, 0), "KEP-1669, pkg/proxy/topology.go:41-82")
+#: Native sidecars end in reverse order, and after the containers, from this release on.
+NATIVE_ORDER_SINCE: Final = Fact(Version(1, 29, 0), "KEP-753 README:925, kube_features.go:1993")
 #: What the cluster autoscaler grants at most when it takes a node away.
 AUTOSCALER_LIMIT: Final = Fact(
     timedelta(seconds=600), "kubernetes/autoscaler FAQ.md:886 (--max-graceful-termination-sec)"

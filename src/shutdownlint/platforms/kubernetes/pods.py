@@ -205,17 +205,6 @@ def _path(value: SignalPath, told: str, where: Ref) -> Setting[SignalPath]:
     return Setting("start command", value, Origin(OriginKind.EXPLICIT, told, where))
 
 
-def spot_notice(spec: PodSpec, ref: Ref) -> Setting[timedelta] | None:
-    """What the nodes give that the pod asks for, where those can be taken away any time."""
-    for name, value in spec.nodeSelector.items():
-        found = facts.SPOT_NOTICE.value.get((name, value))
-        if found is not None:
-            told, notice = found
-            origin = Origin(OriginKind.INHERITED, told, ref / "nodeSelector" / name)
-            return Setting(told, notice, origin)
-    return None
-
-
 def drain_setting(drain: timedelta, told: str, where: Ref | None) -> Setting[timedelta]:
     """How long the app goes on accepting after its stop signal."""
     kind = OriginKind.MEASURED if drain > ZERO else OriginKind.DEFAULT

@@ -1,0 +1,123 @@
+"""Gateways of the Gateway API: the pods that istiod deploys for them, as if they were written.
+
+Source: files/kube-gateway.yaml and waypoint.yaml, gatewaycommon/deploymentcontroller.go.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from shutdownlint.manifests.resources import (
+    ConfigMap,
+    Container,
+    Gateway,
+    GatewayInfrastructure,
+    Metadata,
+    PodSpec,
+    PodTemplate,
+    read_model,
+)
+from shutdownlint.manifests.workloads import ObjectId, Workload
+from shutdownlint.platforms.istio import facts
+from shutdownlint.platforms.loadbalancers.facts import GATEWAY_WINDOW
+from shutdownlint.shutdown import LoadBalancer, Origin, OriginKind, Setting
+from shutdownlint.yamltext import BudgetExceededError, ComposeError, Tree, compose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shutdownlint.manifests.document import Ref
+    from shutdownlint.manifests.workloads import Located
+    from shutdownlint.platforms.istio.mesh import Mesh
+
+#: The label of the pods that are deployed for a Gateway.
+_NAME_LABEL = "gateway.networking.k8s.io/gateway-name"
+
+
+def deployed_gateways(mesh: Mesh) -> Iterator[Workload]:
+    """A workload for every Gateway of Istio's classes among the files."""
+    for located in mesh.world.objects.of(Gateway):
+        kind = located.model.spec.gatewayClassName
+        if kind in (facts.GATEWAY_CLASS, facts.WAYPOINT_CLASS):
+            yield _workload(located, mesh, waypoint=kind == facts.WAYPOINT_CLASS)
+
+
+def _workload(located: Located[Gateway], mesh: Mesh, *, waypoint: bool) -> Workload:
+    model, ref = located.model, located.ref
+    metadata, own = model.metadata, model.spec.infrastructure or GatewayInfrastructure()
+    name = metadata.name or ""
+    version = mesh.version_for(metadata.labels.get(facts.REVISION))
+    spec, spec_at = _overridden(located, own, mesh)
+    grace = spec.terminationGracePeriodSeconds
+    if (
+        grace is None
+        and waypoint
+        and version is not None
+        and version in facts.WAYPOINT_GRACE_IN.value
+    ):
+        grace = int(facts.WAYPOINT_GRACE.value.total_seconds())
+    proxy = next((c for c in spec.containers if c.name == facts.PROXY_CONTAINER), None)
+    arguments = ["proxy", "waypoint" if waypoint else "router"]
+    proxy = (proxy or Container(name=facts.PROXY_CONTAINER)).model_copy(update={"args": arguments})
+    others = [c for c in spec.containers if c.name != facts.PROXY_CONTAINER]
+    changed = {"terminationGracePeriodSeconds": grace, "containers": [proxy, *others]}
+    template = PodTemplate(
+        metadata=Metadata(
+            namespace=metadata.namespace,
+            labels={**own.labels, _NAME_LABEL: name},
+            annotations=own.annotations,
+        ),
+        spec=spec.model_copy(update=changed),
+    )
+    return Workload(
+        id=ObjectId("Gateway", name, metadata.namespace),
+        group=facts.GATEWAY_GROUP,
+        ref=ref,
+        object_ref=ref,
+        owner=metadata,
+        template=template,
+        annotations_at=ref / "spec" / "infrastructure" / "annotations",
+        spec_at=spec_at,
+    )
+
+
+def _overridden(
+    located: Located[Gateway], own: GatewayInfrastructure, mesh: Mesh
+) -> tuple[PodSpec, Ref | None]:
+    """What the Gateway's parameters change of its Deployment, and where that is written."""
+    asked = own.parametersRef
+    version = mesh.version_for(located.model.metadata.labels.get(facts.REVISION))
+    too_old = version is not None and version < facts.GATEWAY_OVERRIDES_SINCE.value
+    if asked is None or asked.kind != "ConfigMap" or too_old:
+        return PodSpec(), None
+    for config_map in mesh.world.objects.of(ConfigMap):
+        theirs = config_map.model.metadata
+        text = config_map.model.data.get(facts.OVERRIDES_KEY)
+        same = (theirs.name, theirs.namespace) == (asked.name, located.model.metadata.namespace)
+        if text is not None and same:
+            return _pod_spec(text), config_map.ref / "data" / facts.OVERRIDES_KEY
+    return PodSpec(), None
+
+
+def _pod_spec(text: str) -> PodSpec:
+    data: Any = {}
+    try:
+        roots = compose(text)
+        data = Tree(roots[0]).plain(("spec", "template", "spec")) if roots else {}
+    except (ComposeError, BudgetExceededError):
+        pass  # istiod logs it and deploys the Gateway as it is
+    spec, _ = read_model(PodSpec, data)
+    return spec
+
+
+def deployed_balancer(workload: Workload, *, waypoint: bool) -> LoadBalancer | None:
+    """The load balancer that istiod asks for with a Gateway, unless it is told otherwise."""
+    asked = workload.owner.annotations.get(facts.SERVICE_TYPE, "LoadBalancer")
+    if waypoint or asked not in ("LoadBalancer", "NodePort"):
+        return None
+    where = workload.ref / "metadata" / "annotations" / facts.SERVICE_TYPE
+    told = f"Service of type {asked}"
+    name = Setting(
+        "load balancer", told, Origin(OriginKind.DEFAULT, "the default of a Gateway", where)
+    )
+    return LoadBalancer(name, GATEWAY_WINDOW.value)

@@ -1,0 +1,131 @@
+"""How many pods a workload has, how they are replaced, and how many may go at a time."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from shutdownlint.manifests.resources import PodDisruptionBudget, Scaler
+from shutdownlint.platforms.kubernetes import facts
+from shutdownlint.shutdown import Origin, OriginKind, Rollout, Setting
+
+if TYPE_CHECKING:
+    from shutdownlint.manifests.resources import LabelSelector
+    from shutdownlint.manifests.workloads import Workload
+    from shutdownlint.platforms.world import World
+
+_SCALED: Final = ("Deployment", "StatefulSet", "ReplicaSet", "Rollout")
+
+
+def replicas(workload: Workload, world: World) -> Setting[int] | None:
+    """How many pods it has; None where the nodes or an autoscaler decide."""
+    if workload.id.kind not in _SCALED:
+        return None
+    for scaler in world.near(Scaler, workload):
+        target = scaler.model.spec.scaleTargetRef
+        # KEDA's kind may be left out: a Deployment.
+        if target is not None and target.name == workload.id.name:
+            return None
+    where = workload.object_ref / "spec" / "replicas"
+    written = workload.rolling.replicas
+    if isinstance(written, int):
+        return Setting("replicas", written, Origin(OriginKind.EXPLICIT, "replicas", where))
+    if written is not None:
+        return None
+    default = Origin(OriginKind.DEFAULT, "the Kubernetes default", where)
+    return Setting("replicas", facts.DEFAULT_REPLICAS.value, default)
+
+
+def rollout(workload: Workload, count: Setting[int] | None) -> Setting[Rollout] | None:
+    """How its pods are replaced; None for kinds that do not replace them."""
+    rolling, kind = workload.rolling, workload.id.kind
+    field = "strategy" if kind == "Deployment" else "updateStrategy"
+    strategy = _mapping(getattr(rolling, field))
+    written = isinstance(strategy.get("type"), str)
+    way = str(strategy["type"]) if written else "RollingUpdate"
+    where = workload.object_ref / "spec" / field / "type"
+    origin_kind = OriginKind.EXPLICIT if written else OriginKind.DEFAULT
+    origin = Origin(origin_kind, "the Kubernetes default" if not written else field, where)
+    ready = rolling.minReadySeconds
+    after = timedelta(seconds=min(ready, 10**6) if isinstance(ready, int) else 0)
+    number = count.value if count is not None else None
+    update = _mapping(strategy.get("rollingUpdate"))
+    if kind == "Deployment" and way == "Recreate":
+        return Setting("strategy", Rollout(way, number, 1, True, after, together=True), origin)
+    if kind == "Deployment":
+        surge = _share(update.get("maxSurge"), number, up=True)
+        gone = _share(update.get("maxUnavailable"), number, up=False)
+        return Setting("strategy", Rollout(way, number, max(surge + gone, 1), False, after), origin)
+    if kind == "StatefulSet" and way == "RollingUpdate":
+        return Setting("strategy", Rollout(way, number, 1, True, after), origin)
+    if kind == "DaemonSet" and way == "RollingUpdate" and not update.get("maxSurge"):
+        batch = update.get("maxUnavailable", 1)
+        size = batch if isinstance(batch, int) else 1
+        return Setting("strategy", Rollout(way, None, max(size, 1), True, after), origin)
+    return None
+
+
+def _share(value: Any, count: int | None, *, up: bool) -> int:
+    """A number or percentage of the replicas: surge rounds up, unavailable down."""
+    value = facts.DEFAULT_BATCH.value if value is None else value
+    found = re.fullmatch(r"([0-9]+)%", value) if isinstance(value, str) else None
+    if found is not None and count is not None:
+        exact = int(found.group(1)) * count
+        return -(-exact // 100) if up else exact // 100
+    return value if isinstance(value, int) and value >= 0 else 0
+
+
+def _mapping(data: Any) -> dict[str, Any]:
+    return data if isinstance(data, dict) else {}
+
+
+def disruptions_allowed(
+    workload: Workload, count: Setting[int] | None, world: World
+) -> Setting[int] | None:
+    """How many pods its PodDisruptionBudget lets go at a time, where that is certain."""
+    labels = workload.template.metadata.labels
+    for located in world.near(PodDisruptionBudget, workload):
+        spec, here = located.model.spec, located.ref / "spec"
+        if spec.selector is None or not selects(spec.selector, labels):
+            continue
+        told = f"PodDisruptionBudget {located.model.metadata.name}"
+        most = spec.maxUnavailable
+        if most in (0, "0", "0%"):
+            origin = Origin(OriginKind.INHERITED, told, here / "maxUnavailable")
+            return Setting("maxUnavailable", 0, origin)
+        least = spec.minAvailable
+        origin = Origin(OriginKind.INHERITED, told, here / "minAvailable")
+        if least == "100%":
+            return Setting("minAvailable", 0, origin)
+        if isinstance(least, int) and count is not None and count.origin.written_down:
+            return Setting("minAvailable", max(count.value - least, 0), origin)
+    return None
+
+
+def selects(selector: LabelSelector, labels: dict[str, str]) -> bool:
+    """Whether a selector matches these labels; an expression that cannot be read never does."""
+    if any(labels.get(name) != value for name, value in selector.matchLabels.items()):
+        return False
+    expressions = selector.matchExpressions
+    if expressions is None:
+        return True
+    if not isinstance(expressions, list):
+        return False
+    return all(_holds(_mapping(expression), labels) for expression in expressions)
+
+
+def _holds(expression: dict[str, Any], labels: dict[str, str]) -> bool:
+    key, values = str(expression.get("key")), expression.get("values")
+    listed = values if isinstance(values, list) else []
+    match expression.get("operator"):
+        case "In":
+            return labels.get(key) in listed
+        case "NotIn":
+            return labels.get(key) not in listed
+        case "Exists":
+            return key in labels
+        case "DoesNotExist":
+            return key not in labels
+        case _:
+            return False

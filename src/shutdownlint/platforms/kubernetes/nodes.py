@@ -1,0 +1,113 @@
+"""The nodes that a pod asks for or puts up with, where those end on a clock of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from shutdownlint.manifests.resources import NodePool
+from shutdownlint.platforms.durations import go_duration
+from shutdownlint.platforms.kubernetes import facts
+from shutdownlint.shutdown import Origin, OriginKind, Setting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import timedelta
+
+    from shutdownlint.manifests.document import Ref
+    from shutdownlint.manifests.resources import PodSpec
+    from shutdownlint.platforms.world import World
+
+
+def spot_notice(spec: PodSpec, ref: Ref) -> Setting[timedelta] | None:
+    """What the nodes give that the pod asks for, where those can be taken away any time."""
+    for name, value, where in _required(spec, ref):
+        found = facts.SPOT_NOTICE.value.get((name, value))
+        if found is not None:
+            return _notice(found, where)
+    return None
+
+
+def maybe_spot(spec: PodSpec, ref: Ref) -> Setting[timedelta] | None:
+    """The same of nodes that the pod tolerates or prefers."""
+    for name, value, where in _preferred(spec, ref):
+        found = facts.SPOT_NOTICE.value.get((name, value))
+        if found is not None:
+            return _notice(found, where)
+    for index, toleration in enumerate(_items(spec.tolerations)):
+        taint = (str(toleration.get("key")), str(toleration.get("value")))
+        found = facts.SPOT_TAINTS.value.get(taint)
+        if found is not None:
+            return _notice(found, ref / "tolerations" / index / "key")
+    return None
+
+
+def _notice(found: tuple[str, timedelta], where: Ref) -> Setting[timedelta]:
+    told, notice = found
+    return Setting(told, notice, Origin(OriginKind.INHERITED, told, where))
+
+
+def node_pool_grace(
+    spec: PodSpec, ref: Ref, world: World
+) -> tuple[Setting[timedelta] | None, Setting[timedelta] | None]:
+    """What the pod's NodePool grants its pods at most, and one that may take the pod."""
+    wanted = {value for name, value, _ in _required(spec, ref) if name == facts.NODE_POOL_LABEL}
+    certain, possible = [], []
+    for located in world.objects.of(NodePool):
+        template = located.model.spec.template
+        text = template.spec.terminationGracePeriod
+        try:
+            granted = go_duration(text or "")
+        except ValueError:
+            continue
+        name = located.model.metadata.name or ""
+        where = located.ref / "spec" / "template" / "spec" / "terminationGracePeriod"
+        origin = Origin(OriginKind.INHERITED, f"NodePool {name}", where)
+        setting = Setting("NodePool terminationGracePeriod", granted, origin)
+        if name in wanted:
+            certain.append(setting)
+        elif not wanted and not template.spec.taints:
+            possible.append(setting)
+    return _shortest(certain), _shortest(possible)
+
+
+def _shortest(settings: list[Setting[timedelta]]) -> Setting[timedelta] | None:
+    return min(settings, key=lambda setting: setting.value, default=None)
+
+
+def _items(data: Any) -> list[dict[str, Any]]:
+    return [i for i in data if isinstance(i, dict)] if isinstance(data, list) else []
+
+
+def _at(data: Any, *route: str) -> Any:
+    for step in route:
+        data = data.get(step) if isinstance(data, dict) else None
+    return data
+
+
+def _required(spec: PodSpec, ref: Ref) -> Iterator[tuple[str, str, Ref]]:
+    """Labels that a node must have: one value each."""
+    for name, value in spec.nodeSelector.items():
+        yield name, value, ref / "nodeSelector" / name
+    route = ("nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+    terms = _items(_at(spec.affinity, *route))
+    if len(terms) == 1:  # several are alternatives
+        here = ref / "affinity"
+        for step in route:
+            here = here / step
+        yield from _expressions(terms[0], here / 0)
+
+
+def _preferred(spec: PodSpec, ref: Ref) -> Iterator[tuple[str, str, Ref]]:
+    route = ("nodeAffinity", "preferredDuringSchedulingIgnoredDuringExecution")
+    here = ref / "affinity" / route[0] / route[1]
+    for index, wish in enumerate(_items(_at(spec.affinity, *route))):
+        term = wish.get("preference")
+        if isinstance(term, dict):
+            yield from _expressions(term, here / index / "preference")
+
+
+def _expressions(term: dict[str, Any], ref: Ref) -> Iterator[tuple[str, str, Ref]]:
+    for index, expression in enumerate(_items(term.get("matchExpressions"))):
+        key, values = expression.get("key"), expression.get("values")
+        if expression.get("operator") == "In" and isinstance(values, list) and len(values) == 1:
+            yield str(key), str(values[0]), ref / "matchExpressions" / index / "values" / 0

@@ -1,0 +1,89 @@
+"""Kyverno policies among the files that limit the grace period.
+
+Read are validation patterns of rules that match Pods (or the workload's kind) by kind alone: with
+more conditions it is not certain that a rule is about a pod.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from shutdownlint.manifests.resources import KyvernoPolicy
+from shutdownlint.platforms.kubernetes.pods import GRACE
+from shutdownlint.platforms.world import namespace_of
+from shutdownlint.shutdown import Origin, OriginKind, Setting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shutdownlint.manifests.document import Ref
+    from shutdownlint.manifests.workloads import Workload
+    from shutdownlint.platforms.world import World
+
+#: ``=(key)``, ``^(key)``, ``+(key)``: anchors around a key.
+_ANCHOR: Final = re.compile(r"[=^+<X]?\((.+)\)")
+_LIMIT: Final = re.compile(r"\s*(<=|<)?\s*([0-9]+)\s*|\s*[0-9]+\s*-\s*([0-9]+)\s*")
+_LONGEST: Final = 10**9
+
+
+def grace_cap(workload: Workload, world: World) -> Setting[timedelta] | None:
+    """The longest grace period that the policies among the files allow."""
+    namespace = namespace_of(workload)
+    caps = []
+    for located in world.objects.of(KyvernoPolicy):
+        theirs = located.model.metadata
+        if theirs.namespace is not None and theirs.namespace != namespace:
+            continue
+        rules = located.model.spec.rules
+        for index, rule in enumerate(rules if isinstance(rules, list) else ()):
+            if isinstance(rule, dict) and _about(rule, workload.id.kind):
+                here = located.ref / "spec" / "rules" / index / "validate" / "pattern"
+                pattern = _get(rule, "validate", "pattern")
+                told = f"policy {theirs.name}"
+                caps += list(_caps(pattern, here, told))
+    return min(caps, key=lambda cap: cap.value, default=None)
+
+
+def _about(rule: dict[str, Any], kind: str) -> bool:
+    """Whether the rule is for all objects of a kind that the workload is or makes."""
+    if rule.get("exclude") or rule.get("preconditions"):
+        return False
+    match = rule.get("match")
+    if not isinstance(match, dict):
+        return False
+    filters = match.get("any") or match.get("all") or [match]
+    for each in filters if isinstance(filters, list) else ():
+        resources = each.get("resources") if isinstance(each, dict) else None
+        if not isinstance(resources, dict) or set(resources) != {"kinds"}:
+            continue
+        kinds = resources["kinds"]
+        names = {str(name).rpartition("/")[2] for name in kinds} if isinstance(kinds, list) else ()
+        # A rule for Pods is written out for the controllers that make them.
+        if {"Pod", kind} & set(names):
+            return True
+    return False
+
+
+def _caps(pattern: Any, ref: Ref, told: str, depth: int = 0) -> Iterator[Setting[timedelta]]:
+    if depth > 8 or not isinstance(pattern, dict):
+        return
+    for key, value in pattern.items():
+        anchored = _ANCHOR.fullmatch(key)
+        name = anchored.group(1) if anchored else key
+        if name == GRACE:
+            found = _LIMIT.fullmatch(str(value))
+            if found is not None:
+                strict, number, top = found.groups()
+                most = min(int(number or top), _LONGEST) - (1 if strict == "<" else 0)
+                origin = Origin(OriginKind.INHERITED, told, ref / key)
+                yield Setting("grace limit", timedelta(seconds=most), origin)
+        elif name in ("spec", "template"):
+            yield from _caps(value, ref / key, told, depth + 1)
+
+
+def _get(data: Any, *route: str) -> Any:
+    for step in route:
+        data = data.get(step) if isinstance(data, dict) else None
+    return data

@@ -1,0 +1,1 @@
+"""Load balancers outside the cluster: which one sends a pod requests, and for how long."""

@@ -1,0 +1,51 @@
+"""What load balancers of the clouds do, each with its source.
+
+LBC is kubernetes-sigs/aws-load-balancer-controller, EKSBP aws/aws-eks-best-practices.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+
+from shutdownlint.platforms.facts import Fact
+
+#: How long AWS' load balancers may go on sending to a pod whose address they hold. The guide's
+#: example, no measured bound.
+AWS_WINDOW: Final = Fact(timedelta(seconds=10), "EKSBP networking/loadbalancing.adoc:356-371")
+#: The same of Google's; its guide's number could not be confirmed, so the one of AWS is taken.
+GKE_WINDOW: Final = Fact(timedelta(seconds=10), "taken from AWS' guide: GKE publishes no number")
+#: Application Gateway's ingress controller asks for a delay of at least this.
+AGIC_WINDOW: Final = Fact(
+    timedelta(seconds=90),
+    "Azure/application-gateway-kubernetes-ingress minimize-downtime-during-deployments.md:61",
+)
+#: How long a load balancer in front of a gateway may go on sending to it.
+GATEWAY_WINDOW: Final = Fact(
+    timedelta(seconds=10), "EKSBP networking/loadbalancing.adoc:356; istio issues 26302, 47779"
+)
+#: What a deregistration delay may be, in seconds.
+DEREGISTRATION_RANGE: Final = Fact(
+    (0, 3600), "LBC docs/guide/ingress/annotations.md:1103, docs/guide/service/annotations.md:308"
+)
+
+ALB_PREFIX: Final = "alb.ingress.kubernetes.io/"
+ALB_CLASS: Final = "alb"
+ALB_TARGET_TYPE: Final = f"{ALB_PREFIX}target-type"
+ALB_ATTRIBUTES: Final = f"{ALB_PREFIX}target-group-attributes"
+NLB_PREFIX: Final = "service.beta.kubernetes.io/aws-load-balancer-"
+NLB_TARGET_TYPE: Final = f"{NLB_PREFIX}nlb-target-type"
+NLB_TYPE: Final = f"{NLB_PREFIX}type"
+NLB_ATTRIBUTES: Final = f"{NLB_PREFIX}target-group-attributes"
+DEREGISTRATION_KEY: Final = "deregistration_delay.timeout_seconds"
+#: The namespace label that makes new pods wait for their target (LBC pod_readiness_gate.md:6).
+AWS_GATE_LABEL: Final = "elbv2.k8s.aws/pod-readiness-gate-inject"
+#: Container-native load balancing (ingress-gce pkg/negannotation/negannotation.go:36).
+GKE_NEG: Final = "cloud.google.com/neg"
+GKE_BACKEND_CONFIG: Final = (
+    "cloud.google.com/backend-config",
+    "beta.cloud.google.com/backend-config",
+)
+AGIC_CLASSES: Final = ("azure/application-gateway", "azure-application-gateway")
+AGIC_DRAINING: Final = "appgw.ingress.kubernetes.io/connection-draining"
+AGIC_TIMEOUT: Final = "appgw.ingress.kubernetes.io/connection-draining-timeout"

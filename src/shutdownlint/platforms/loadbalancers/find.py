@@ -1,0 +1,263 @@
+"""Which load balancer sends a workload's pods requests, by its Services and what refers to them.
+
+Only those that send to the pods' own addresses count: one that sends to nodes learns nothing of a
+pod's end, and what holds for a Service inside the cluster holds for it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from shutdownlint.manifests.resources import (
+    BackendConfig,
+    GCPBackendPolicy,
+    Ingress,
+    Service,
+    TargetGroupConfiguration,
+    looks_templated,
+)
+from shutdownlint.platforms.defect import Defect
+from shutdownlint.platforms.loadbalancers import facts
+from shutdownlint.platforms.world import namespace_of
+from shutdownlint.shutdown import LoadBalancer, Origin, OriginKind, Setting, seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import timedelta
+
+    from shutdownlint.manifests.document import Ref
+    from shutdownlint.manifests.workloads import Located, Workload
+    from shutdownlint.platforms.world import World
+
+
+def load_balancer(
+    workload: Workload, services: Sequence[Located[Service]], world: World
+) -> LoadBalancer | None:
+    """The load balancer that holds the pods' addresses, if the files show one."""
+    for found in _all(workload, services, world):
+        return found
+    return None
+
+
+def gateway_balancer(services: Sequence[Located[Service]]) -> LoadBalancer | None:
+    """The load balancer in front of a gateway's pods: any that a Service asks for."""
+    for located in services:
+        if located.model.spec.type in ("LoadBalancer", "NodePort"):
+            told = f"Service of type {located.model.spec.type}"
+            where = located.ref / "spec" / "type"
+            name = Setting("load balancer", told, Origin(OriginKind.INHERITED, told, where))
+            return LoadBalancer(name, facts.GATEWAY_WINDOW.value)
+    return None
+
+
+def _all(
+    workload: Workload, services: Sequence[Located[Service]], world: World
+) -> Iterator[LoadBalancer]:
+    for service in services:
+        ingresses = [
+            ingress
+            for ingress in world.near(Ingress, workload)
+            if service.model.metadata.name in ingress.model.services
+        ]
+        for ingress in ingresses:
+            yield from _alb(workload, service, ingress, world)
+            yield from _agic(ingress)
+        yield from _nlb(workload, service, world)
+        yield from _aws_gateway(workload, service, world)
+        yield from _gke(workload, service, world)
+
+
+def _named(told: str, where: Ref) -> Setting[str]:
+    return Setting("load balancer", told, Origin(OriginKind.INHERITED, told, where))
+
+
+def _ungated(workload: Workload, world: World) -> bool:
+    """Whether it is known that AWS' controller injects no readiness gate into these pods."""
+    labels = world.namespace_labels(namespace_of(workload))
+    gates = workload.template.spec.readinessGates
+    return labels is not None and labels.get(facts.AWS_GATE_LABEL) != "enabled" and not gates
+
+
+def _alb(
+    workload: Workload, service: Located[Service], ingress: Located[Ingress], world: World
+) -> Iterator[LoadBalancer]:
+    annotations = ingress.model.metadata.annotations
+    if ingress.model.ingress_class != facts.ALB_CLASS and not any(
+        key.startswith(facts.ALB_PREFIX) for key in annotations
+    ):
+        return
+    # What stands on the Service counts for its target group.
+    for located in (service, ingress):
+        kind = located.model.metadata.annotations.get(facts.ALB_TARGET_TYPE)
+        if kind is None:
+            continue
+        if kind == "ip":
+            where = located.ref / "metadata" / "annotations" / facts.ALB_TARGET_TYPE
+            delay = _delay((service, ingress), facts.ALB_ATTRIBUTES)
+            told = "an ALB with the pods as targets"
+            yield LoadBalancer(
+                _named(told, where), facts.AWS_WINDOW.value, delay, _ungated(workload, world)
+            )
+        return
+
+
+def _nlb(workload: Workload, service: Located[Service], world: World) -> Iterator[LoadBalancer]:
+    annotations = service.model.metadata.annotations
+    if service.model.spec.type != "LoadBalancer":
+        return
+    for key, value in ((facts.NLB_TARGET_TYPE, "ip"), (facts.NLB_TYPE, "nlb-ip")):
+        if annotations.get(key) == value:
+            where = service.ref / "metadata" / "annotations" / key
+            delay = _delay((service,), facts.NLB_ATTRIBUTES)
+            told = "an NLB with the pods as targets"
+            yield LoadBalancer(
+                _named(told, where), facts.AWS_WINDOW.value, delay, _ungated(workload, world)
+            )
+            return
+
+
+def _aws_gateway(
+    workload: Workload, service: Located[Service], world: World
+) -> Iterator[LoadBalancer]:
+    for located in world.near(TargetGroupConfiguration, workload):
+        spec = located.model.spec
+        target, props = spec.targetReference, spec.defaultConfiguration
+        if target is None or props is None or target.name != service.model.metadata.name:
+            continue
+        if props.targetType != "ip":
+            continue
+        here = located.ref / "spec" / "defaultConfiguration"
+        delay = None
+        for index, attribute in enumerate(props.targetGroupAttributes):
+            if attribute.key == facts.DEREGISTRATION_KEY and (attribute.value or "").isdigit():
+                where = here / "targetGroupAttributes" / index / "value"
+                delay = _deregistration(int(attribute.value or 0), where)
+        told = "an AWS load balancer with the pods as targets"
+        gate = _ungated(workload, world)
+        yield LoadBalancer(_named(told, here / "targetType"), facts.AWS_WINDOW.value, delay, gate)
+
+
+def _gke(workload: Workload, service: Located[Service], world: World) -> Iterator[LoadBalancer]:
+    annotations = service.model.metadata.annotations
+    groups = _json(annotations.get(facts.GKE_NEG))
+    delay = _gke_policy(workload, service, world)
+    if groups.get("ingress") is True or groups.get("exposed_ports"):
+        where = service.ref / "metadata" / "annotations" / facts.GKE_NEG
+        told = "Google's load balancer with the pods as endpoints"
+        delay = delay or _backend_config(workload, service, world)
+        yield LoadBalancer(_named(told, where), facts.GKE_WINDOW.value, delay)
+
+
+def _gke_policy(
+    workload: Workload, service: Located[Service], world: World
+) -> Setting[timedelta] | None:
+    for located in world.near(GCPBackendPolicy, workload):
+        spec = located.model.spec
+        if spec.targetRef is None or spec.targetRef.name != service.model.metadata.name:
+            continue
+        draining = spec.default.connectionDraining if spec.default else None
+        value = draining.drainingTimeoutSec if draining else None
+        if isinstance(value, int):
+            where = located.ref / "spec" / "default" / "connectionDraining" / "drainingTimeoutSec"
+            return _deregistration(value, where)
+    return None
+
+
+def _backend_config(
+    workload: Workload, service: Located[Service], world: World
+) -> Setting[timedelta] | None:
+    annotations = service.model.metadata.annotations
+    wanted: set[object] = set()
+    for key in facts.GKE_BACKEND_CONFIG:
+        config = _json(annotations.get(key))
+        ports = config.get("ports")
+        wanted |= {config.get("default"), *(ports.values() if isinstance(ports, dict) else ())}
+    for located in world.near(BackendConfig, workload):
+        draining = located.model.spec.connectionDraining
+        value = draining.drainingTimeoutSec if draining else None
+        if located.model.metadata.name in wanted and isinstance(value, int):
+            where = located.ref / "spec" / "connectionDraining" / "drainingTimeoutSec"
+            return _deregistration(value, where)
+    return None
+
+
+def _agic(ingress: Located[Ingress]) -> Iterator[LoadBalancer]:
+    if ingress.model.ingress_class not in facts.AGIC_CLASSES:
+        return
+    annotations = ingress.model.metadata.annotations
+    here = ingress.ref / "metadata" / "annotations"
+    timeout = annotations.get(facts.AGIC_TIMEOUT, "")
+    draining = annotations.get(facts.AGIC_DRAINING) == "true" and timeout.isdigit()
+    delay = _deregistration(int(timeout), here / facts.AGIC_TIMEOUT) if draining else None
+    where = ingress.ref / "spec" / "ingressClassName"
+    told = "Azure's Application Gateway"
+    yield LoadBalancer(_named(told, where), facts.AGIC_WINDOW.value, delay)
+
+
+def _deregistration(value: int, where: Ref) -> Setting[timedelta]:
+    origin = Origin(OriginKind.EXPLICIT, "deregistration delay", where)
+    return Setting("deregistration delay", seconds(min(value, 10**6)), origin)
+
+
+def _delay(
+    places: Sequence[Located[Service] | Located[Ingress]], annotation: str
+) -> Setting[timedelta] | None:
+    """The deregistration delay that is written, the strongest place first."""
+    for located in places:
+        text = located.model.metadata.annotations.get(annotation)
+        value = dict(_pairs(text or "")).get(facts.DEREGISTRATION_KEY, "")
+        if value.isdigit():
+            return _deregistration(
+                int(value), located.ref / "metadata" / "annotations" / annotation
+            )
+    return None
+
+
+_PAIR = re.compile(r"\s*([^=,]+?)\s*=\s*([^,]*?)\s*")
+
+
+def _pairs(text: str) -> Iterator[tuple[str, str]]:
+    """``k=v,k=v`` as AWS' controller reads it, blanks and line breaks around each left out."""
+    for part in text.split(","):
+        found = _PAIR.fullmatch(part)
+        if found is not None:
+            yield found.group(1), found.group(2)
+
+
+def _json(text: str | None) -> dict[str, object]:
+    try:
+        data = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def attribute_defects(world: World) -> Iterator[Defect]:
+    """Target group attributes that AWS' controller cannot read."""
+    low, high = facts.DEREGISTRATION_RANGE.value
+    kinds: tuple[tuple[type[Service] | type[Ingress], str], ...] = (
+        (Service, facts.NLB_ATTRIBUTES),
+        (Service, facts.ALB_ATTRIBUTES),
+        (Ingress, facts.ALB_ATTRIBUTES),
+    )
+    for model, annotation in kinds:
+        for located in world.objects.of(model):
+            text = located.model.metadata.annotations.get(annotation)
+            if not text or looks_templated(text):
+                continue
+            where = located.ref / "metadata" / "annotations" / annotation
+            for part in text.split(","):
+                found = _PAIR.fullmatch(part)
+                reason = ""
+                if found is None:
+                    reason = f"'{part.strip()}' is not key=value"
+                elif found.group(1) == facts.DEREGISTRATION_KEY:
+                    value = found.group(2)
+                    if not value.isdigit() or not low <= int(value) <= high:
+                        told = f"must be a whole number of seconds from {low} to {high}"
+                        reason = f"{found.group(1)} {told}, not '{value}'"
+                if reason:
+                    words = {"key": annotation, "reason": reason}
+                    yield Defect("target-group-attributes", where, words)
