@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from shutdownlint.platforms import frameworks
 from shutdownlint.platforms.facts import Fact
+from shutdownlint.platforms.frameworks import facts as frameworks
 from shutdownlint.platforms.istio import facts as istio
 from shutdownlint.platforms.kubernetes import facts as kubernetes
 from shutdownlint.rules.load import load_rules
@@ -60,11 +60,16 @@ def facts_page() -> str:
         ]
         parts.append(f"## {title}\n\n| fact | value | source |\n|---|---|---|\n" + "\n".join(rows))
     rows = []
-    for fact in frameworks.KNOBS:
-        knob = fact.value
-        told = ", ".join(f"`{name}`" for name in (*knob.flags, *knob.variables))
-        rows.append(f"| {knob.framework} | {told} | {_cell(fact.source)} |")
-    head = "\n\n## Frameworks\n\n| framework | its shutdown timeout is read from | source |\n|---|---|---|\n"
+    for fact in frameworks.FRAMEWORKS:
+        one = fact.value
+        names = (*one.flags, *one.variables, *one.properties)
+        told = ", ".join(f"`{name}`" for name in names)
+        usual = "no limit" if one.endless else shown(one.usual) if one.usual is not None else ""
+        rows.append(f"| {one.name} | {told} | {usual} | {_cell(fact.source)} |")
+    head = (
+        "\n\n## Frameworks\n\n| framework | its limit is read from | without it | source |\n"
+        "|---|---|---|---|\n"
+    )
     return "\n\n".join(parts[:1]) + "\n\n".join(parts[1:]) + head + "\n".join(rows) + "\n"
 
 

@@ -37,7 +37,10 @@ def env(name: str, value: str) -> str:
         ("command: [other, -t, '60']", None),
         (env("SPRING_LIFECYCLE_TIMEOUTPERSHUTDOWNPHASE", "45s"), 45),
         (env("SPRING_LIFECYCLE_TIMEOUT_PER_SHUTDOWN_PHASE", "1m"), 60),
-        (env("SPRING_LIFECYCLE_TIMEOUTPERSHUTDOWNPHASE", "500"), 0.5),
+        (env("SPRING_LIFECYCLE_TIMEOUTPERSHUTDOWNPHASE", "20000"), 20),
+        (env("SPRING_LIFECYCLE_TIMEOUTPERSHUTDOWNPHASE", "PT1M5S"), 65),
+        (env("SPRING_LIFECYCLE_TIMEOUTPERSHUTDOWNPHASE", "30"), None),
+        (env("JAVA_TOOL_OPTIONS", "-Xmx1g -Dspring.lifecycle.timeout-per-shutdown-phase=9s"), 9),
         ("args: ['--spring.lifecycle.timeout-per-shutdown-phase=20s']", 20),
         (
             (

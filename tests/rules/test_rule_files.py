@@ -90,17 +90,28 @@ def test_silent_just_outside_its_versions(rule: Rule, system: str) -> None:
 
 
 def test_versions_outside_the_window_are_left_alone() -> None:
-    rule = next(rule for rule in rules() if rule.id == "SL216")
-    bad = rule.form.examples[0].bad
-    for version, fires in (
-        ("1.11.8", False),
-        ("1.12.0", True),
-        ("1.12.8", True),
-        ("1.12.9", False),
-        ("1.13.4", True),
-        ("1.13.5", False),
-        ("1.14.0", False),
-        (None, False),
-    ):
-        found = [f.rule for f in check_text(bad, given(istio=version)).findings]
-        assert ("SL216" in found) is fires, version
+    waypoint = (
+        ("1.28.9", True),
+        ("1.29.5", True),
+        ("1.29.6", False),
+        ("1.30.2", True),
+        ("1.30.3", False),
+    )
+    for name, table in (("SL216", _STATS_BUG), ("SL243", waypoint)):
+        rule = next(rule for rule in rules() if rule.id == name)
+        for version, fires in table:
+            bad = rule.form.examples[0].bad
+            found = [f.rule for f in check_text(bad, given(istio=version)).findings]
+            assert (name in found) is fires, (name, version)
+
+
+_STATS_BUG: tuple[tuple[str | None, bool], ...] = (
+    ("1.11.8", False),
+    ("1.12.0", True),
+    ("1.12.8", True),
+    ("1.12.9", False),
+    ("1.13.4", True),
+    ("1.13.5", False),
+    ("1.14.0", False),
+    (None, False),
+)

@@ -183,7 +183,7 @@ class Container(Model):
     command: Strings = Field(default_factory=list)
     args: Strings = Field(default_factory=list)
     env: ListOf[EnvVar] = Field(default_factory=list)
-    envFrom: Any = None  # noqa: N815
+    env_from: Any = Field(default=None, alias="envFrom")
     volumeMounts: ListOf[VolumeMount] = Field(default_factory=list)  # noqa: N815
     ports: ListOf[Port] = Field(default_factory=list)
     lifecycle: Lifecycle | None = None
@@ -191,6 +191,9 @@ class Container(Model):
     livenessProbe: Probe | None = None  # noqa: N815
     startupProbe: Probe | None = None  # noqa: N815
     readinessProbe: Probe | None = None  # noqa: N815
+    #: No fields of a container, but people write them here.
+    terminationGracePeriodSeconds: Any = None  # noqa: N815
+    preStop: Any = None  # noqa: N815
 
 
 class PodSpec(Model):
@@ -254,6 +257,8 @@ class WorkloadSpec(Model):
     strategy: Any = None
     updateStrategy: Any = None  # noqa: N815
     podReplacementPolicy: Any = None  # noqa: N815
+    #: No field of a workload, but people write it here.
+    terminationGracePeriodSeconds: Any = None  # noqa: N815
 
 
 class Namespace(Resource):

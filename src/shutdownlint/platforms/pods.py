@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from shutdownlint.manifests.resources import looks_templated
 from shutdownlint.platforms.defect import Defect
 from shutdownlint.platforms.durations import go_duration
-from shutdownlint.platforms.frameworks import finish_within
+from shutdownlint.platforms.frameworks.read import Shown, framework_of
 from shutdownlint.platforms.istio import facts as istio
 from shutdownlint.platforms.istio.gateways import deployed_balancer
 from shutdownlint.platforms.istio.injection import is_bare_proxy, is_gateway
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.document import Ref
     from shutdownlint.manifests.resources import (
         Container,
-        PodSpec,
         Rejected,
         Service,
         ServicePort,
@@ -102,7 +101,7 @@ def plan_pod(workload: Workload, world: World, mesh: Mesh) -> Pod:
     for duplicate in workload.duplicates:
         words = {"key": str(duplicate.route[-1])}
         pod.defects.append(Defect("duplicate-key", duplicate, words))
-    pod.defects += _misplaced_fields(workload)
+    pod.defects += [*_misplaced_fields(workload), *_nobodys_fields(workload)]
     if workload.knative:
         pod.unplanned = "Knative workloads (Knative sets their shutdown itself)"
         return pod
@@ -112,10 +111,13 @@ def plan_pod(workload: Workload, world: World, mesh: Mesh) -> Pod:
     p99, p99_defects = _p99(workload, world)
     proxy = proxy_of(workload, mesh)
     pod.defects += p99_defects + proxy.defects
-    if proxy.plan is None and (is_bare_proxy(workload) or is_gateway(workload)):
+    gateway = proxy.plan is not None and proxy.plan.gateway
+    if not gateway and (is_bare_proxy(workload) or is_gateway(workload)):
         pod.unplanned = "pods that are only a proxy of which not enough is known"
         return pod
-    containers = _containers(workload, world, services)
+    frameworks = _frameworks(workload, world)
+    pod.defects += [defect for shown in frameworks.values() for defect in shown.defects]
+    containers = _containers(workload, world, services, frameworks)
     count = replicas(workload, world)
     certain, possible = node_pool_grace(spec, workload.spec, world)
     pod.plan = Plan(
@@ -185,6 +187,21 @@ def _misplaced_fields(workload: Workload) -> Iterator[Defect]:
                     yield Defect("probe-grace-value", own.origin.where, words, container.name)
 
 
+def _nobodys_fields(workload: Workload) -> Iterator[Defect]:
+    """Fields that people write one level off, where the API has no such field and drops them."""
+    spec, ref = workload.template.spec, workload.spec
+    for index, container in enumerate(spec.containers):
+        if container.terminationGracePeriodSeconds is not None:
+            where = (ref / "containers" / index / GRACE).key
+            yield Defect("grace-misplaced", where, {"key": GRACE}, container.name)
+        if container.preStop is not None:
+            where = (ref / "containers" / index / "preStop").key
+            yield Defect("prestop-misplaced", where, {"key": "preStop"}, container.name)
+    if workload.rolling.terminationGracePeriodSeconds is not None:
+        where = (workload.object_ref / "spec" / GRACE).key
+        yield Defect("grace-misplaced", where, {"key": GRACE})
+
+
 def _grace_rejected(workload: Workload) -> bool:
     return any(rejected.route == ("spec", GRACE) for rejected in workload.rejected)
 
@@ -243,8 +260,22 @@ def _service(workload: Workload, services: list[Located[Service]]) -> Setting[st
     return None
 
 
+def _frameworks(workload: Workload, world: World) -> dict[str, Shown]:
+    """What is known of the frameworks in the pod's regular containers, by container."""
+    return {
+        container.name: framework_of(
+            container, workload.spec / "containers" / index, workload, world
+        )
+        for index, container in enumerate(workload.template.spec.containers)
+        if container.name != istio.PROXY_CONTAINER
+    }
+
+
 def _containers(
-    workload: Workload, world: World, services: list[Located[Service]]
+    workload: Workload,
+    world: World,
+    services: list[Located[Service]],
+    frameworks: dict[str, Shown],
 ) -> tuple[ContainerPlan, ...]:
     spec = workload.template.spec
     regular = [
@@ -259,11 +290,20 @@ def _containers(
     ]
     serving, shown = _serving([c for c, _ in regular], services)
     plans = [
-        _container(c, ref, spec, workload, world, serves=c.name in serving, shown=shown)
+        _container(
+            c,
+            ref,
+            workload,
+            world,
+            frameworks.get(c.name, Shown()),
+            serves=c.name in serving,
+            shown=shown,
+        )
         for c, ref in regular
     ]
     plans += [
-        _container(c, ref, spec, workload, world, serves=False, sidecar=True) for c, ref in sidecars
+        _container(c, ref, workload, world, Shown(), serves=False, sidecar=True)
+        for c, ref in sidecars
     ]
     return tuple(plans)
 
@@ -328,16 +368,16 @@ def _granted(time: Setting[Span], hook: Hook, world: World) -> Setting[Span]:
 def _container(
     container: Container,
     ref: Ref,
-    spec: PodSpec,
     workload: Workload,
     world: World,
+    framework: Shown,
     *,
     serves: bool,
     shown: bool = True,
     sidecar: bool = False,
 ) -> ContainerPlan:
     time, hook = pre_stop(container, ref)
-    path, script = start(container, spec, ref)
+    path, script = start(container, workload.template.spec, ref)
     name = ref / "name"
     drain, behaviour = ZERO, None
     told = "none is known"
@@ -349,6 +389,8 @@ def _container(
     origin = Origin(kind, "assumed" if behaviour is None else "the configuration", name)
     if behaviour is None and path.value is SignalPath.NEVER:
         behaviour, origin = Behaviour.IGNORING, path.origin
+    if behaviour is None and framework.behaviour is not None:
+        behaviour, origin = framework.behaviour.value, framework.behaviour.origin
     return ContainerPlan(
         name=container.name,
         pre_stop=_granted(time, hook.value, world),
@@ -360,7 +402,10 @@ def _container(
         hook=hook,
         signal_path=path,
         start_script=script,
-        finish_within=finish_within(container, ref),
+        command=(*container.command, *container.args),
+        image=container.image or "",
+        finish_within=framework.finish_within,
+        framework=framework.plan,
         stop_signal=stop_signal(container, ref),
         liveness_grace=probe_grace(container, ref, "livenessProbe"),
         startup_grace=probe_grace(container, ref, "startupProbe"),

@@ -5,10 +5,10 @@ A condition compares these by name. When a rule needs more, a field is added her
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from shutdownlint.platforms.kubernetes import facts as kubernetes
 from shutdownlint.rules.cel import Kind, Value
@@ -68,6 +68,7 @@ _POD_FIELDS: Final[dict[str, Field]] = {
     "deregistration": Field(
         _D, "how long it lets connections finish; absent unless written", setting=True
     ),
+    "osName": Field(_S, "the pod's spec.os.name, or empty"),
     "inFlight": Field(_D, "the longest request in flight at deletion that is still served"),
     "late": Field(_D, "the longest request, arriving at the stop signal, that is still served"),
 }
@@ -117,7 +118,6 @@ FIELDS: Final[dict[Target, dict[str, Field]]] = {
         "ungated": Field(
             _B, "whether it is known that new pods do not wait for their load balancer's target"
         ),
-        "osName": Field(_S, "spec.os.name, or empty"),
     },
     Target.CONTAINER: {
         **_POD_FIELDS,
@@ -144,6 +144,24 @@ FIELDS: Final[dict[Target, dict[str, Field]]] = {
             "how long its framework lets its own shutdown take; absent unless written",
             setting=True,
         ),
+        "framework": Field(
+            _S, "a framework that the container shows without its limit, or empty", setting=True
+        ),
+        "usualFinish": Field(
+            _D,
+            "its default limit, which may be changed out of sight; absent without one",
+            setting=True,
+        ),
+        "waitsForever": Field(_B, "whether it waits without a limit by default"),
+        "frameworkDelay": Field(
+            _D, "how long it goes on before its shutdown; absent unless written", setting=True
+        ),
+        "behaviour": Field(
+            _S, "what the app does at its stop signal: graceful, abrupt, ignoring", setting=True
+        ),
+        "startCommand": Field(Kind.STRINGS, "the container's command and arguments"),
+        "image": Field(_S, "its image"),
+        "longestPreStop": Field(_D, "the longest preStop of the pod's containers that serve"),
         "stopSignal": Field(_S, "lifecycle.stopSignal; absent unless written", setting=True),
         "livenessGrace": Field(
             _D, "the liveness probe's own grace period; absent unless written", setting=True
@@ -347,11 +365,11 @@ def _pod_settings(plan: Plan) -> dict[str, Setting[Any]]:
 
 def _whole_pod_settings(plan: Plan) -> dict[str, Setting[Any]]:
     rollout = plan.rollout
-    way = replace(rollout, value=rollout.value.way) if rollout is not None else None
+    way = Setting(rollout.name, rollout.value.way, rollout.origin) if rollout is not None else None
     return _there(
         {
             "replicas": plan.replicas,
-            "strategy": cast("Setting[str] | None", way),
+            "strategy": way,
             "disruptionsAllowed": plan.disruptions_allowed,
             "graceCap": plan.grace_cap,
             "nodeGrace": plan.node_grace,
@@ -362,8 +380,13 @@ def _whole_pod_settings(plan: Plan) -> dict[str, Setting[Any]]:
 
 
 def _container_settings(container: ContainerPlan) -> dict[str, Setting[Any]]:
+    framework = container.framework
     return _there(
         {
+            "behaviour": container.behaviour,
+            "framework": framework.name if framework else None,
+            "usualFinish": framework.usual if framework else None,
+            "frameworkDelay": framework.delay if framework else None,
             "preStop": container.pre_stop,
             "drain": container.drain,
             "hook": container.hook,
@@ -399,6 +422,7 @@ def _pod_values(shutdown: Shutdown) -> dict[str, Value]:
         "service": plan.behind_service.value if plan.behind_service else "",
         "runsToCompletion": plan.runs_to_completion,
         "balancer": "",
+        "osName": plan.os_name,
     }
     if plan.balancer is not None:
         values["balancer"] = plan.balancer.name.value
@@ -424,7 +448,6 @@ def _whole_pod_values(shutdown: Shutdown, settings: Mapping[str, Setting[Any]]) 
         "serves": bool(serving) or (plan.proxy is not None and plan.proxy.gateway),
         "shutdownTakes": takes,
         "ungated": plan.balancer is not None and plan.balancer.ungated,
-        "osName": plan.os_name,
     }
     if serving:
         values["preStop"] = max(c.pre_stop.value.low for c in serving)
@@ -462,7 +485,15 @@ def _container_values(
     kind = hook.kind
     if container.hook is None and container.pre_stop.value.low > ZERO:
         kind = HookKind.SLEEP
-    written_only = ("spotNotice", "finishWithin", "stopSignal", "livenessGrace", "startupGrace")
+    written_only = (
+        "spotNotice",
+        "finishWithin",
+        "usualFinish",
+        "frameworkDelay",
+        "stopSignal",
+        "livenessGrace",
+        "startupGrace",
+    )
     absent: dict[str, Value] = {n: settings[n].value for n in written_only if n in settings}
     if hook.seconds is not None:
         absent["hookSeconds"] = hook.seconds
@@ -471,6 +502,14 @@ def _container_values(
         **_path_values(shutdown.plan, container),
         **_origins(Target.CONTAINER, settings),
         **absent,
+        "framework": container.framework.name.value if container.framework else "",
+        "waitsForever": container.framework is not None and container.framework.endless,
+        "behaviour": container.behaviour.value.value,
+        "startCommand": list(container.command),
+        "image": container.image,
+        "longestPreStop": max(
+            (c.pre_stop.value.low for c in shutdown.plan.containers if c.serves), default=ZERO
+        ),
         "hookHost": hook.host,
         "hostNetwork": shutdown.plan.host_network,
         "meshProxy": shutdown.plan.proxy.mode.value.value if shutdown.plan.proxy else "",

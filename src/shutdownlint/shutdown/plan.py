@@ -105,12 +105,28 @@ NO_HOOK: Final = Hook()
 
 
 @dataclass(frozen=True, slots=True)
+class FrameworkPlan:
+    """A framework of which no limit is written: what it does then, by its defaults.
+
+    They can be changed out of sight, so nothing of it enters the timeline. ``usual`` is its limit
+    (None: there is none, or it is not known), ``endless`` says that it waits without one, ``delay``
+    how long it goes on before its shutdown begins.
+    """
+
+    name: Setting[str]
+    usual: Setting[timedelta] | None = None
+    endless: bool = False
+    delay: Setting[timedelta] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ContainerPlan:
     """A container of the pod that is not the mesh proxy.
 
     ``drain`` is how long it still accepts requests after its stop signal; ``finish_within`` is how
     long its framework then lets it finish them before it cuts them itself; ``start_script`` is
-    what a shell runs as its first process, empty where no shell does. ``liveness_grace`` and
+    what a shell runs as its first process, empty where no shell does; ``command`` is all that
+    starts it, arguments included, where that is written. ``liveness_grace`` and
     ``startup_grace`` replace the grace period when that probe has the container killed.
     """
 
@@ -124,7 +140,10 @@ class ContainerPlan:
     hook: Setting[Hook] | None = None
     signal_path: Setting[SignalPath] | None = None
     start_script: str = ""
+    command: tuple[str, ...] = ()
+    image: str = ""
     finish_within: Setting[timedelta] | None = None
+    framework: FrameworkPlan | None = None
     stop_signal: Setting[str] | None = None
     liveness_grace: Setting[timedelta] | None = None
     startup_grace: Setting[timedelta] | None = None

@@ -49,6 +49,8 @@ class MeshConfig:
     lifecycle: tuple[Setting[Span], Setting[Hook]] | None = None
     #: global.proxy.lifecycle is set, whatever stands in it: the template's hooks are not used.
     replaces_hook: bool = False
+    #: It brings no postStart hook, so nothing holds the app back.
+    drops_hold: bool = False
     version: Version | None = None
     unreadable: Defect | None = None
     #: istiod's environment, no mesh configuration.
@@ -144,6 +146,8 @@ class Mesh:
         for config in self.configs:
             if config.unreadable is not None:
                 found.append(config.unreadable)
+            if config.drops_hold and config.proxy.hold is not None:
+                found.append(Defect("lifecycle-hides-hold", config.proxy.hold))
             refused = config.proxy.rejected if config.typed_strictly else ()
             found += [p.defect("mesh-config-rejected", config.told) for p in refused]
             ignored = config.proxy.ignored
@@ -289,6 +293,7 @@ def _install_values(config: MeshConfig, install: MeshInstall, tree: Tree) -> Non
     config.version = Version.find(tag) if tag else None
     lifecycle = (*values, "global", "proxy", "lifecycle")
     config.replaces_hook = tree.spot(lifecycle) is not None
+    config.drops_hold = config.replaces_hook and tree.spot((*lifecycle, "postStart")) is None
     route = (*lifecycle, "preStop")
     if tree.spot(route) is not None:
         handler, _ = read_model(LifecycleHandler, tree.plain(route))

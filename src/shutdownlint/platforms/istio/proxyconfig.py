@@ -115,6 +115,8 @@ class ProxyConfigText:
     termination_drain: tuple[timedelta, Where] | None = None
     env: dict[str, tuple[str, Where]] = field(default_factory=dict)
     stats_matched: bool | None = None
+    #: Where holdApplicationUntilProxyStarts is switched on.
+    hold: Where | None = None
     #: A value that bears on shutdown is a placeholder of some templating tool.
     hidden: bool = False
     rejected: list[Problem] = field(default_factory=list)
@@ -190,6 +192,9 @@ def _keep(name: str, value: Node, where: Where, result: ProxyConfigText) -> None
             result.doubtful.append(Problem(name, reason, where))
         else:
             result.drain_duration = (duration, where)
+    elif name == "holdApplicationUntilProxyStarts":
+        assert isinstance(value, ScalarNode)
+        result.hold = where if read_scalar(value) is True else None
     elif name == "proxyStatsMatcher":
         result.stats_matched = _matches_stat(value)
 

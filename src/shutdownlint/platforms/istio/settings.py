@@ -64,6 +64,8 @@ class _Merged:
     termination_drain: _Found[object] | None = None
     stats_matched: bool = False
     hidden: bool = False
+    #: Variables of the mesh that an old release drops for those of the annotation.
+    replaced: list[str] = field(default_factory=list)
 
     def add(self, text: ProxyConfigText, kind: OriginKind, told: str, *, env: bool = True) -> None:
         if text.drain_duration is not None:
@@ -120,6 +122,10 @@ def proxy_of(workload: Workload, mesh: Mesh) -> PodProxy:
     if merged.hidden:
         result.hidden = True
         return result
+    if merged.replaced:
+        where = (workload.annotations / facts.CONFIG_ANNOTATION).key
+        words = {"key": ", ".join(merged.replaced)}
+        result.defects.append(_of_version(Defect("metadata-replaced", where, words), version))
     if sidecar.gateway and (sidecar.deployed or sidecar.already_injected):
         result.defects += _env_in_vain(annotation, merged)
     if not sidecar.gateway and _bypassed(workload, merged):
@@ -151,6 +157,10 @@ def _settings_without_proxy(
             else "its namespace and labels ask for none"
         )
         yield Defect("proxy-config-without-proxy", where, {"key": name, "reason": reason})
+
+
+def _older(version: Version | None, than: Version) -> bool:
+    return version is not None and version < than
 
 
 def _env_in_vain(annotation: ProxyConfigText, merged: _Merged) -> Iterator[Defect]:
@@ -281,9 +291,9 @@ def _merge(
     for found in environment:
         if found.rank < 2:
             _add_environment(found.located, merged)
-    if sidecar.version is not None and sidecar.version < facts.METADATA_MERGED_SINCE.value:
-        if annotation.env:
-            merged.env.clear()
+    if annotation.env and _older(sidecar.version, facts.METADATA_MERGED_SINCE.value):
+        merged.replaced = sorted(merged.env.keys() - annotation.env.keys())
+        merged.env.clear()
     # istiod renders a Gateway's variables without its annotations.
     own_env = not sidecar.deployed
     merged.add(annotation, OriginKind.EXPLICIT, facts.CONFIG_ANNOTATION, env=own_env)

@@ -1,0 +1,1 @@
+"""Frameworks whose own shutdown shows in the manifests, and how long it takes."""
