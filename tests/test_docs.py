@@ -8,6 +8,8 @@ from shutdownlint.platforms.facts import Fact
 from shutdownlint.platforms.frameworks import facts as frameworks
 from shutdownlint.platforms.istio import facts as istio
 from shutdownlint.platforms.kubernetes import facts as kubernetes
+from shutdownlint.platforms.loadbalancers import facts as balancers
+from shutdownlint.platforms.versions import Range
 from shutdownlint.rules.load import load_rules
 from shutdownlint.rules.vocabulary import shown
 
@@ -52,7 +54,17 @@ What the platforms do by themselves, each with the source it was read in. Made f
 
 def facts_page() -> str:
     parts = [FACTS_HEAD]
-    for title, module in (("Kubernetes", kubernetes), ("Istio", istio)):
+    modules = (("Kubernetes", kubernetes), ("Istio", istio))
+    for title, module in modules:
+        rows = [
+            f"| {dated.setting} | {_cell(versions)} | {_cell(meaning)} | {_cell(dated.source)} |"
+            for dated in module.BY_VERSION
+            for versions, meaning in dated.meanings
+        ]
+        head = f"## {title}: what a setting means, by version\n\n"
+        head += "| setting | versions | default and meaning | source |\n|---|---|---|---|\n"
+        parts.append(head + "\n".join(rows))
+    for title, module in (*modules, ("Load balancers", balancers)):
         rows = [
             f"| {name.replace('_', ' ').lower()} | {_value(fact.value)} | {_cell(fact.source)} |"
             for name, fact in vars(module).items()
@@ -74,6 +86,10 @@ def facts_page() -> str:
 
 
 def _value(value: object) -> str:
+    if isinstance(value, Range):
+        return _cell(value.text)
+    if isinstance(value, tuple):
+        return _cell(", ".join(str(item) for item in value))
     if isinstance(value, dict):
         return _cell("; ".join(f"{_key(key)}: {_said(item)}" for key, item in value.items()))
     return _cell(shown(value))

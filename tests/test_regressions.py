@@ -97,7 +97,7 @@ def test_gateways_are_not_taken_for_graceful_apps() -> None:
     text = POD.replace("name: app", "name: istio-proxy").replace("shop/app:1", "auto")
     (pod,) = read_files({"a.yaml": text}).pods
     assert pod.plan is None
-    assert "gateways" in str(pod.unplanned)
+    assert "only a proxy" in str(pod.unplanned)
 
 
 def test_a_refused_pod_says_so_when_explained() -> None:

@@ -7,7 +7,8 @@ was found that they are needed for: a hook on unrelated files stays cheap.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shutdownlint.manifests.discover import Missing
@@ -21,10 +22,13 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.document import Document
     from shutdownlint.manifests.workloads import Objects
     from shutdownlint.platforms.defect import Defect
+    from shutdownlint.platforms.istio.mesh import Mesh
     from shutdownlint.platforms.pods import Pod
-    from shutdownlint.platforms.world import Given
+    from shutdownlint.platforms.versions import Version
+    from shutdownlint.platforms.world import Given, World
     from shutdownlint.rules.ask import Asker
     from shutdownlint.rules.finding import Finding, Severity
+    from shutdownlint.rules.held import Releases
     from shutdownlint.rules.load import Rule
 
 
@@ -44,6 +48,7 @@ class Scene:
     pods: list[Pod] = field(default_factory=list)
     mesh_defects: list[Defect] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+    world: World | None = None
 
     @property
     def whole(self) -> bool:
@@ -114,6 +119,7 @@ def _plan(objects: Objects, context: set[str], given: Given, scene: Scene) -> No
     mark_partial(objects)
     world = World(objects, given)
     mesh = Mesh(world)
+    scene.world = world
     for workload in (*objects.workloads, *deployed_gateways(mesh)):
         if workload.ref.document.file not in context:
             scene.pods.append(plan_pod(workload, world, mesh))
@@ -146,7 +152,10 @@ def check(
     from shutdownlint.rules.ask import Asker  # noqa: PLC0415
 
     asker = Asker(rules(), severities or {}, kubernetes=given.kubernetes, istio=given.istio)
-    result.findings = sorted(_findings(scene, asker), key=_order)
+    # The same workload in several files (renderings of one chart) makes the same finding of what
+    # they share.
+    told = {_order(finding): finding for finding in _findings(scene, asker)}
+    result.findings = [told[key] for key in sorted(told)]
     result.whole = scene.whole and not asker.failures
     return result
 
@@ -157,7 +166,7 @@ def _order(finding: Finding) -> tuple[Place, str, str]:
 
 def _findings(scene: Scene, asker: Asker) -> Iterator[Finding]:
     from shutdownlint.platforms.defect import Defect  # noqa: PLC0415
-    from shutdownlint.rules.vocabulary import defect_subject, subjects  # noqa: PLC0415
+    from shutdownlint.rules.vocabulary import defect_subject  # noqa: PLC0415
     from shutdownlint.yamltext.place import At  # noqa: PLC0415
 
     for unreadable in scene.reading.unreadable:
@@ -165,16 +174,85 @@ def _findings(scene: Scene, asker: Asker) -> Iterator[Finding]:
         yield from asker.ask(defect_subject(defect))
     for defect in scene.mesh_defects:
         yield from asker.ask(defect_subject(defect))
+    trial = _Trial(scene, asker)
     for pod in scene.pods:
-        name = pod.id
-        for defect in pod.defects:
-            yield from asker.ask(defect_subject(defect), name)
-        if pod.plan is None:
-            continue
-        names = {"kind": name.kind, "name": name.name, "namespace": name.namespace or ""}
-        for subject in subjects(pod.plan, pod.ref, names):
-            yield from asker.ask(subject, name)
+        for finding in _of_pod(pod, asker):
+            yield trial.dated(finding, pod) if finding.of_versions else finding
     for failure in list(asker.failures.values()):
         words = {"key": failure.rule.id, "reason": failure.reason}
         defect = Defect("rule-failed", At(failure.rule.place), words)
         yield from asker.ask(defect_subject(defect))
+
+
+def _of_pod(pod: Pod, asker: Asker) -> Iterator[Finding]:
+    from shutdownlint.rules.vocabulary import defect_subject, subjects  # noqa: PLC0415
+
+    name = pod.id
+    for defect in pod.defects:
+        yield from asker.ask(defect_subject(defect), name)
+    if pod.plan is None:
+        return
+    names = {"kind": name.kind, "name": name.name, "namespace": name.namespace or ""}
+    for subject in subjects(pod.plan, pod.ref, names):
+        yield from asker.ask(subject, name)
+
+
+class _Trial:
+    """Findings that rest on an unknown version, judged again with every release that is tried."""
+
+    def __init__(self, scene: Scene, asker: Asker) -> None:
+        self.scene = scene
+        self.asker = asker
+        self.settings: dict[tuple[Version, Version], tuple[World, Mesh, Asker]] = {}
+        self.found: dict[tuple[int, Version, Version], set[tuple[str, str | None]]] = {}
+
+    @cached_property
+    def releases(self) -> tuple[Releases, Releases]:
+        """Those of Istio and of Kubernetes."""
+        from shutdownlint.rules.held import releases  # noqa: PLC0415
+
+        return releases(self.asker.rules)
+
+    def dated(self, finding: Finding, pod: Pod) -> Finding:
+        """The finding, with the releases that it holds for, where not for all."""
+        from shutdownlint.rules.held import holds_for  # noqa: PLC0415
+
+        def holds(istio: Version, kubernetes: Version) -> bool:
+            return (finding.rule, finding.container) in self._found(pod, istio, kubernetes)
+
+        told = holds_for(*self.releases, holds)
+        return (
+            replace(finding, message=f"{finding.message} (holds for {told})") if told else finding
+        )
+
+    def _found(self, pod: Pod, istio: Version, kubernetes: Version) -> set[tuple[str, str | None]]:
+        key = (id(pod), istio, kubernetes)
+        if key not in self.found:
+            from shutdownlint.platforms.pods import plan_pod  # noqa: PLC0415
+
+            world, mesh, asker = self._setting(istio, kubernetes)
+            again = plan_pod(pod.workload, world, mesh)
+            self.found[key] = {(f.rule, f.container) for f in _of_pod(again, asker)}
+        return self.found[key]
+
+    def _setting(self, istio: Version, kubernetes: Version) -> tuple[World, Mesh, Asker]:
+        from shutdownlint.platforms.istio.mesh import Mesh  # noqa: PLC0415
+        from shutdownlint.platforms.world import World  # noqa: PLC0415
+        from shutdownlint.rules.ask import Asker  # noqa: PLC0415
+
+        key = (istio, kubernetes)
+        if key not in self.settings:
+            assert self.scene.world is not None
+            known = self.scene.world.given
+            given = replace(
+                known, istio=known.istio or istio, kubernetes=known.kubernetes or kubernetes
+            )
+            world = World(self.scene.world.objects, given)
+            asker = Asker(
+                self.asker.rules,
+                self.asker.severities,
+                kubernetes=given.kubernetes,
+                istio=given.istio,
+            )
+            self.settings[key] = (world, Mesh(world), asker)
+        return self.settings[key]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shutdownlint.shutdown import Request, Shutdown, seconds
-from tests.helpers import dedent, plan_of
+from tests.helpers import check_text, dedent, plan_of
 
 
 def container(lines: str) -> str:
@@ -73,3 +73,158 @@ def test_the_framework_ends_what_takes_longer() -> None:
     assert (cut.outcome, cut.at, served.outcome) == ("cut", seconds(12), "ok")
     assert "Gunicorn shutdown timeout 12s" in str(cut.by)
     assert Shutdown(plan).headroom.in_flight == seconds(12)
+
+
+FILES = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: app}
+data:
+  application.yaml: |
+    server:
+      shutdown: graceful
+    spring:
+      lifecycle:
+        timeoutPerShutdownPhase: 40s
+  TIMEOUT: "17"
+---
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected", "line"),
+    [
+        ("volumeMounts: [{name: config, mountPath: /config}]", 40, 10),
+        ("volumeMounts: [{name: other, mountPath: /config}]", None, None),
+        # a variable is stronger than a file, and -D than a variable
+        (
+            "volumeMounts: [{name: config, mountPath: /config}]\n"
+            + env("SPRING_LIFECYCLE_TIMEOUTPERSHUTDOWNPHASE", "9s"),
+            9,
+            21,
+        ),
+        (
+            (
+                "env: [{name: UVICORN_TIMEOUT_GRACEFUL_SHUTDOWN, valueFrom: "
+                "{configMapKeyRef: {name: app, key: TIMEOUT}}}]\ncommand: [uvicorn]"
+            ),
+            17,
+            11,
+        ),
+    ],
+)
+def test_config_maps_among_the_files(lines: str, expected: int | None, line: int | None) -> None:
+    volumes = "  volumes: [{name: config, configMap: {name: app}}]\n"
+    found = plan_of(FILES + container(lines) + volumes).containers[0].finish_within
+    assert (found and found.value) == (None if expected is None else seconds(expected))
+    if found is not None and found.origin.where is not None:
+        assert found.origin.where.place().line == line
+
+
+def test_variables_of_a_whole_config_map() -> None:
+    files = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: app}
+data: {TIMEOUT_GRACEFUL_SHUTDOWN: "9"}
+---
+"""
+    lines = "envFrom: [{prefix: UVICORN_, configMapRef: {name: app}}]\ncommand: [uvicorn]"
+    found = plan_of(files + container(lines)).containers[0].finish_within
+    assert found is not None
+    assert found.value == seconds(9)
+    # out of sight, the variable may say anything: no default is told
+    hidden = plan_of(container(lines)).containers[0]
+    assert (hidden.finish_within, hidden.framework) == (None, None)
+
+
+def test_properties_files() -> None:
+    files = FILES.replace(
+        "  application.yaml: |\n    server:\n      shutdown: graceful\n    spring:\n"
+        "      lifecycle:\n        timeoutPerShutdownPhase: 40s\n",
+        "  application.properties: |\n    # one\n    spring.lifecycle.timeout-per-shutdown-phase=8s\n",
+    )
+    assert files != FILES
+    volumes = "  volumes: [{name: config, projected: {sources: [{configMap: {name: app}}]}}]\n"
+    lines = "volumeMounts: [{name: config, mountPath: /config}]"
+    found = plan_of(files + container(lines) + volumes).containers[0].finish_within
+    assert found is not None
+    assert found.value == seconds(8)
+
+
+@pytest.mark.parametrize(
+    ("lines", "name", "usual", "endless"),
+    [
+        ("command: [gunicorn]", "Gunicorn", 30, False),
+        ("command: [puma]", "Puma", None, True),
+        ("command: [puma, -w, '2']", "Puma", 30, False),
+        ("command: [bundle, exec, sidekiq]", "Sidekiq", 25, False),
+        ("command: [celery, -A, app, worker]", "Celery", None, True),
+        ("command: [nginx, -g, 'daemon off;']", "nginx", None, True),
+        (env("SERVER_SHUTDOWN", "graceful"), None, None, False),
+        (
+            "env: [{name: SERVER_SHUTDOWN, value: graceful}, {name: SPRING_PROFILES_ACTIVE, value: p}]",
+            "Spring Boot",
+            30,
+            False,
+        ),
+        (env("SPRING_PROFILES_ACTIVE", "p"), None, None, False),
+        (env("MICRONAUT_LIFECYCLE_GRACEFUL_SHUTDOWN_ENABLED", "true"), "Micronaut", 15, False),
+        ("command: [gunicorn, --graceful-timeout, '20']", None, None, False),
+        ("command: [java, -jar, app.jar]", None, None, False),
+    ],
+)
+def test_defaults_are_kept_out_of_the_timeline(
+    lines: str, name: str | None, usual: int | None, endless: bool
+) -> None:
+    found = plan_of(container(lines)).containers[0]
+    plan = found.framework
+    assert (plan.name.value if plan else None) == name
+    if plan is not None:
+        assert found.finish_within is None
+        assert (plan.usual and plan.usual.value) == (usual and seconds(usual))
+        assert plan.endless is endless
+
+
+@pytest.mark.parametrize(
+    ("lines", "behaviour"),
+    [
+        (env("SERVER_SHUTDOWN", "immediate"), "abrupt"),
+        ("args: ['--server.shutdown=immediate']", "abrupt"),
+        (env("JAVA_TOOL_OPTIONS", "-Dserver.shutdown=immediate"), "abrupt"),
+        # the command line is stronger
+        (
+            "args: ['--server.shutdown=graceful']\n" + env("SERVER_SHUTDOWN", "immediate"),
+            "graceful",
+        ),
+        ("command: [celery, worker]\n" + env("REMAP_SIGTERM", "SIGQUIT"), "abrupt"),
+        (env("REMAP_SIGTERM", "SIGQUIT"), "graceful"),
+    ],
+)
+def test_what_does_not_wait(lines: str, behaviour: str) -> None:
+    plan = plan_of(container(lines))
+    assert plan.containers[0].behaviour.value == behaviour
+    (answer,) = Shutdown(plan).ask([Request(seconds(0), seconds(2))])
+    assert answer.outcome == ("cut" if behaviour == "abrupt" else "ok")
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        (env("SPRING_LIFECYCLE_TIMEOUT_PER_SHUTDOWN_FASE", "20s"), "meant?"),
+        (env("SPRING_LIFECYCLE_TIMEOUTPERSHUTDOWNPHASE", "30"), "30 milliseconds"),
+        (env("SPRING_LIFECYCLE_TIMEOUTPERSHUTDOWNPHASE", "soon"), "such as 30s"),
+        (env("DOTNET_SHUTDOWNTIMEOUTSECONDS", "15s"), "without a unit"),
+        ("command: [gunicorn, --gracefull-timeout=9]", "--graceful-timeout"),
+        ("command: [gunicorn, --graceful-timeout, 9s]", "without a unit"),
+        ("command: [uvicorn, --timeout-gracefull-shutdown, '9']", "meant?"),
+        (env("PM2_KILL_TIMEOUT", "20"), "milliseconds"),
+        (env("SPRING_LIFECYCLE_TIMEOUTPERSHUTDOWNPHASE", "${T}"), ""),
+        (env("SPRING_DATASOURCE_URL", "x"), ""),
+        ("command: [gunicorn, --timeout, '90']", ""),
+    ],
+)
+def test_what_is_written_in_vain_is_told(lines: str, reason: str) -> None:
+    found = [f for f in check_text(container(lines)).findings if f.rule == "SL136"]
+    assert bool(found) is bool(reason)
+    assert all(reason in finding.message for finding in found)

@@ -8,7 +8,6 @@ import sys
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
@@ -74,7 +73,7 @@ def read_documents(found: Found, reading: Reading, tick: Callable[[], None]) -> 
     data = _bytes(found, reading)
     if data is None:
         return
-    kustomization = PurePosixPath(found.shown).name in _KUSTOMIZATIONS
+    kustomization = found.shown.rpartition("/")[2] in _KUSTOMIZATIONS
     for chunk in split(data):
         skip = None if kustomization else relevance(chunk.data)
         if skip is not None:

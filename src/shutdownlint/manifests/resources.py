@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -234,6 +235,7 @@ class ServiceSpec(Model):
     selector: StrMap = Field(default_factory=dict)
     ports: ListOf[ServicePort] = Field(default_factory=list)
     clusterIP: Str | None = None  # noqa: N815
+    externalTrafficPolicy: Str | None = None  # noqa: N815
     publishNotReadyAddresses: Bool | None = None  # noqa: N815
     type: Str | None = None
 
@@ -456,6 +458,18 @@ class KyvernoSpec(Model):
 
 class KyvernoPolicy(Resource):
     """kyverno.io ClusterPolicy, or a namespace's Policy."""
+
+    @cached_property
+    def patterns(self) -> dict[int, dict[str, Any]]:
+        """The rules that validate a pod's spec by a pattern, by their number."""
+        rules = self.spec.rules if isinstance(self.spec.rules, list) else []
+        found = {}
+        for number, rule in enumerate(rules):
+            validate = rule.get("validate") if isinstance(rule, dict) else None
+            pattern = validate.get("pattern") if isinstance(validate, dict) else None
+            if isinstance(pattern, dict):
+                found[number] = rule
+        return found
 
     spec: KyvernoSpec = Field(default_factory=KyvernoSpec)
 

@@ -216,7 +216,7 @@ def _partial(workload: Workload, patch_files: set[str]) -> str | None:
     file = workload.ref.document.file
     if file in patch_files:
         return "kustomize patches"
-    stem = PurePosixPath(file).stem
+    stem = file.rpartition("/")[2].rpartition(".")[0]
     if _ASSERTION_NAME.search(stem) or (_PATCH_NAME.search(stem) and not workload.has_selector):
         return "patches and assertions, by the file's name"
     if workload.id.name == "" or any(c.image is None for c in workload.template.spec.containers):

@@ -14,3 +14,12 @@ class Fact(Generic[T_co]):
 
     value: T_co
     source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dated:
+    """What a setting means, release by release: versions (as a range is written) and meaning."""
+
+    setting: str
+    meanings: tuple[tuple[str, str], ...]
+    source: str

@@ -36,13 +36,11 @@ def grace_cap(workload: Workload, world: World) -> Setting[timedelta] | None:
         theirs = located.model.metadata
         if theirs.namespace is not None and theirs.namespace != namespace:
             continue
-        rules = located.model.spec.rules
-        for index, rule in enumerate(rules if isinstance(rules, list) else ()):
-            if isinstance(rule, dict) and _about(rule, workload.id.kind):
+        for index, rule in located.model.patterns.items():
+            if _about(rule, workload.id.kind):
                 here = located.ref / "spec" / "rules" / index / "validate" / "pattern"
-                pattern = _get(rule, "validate", "pattern")
                 told = f"policy {theirs.name}"
-                caps += list(_caps(pattern, here, told))
+                caps += list(_caps(rule["validate"]["pattern"], here, told))
     return min(caps, key=lambda cap: cap.value, default=None)
 
 
@@ -81,9 +79,3 @@ def _caps(pattern: Any, ref: Ref, told: str, depth: int = 0) -> Iterator[Setting
                 yield Setting("grace limit", timedelta(seconds=most), origin)
         elif name in ("spec", "template"):
             yield from _caps(value, ref / key, told, depth + 1)
-
-
-def _get(data: Any, *route: str) -> Any:
-    for step in route:
-        data = data.get(step) if isinstance(data, dict) else None
-    return data

@@ -77,6 +77,7 @@ class Pod:
 
     id: ObjectId
     ref: Ref
+    workload: Workload
     plan: Plan | None
     defects: list[Defect] = field(default_factory=list)
     #: Why there is no plan, where there is none.
@@ -85,7 +86,7 @@ class Pod:
 
 def plan_pod(workload: Workload, world: World, mesh: Mesh) -> Pod:
     """Everything that is known of how this workload's pods stop."""
-    pod = Pod(workload.id, workload.ref, None)
+    pod = Pod(workload.id, workload.ref, workload, None)
     if workload.partial is not None:
         pod.unplanned = workload.partial
         return pod

@@ -84,6 +84,7 @@ def _data(pod: Pod, plan: Plan, requests: Sequence[Request], traffic: Traffic) -
             "in_flight": None if headroom.in_flight is None else in_seconds(headroom.in_flight),
             "late": None if headroom.late is None else in_seconds(headroom.late),
         },
+        "rollout": _rollout(plan, drawn),
         "events": [
             {
                 "at": in_seconds(event.at),
@@ -113,6 +114,20 @@ def _data(pod: Pod, plan: Plan, requests: Sequence[Request], traffic: Traffic) -
             }
             for answer in shutdown.ask(requests, traffic)
         ],
+    }
+
+
+def _rollout(plan: Plan, drawn: Timeline | None) -> dict[str, Any] | None:
+    """What replacing all pods costs; seconds is null where the number of pods is not known."""
+    if plan.rollout is None or drawn is None:
+        return None
+    rollout = plan.rollout.value
+    waits = rollout.takes(drawn.over)
+    return {
+        "strategy": rollout.way,
+        "replicas": rollout.replicas,
+        "waits": None if waits is None else in_seconds(waits),
+        "told": rollout.told(drawn.over),
     }
 
 
@@ -159,6 +174,8 @@ def _pod(
             answer.by.told_in(place.file),
             _COLOURS[answer.outcome],
         )
+    if plan.rollout is not None:
+        _line(console, "rollout", "", plan.rollout.value.told(shutdown.quiet.over))
     for event in _events(drawn, place.file):
         console.print(event, soft_wrap=True)
     for text in assumed(plan):

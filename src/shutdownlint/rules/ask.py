@@ -91,6 +91,7 @@ class Asker:
             workload=workload,
             container=subject.container,
             assumed=tuple(str(assumption) for assumption in assumptions),
+            of_versions=any(assumption.versions for assumption in assumptions),
             related=tuple(_related(rule, subject, place)),
             template=where.source,
         )

@@ -48,5 +48,7 @@ class Finding:
     workload: ObjectId | None = None
     container: str | None = None
     assumed: tuple[str, ...] = ()
+    #: Whether it rests on something assumed of versions.
+    of_versions: bool = False
     related: tuple[Related, ...] = field(default=())
     template: str | None = None

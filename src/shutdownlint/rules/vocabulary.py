@@ -65,6 +65,9 @@ _POD_FIELDS: Final[dict[str, Field]] = {
     "balancerWindow": Field(
         _D, "how long that may go on sending, by its vendor's guides; absent without one"
     ),
+    "balancerDirect": Field(
+        _B, "whether it sends to the pods themselves, or finds out about their end by itself"
+    ),
     "deregistration": Field(
         _D, "how long it lets connections finish; absent unless written", setting=True
     ),
@@ -161,7 +164,9 @@ FIELDS: Final[dict[Target, dict[str, Field]]] = {
         ),
         "startCommand": Field(Kind.STRINGS, "the container's command and arguments"),
         "image": Field(_S, "its image"),
-        "longestPreStop": Field(_D, "the longest preStop of the pod's containers that serve"),
+        "longestPreStop": Field(
+            _D, "the longest preStop of the containers that are shown to serve"
+        ),
         "stopSignal": Field(_S, "lifecycle.stopSignal; absent unless written", setting=True),
         "livenessGrace": Field(
             _D, "the liveness probe's own grace period; absent unless written", setting=True
@@ -422,6 +427,7 @@ def _pod_values(shutdown: Shutdown) -> dict[str, Value]:
         "service": plan.behind_service.value if plan.behind_service else "",
         "runsToCompletion": plan.runs_to_completion,
         "balancer": "",
+        "balancerDirect": plan.balancer is not None and plan.balancer.direct,
         "osName": plan.os_name,
     }
     if plan.balancer is not None:
@@ -508,7 +514,12 @@ def _container_values(
         "startCommand": list(container.command),
         "image": container.image,
         "longestPreStop": max(
-            (c.pre_stop.value.low for c in shutdown.plan.containers if c.serves), default=ZERO
+            (
+                c.pre_stop.value.low
+                for c in shutdown.plan.containers
+                if c.serves and not c.serves_assumed
+            ),
+            default=ZERO,
         ),
         "hookHost": hook.host,
         "hostNetwork": shutdown.plan.host_network,

@@ -48,12 +48,13 @@ class Confidence(StrEnum):
 class Assumption:
     """Something taken to be so because the input does not show it, and how to tell us.
 
-    ``leaves`` is the confidence of what rests on it.
+    ``leaves`` is the confidence of what rests on it; ``versions``: it is one about versions.
     """
 
     text: str
     remedy: str = ""
     leaves: Confidence = Confidence.MEDIUM
+    versions: bool = False
 
     def __str__(self) -> str:
         return f"{self.text} ({self.remedy})" if self.remedy else self.text
@@ -197,12 +198,15 @@ class LoadBalancer:
 
     ``window`` is how long it may go on with that after the pod's deletion, by its vendor's guides;
     ``deregistration`` how long it lets connections finish once it has taken the pod out, where
-    that is written. ``ungated``: new pods do not wait until it has them.
+    that is written. ``direct``: it holds the pods' own addresses, or finds out about their end by
+    its own health checks; one that sends to nodes learns through kube-proxy. ``ungated``: new pods
+    do not wait until it has them.
     """
 
     name: Setting[str]
     window: timedelta
     deregistration: Setting[timedelta] | None = None
+    direct: bool = True
     ungated: bool = False
 
 

@@ -312,8 +312,9 @@ def _delay(
 def _misspelled(words: Sequence[_Word], known: Configured) -> Iterator[Defect]:
     """Names that are nearly those of a limit: no framework reads them."""
     variables = [name for fact in FRAMEWORKS for name in fact.value.variables]
+    beginnings = tuple({name[:4] for name in variables})
     for name, written in known.variables.items():
-        if name in variables or written is None:
+        if written is None or not name.startswith(beginnings) or name in variables:
             continue
         close = difflib.get_close_matches(name, variables, 1, 0.9)
         if close:

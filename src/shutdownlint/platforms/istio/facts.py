@@ -9,8 +9,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
-from shutdownlint.platforms.facts import Fact
+from shutdownlint.platforms.facts import Dated, Fact
 from shutdownlint.platforms.versions import Range, Version
+from shutdownlint.shutdown.span import written
 
 DRAIN_DURATION: Final = Fact(timedelta(seconds=45), "pkg/config/mesh/mesh.go:44")
 TERMINATION_DRAIN_DURATION: Final = Fact(timedelta(seconds=5), "pkg/config/mesh/mesh.go:45")
@@ -69,6 +70,12 @@ SERVICE_TYPE: Final = "networking.istio.io/service-type"
 #: The key of a Gateway's parameters that overrides its Deployment.
 OVERRIDES_KEY: Final = "deployment"
 
+#: Releases that are tried where the version is not known: those with tags of this year, and the few
+#: before that are still in use.
+TRIED: Final = Fact(
+    tuple(Version.parse(f"1.{minor}") for minor in range(26, 32)), "tags up to 1.31.0-rc.0"
+)
+
 CONFIG_ANNOTATION: Final = "proxy.istio.io/config"
 NATIVE_ANNOTATION: Final = "sidecar.istio.io/nativeSidecar"
 INJECT: Final = "sidecar.istio.io/inject"
@@ -114,3 +121,125 @@ IGNORED_NAMESPACES: Final = frozenset(
 #: Template names that put no draining sidecar beside the app (pkg/kube/inject, grpc-*).
 PROXYLESS_TEMPLATES: Final = frozenset(("grpc-agent", "grpc-simple"))
 GATEWAY_TEMPLATE: Final = "gateway"
+
+#: The field that replaced the variable (api PR 1463).
+TERMINATION_DRAIN_SINCE: Final = Fact(Version(1, 7, 0), "istio/api PR 1463")
+STALE_DRAIN_ENV_FROM: Final = Fact(Version(1, 10, 0), "tag scan")
+PARENT_SHUTDOWN_REMOVED: Final = Fact(Version(1, 17, 0), "istio/api c50e40013, PR 42253")
+NATIVE_SINCE: Final = Fact(Version(1, 19, 0), "injection-template.yaml (tag scan)")
+PROXY_CONFIG_OBJECT_SINCE: Final = Fact(Version(1, 13, 0), "networking/v1beta1 proxy_config.proto")
+
+BY_VERSION: Final = (
+    Dated(
+        "terminationDrainDuration",
+        (
+            (f"<{TERMINATION_DRAIN_SINCE.value}", "unknown"),
+            (
+                f">={TERMINATION_DRAIN_SINCE.value}",
+                (
+                    f"{written(TERMINATION_DRAIN_DURATION.value)}; a classic proxy lives so long "
+                    f"after its stop signal, unless {EXIT_ON_ZERO_ENV} is on"
+                ),
+            ),
+        ),
+        f"{TERMINATION_DRAIN_SINCE.source}; {TERMINATION_DRAIN_DURATION.source}",
+    ),
+    Dated(
+        STALE_DRAIN_ENV,
+        (
+            (f"<{STALE_DRAIN_ENV_FROM.value}", "the same in seconds, and stronger than the field"),
+            (f">={STALE_DRAIN_ENV_FROM.value}", "ignored"),
+        ),
+        STALE_DRAIN_ENV_FROM.source,
+    ),
+    Dated(
+        EXIT_ON_ZERO_ENV,
+        (
+            (f"<{EXIT_ON_ZERO_SINCE.value}", "unknown"),
+            (
+                f">={EXIT_ON_ZERO_SINCE.value}",
+                "false; true ends a classic proxy once no connection is open",
+            ),
+            (STATS_BUG.value.text, "true never sees zero, unless proxyStatsMatcher asks for it"),
+            (WAYPOINT_STATS_BUG.value.text, "true never sees zero on waypoints"),
+        ),
+        f"{EXIT_ON_ZERO_SINCE.source}; {STATS_BUG.source}; {WAYPOINT_STATS_BUG.source}",
+    ),
+    Dated(
+        MINIMUM_DRAIN_ENV,
+        (
+            (f"<{EXIT_ON_ZERO_SINCE.value}", "unknown"),
+            (
+                f">={EXIT_ON_ZERO_SINCE.value}",
+                f"{written(MINIMUM_DRAIN_DURATION.value)}; read with {EXIT_ON_ZERO_ENV} only",
+            ),
+        ),
+        MINIMUM_DRAIN_DURATION.source,
+    ),
+    Dated(
+        "drainDuration",
+        (("all", f"{written(DRAIN_DURATION.value)}; when the listener closes, no deadline"),),
+        DRAIN_DURATION.source,
+    ),
+    Dated(
+        "parentShutdownDuration",
+        (
+            (f"<{PARENT_SHUTDOWN_REMOVED.value}", "no effect"),
+            (f">={PARENT_SHUTDOWN_REMOVED.value}", "an unknown field, ignored"),
+        ),
+        PARENT_SHUTDOWN_REMOVED.source,
+    ),
+    Dated(
+        "native sidecars",
+        (
+            (f"<{NATIVE_SINCE.value}", "none"),
+            (f">={NATIVE_SINCE.value},<{NATIVE_AUTO_SINCE.value}", "off unless asked for"),
+            (
+                f">={NATIVE_AUTO_SINCE.value}",
+                f"on where Kubernetes is {NATIVE_AUTO_KUBERNETES.value} or later",
+            ),
+            (f"<{NATIVE_DRAIN_HOOK_SINCE.value}", "without a drain hook of their own"),
+        ),
+        f"{NATIVE_AUTO_SINCE.source}; {NATIVE_DRAIN_HOOK_SINCE.source}",
+    ),
+    Dated(
+        NATIVE_ANNOTATION,
+        (
+            (f"<{NATIVE_ANNOTATION_SINCE.value}", "unknown"),
+            (f">={NATIVE_ANNOTATION_SINCE.value}", "'true' or 'false' decides for the pod"),
+        ),
+        NATIVE_ANNOTATION_SINCE.source,
+    ),
+    Dated(
+        "ProxyConfig object",
+        (
+            (f"<{PROXY_CONFIG_OBJECT_SINCE.value}", "unknown"),
+            (f">={PROXY_CONFIG_OBJECT_SINCE.value}", "environmentVariables only; no durations"),
+        ),
+        PROXY_CONFIG_OBJECT_SINCE.source,
+    ),
+    Dated(
+        "proxyMetadata of mesh and annotation",
+        (
+            (f"<{METADATA_MERGED_SINCE.value}", "the annotation's replaces the mesh's"),
+            (f">={METADATA_MERGED_SINCE.value}", "merged one by one"),
+        ),
+        METADATA_MERGED_SINCE.source,
+    ),
+    Dated(
+        "a waypoint's grace period",
+        (
+            (WAYPOINT_GRACE_IN.value.text, written(WAYPOINT_GRACE.value)),
+            ("else", "Kubernetes' default"),
+        ),
+        WAYPOINT_GRACE.source,
+    ),
+    Dated(
+        "a Gateway's parametersRef",
+        (
+            (f"<{GATEWAY_OVERRIDES_SINCE.value}", "ignored"),
+            (f">={GATEWAY_OVERRIDES_SINCE.value}", "overrides its Deployment"),
+        ),
+        GATEWAY_OVERRIDES_SINCE.source,
+    ),
+)

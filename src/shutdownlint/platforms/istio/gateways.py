@@ -116,8 +116,8 @@ def deployed_balancer(workload: Workload, *, waypoint: bool) -> LoadBalancer | N
     if waypoint or asked not in ("LoadBalancer", "NodePort"):
         return None
     where = workload.ref / "metadata" / "annotations" / facts.SERVICE_TYPE
-    told = f"Service of type {asked}"
+    told = f"a Service of type {asked}"
     name = Setting(
         "load balancer", told, Origin(OriginKind.DEFAULT, "the default of a Gateway", where)
     )
-    return LoadBalancer(name, GATEWAY_WINDOW.value)
+    return LoadBalancer(name, GATEWAY_WINDOW.value, direct=False)

@@ -239,7 +239,7 @@ def _mode(
     kubernetes = mesh.world.given.kubernetes
     if version is None:
         text = "Istio's version is not known: its proxy is taken for a classic sidecar"
-        return _default(ProxyMode.CLASSIC, "assumed", nearest), (Assumption(text, VERSION_REMEDY),)
+        return _default(ProxyMode.CLASSIC, "assumed", nearest), (_unknown(text),)
     if version < facts.NATIVE_AUTO_SINCE.value:
         return _default(ProxyMode.CLASSIC, f"the default of Istio {version}", nearest), ()
     if kubernetes is None:
@@ -248,10 +248,14 @@ def _mode(
             f"Istio {version} makes native sidecars on Kubernetes {needs.major}.{needs.minor} and "
             "later; Kubernetes' version is not known: taken for a classic sidecar"
         )
-        return _default(ProxyMode.CLASSIC, "assumed", nearest), (Assumption(text, VERSION_REMEDY),)
+        return _default(ProxyMode.CLASSIC, "assumed", nearest), (_unknown(text),)
     native = kubernetes >= facts.NATIVE_AUTO_KUBERNETES.value
     told = f"the default of Istio {version} on Kubernetes {kubernetes}"
     return _default(ProxyMode.NATIVE if native else ProxyMode.CLASSIC, told, nearest), ()
+
+
+def _unknown(text: str) -> Assumption:
+    return Assumption(text, VERSION_REMEDY, versions=True)
 
 
 def _since(version: Version | None, first: Version) -> bool:

@@ -5,9 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
-from shutdownlint.platforms.facts import Fact
+from shutdownlint.platforms.facts import Dated, Fact
 from shutdownlint.platforms.versions import Version
+from shutdownlint.shutdown.span import written
 
+#: Releases that are tried where the version is not known.
+TRIED: Final = Fact(
+    tuple(Version.parse(f"1.{minor}") for minor in range(31, 37)), "read at v1.36.2 and v1.32.10"
+)
 DEFAULT_GRACE: Final = Fact(
     timedelta(seconds=30),
     "staging/src/k8s.io/api/core/v1/types.go:3766, pkg/apis/core/v1/defaults.go:225",
@@ -64,3 +69,59 @@ AUTOSCALER_LIMIT: Final = Fact(
 SLEEP_SINCE: Final = Fact(Version(1, 30, 0), "pkg/features/kube_features.go:1785-1789, KEP-3960")
 #: A hook that fails is told in an event, and the stop signal follows at once.
 FAILING_HOOK: Final = Fact(timedelta(0), "pkg/kubelet/kuberuntime/kuberuntime_container.go:796")
+#: The sleep action's alpha release: known, and dropped.
+SLEEP_KNOWN_SINCE: Final = Fact(Version(1, 29, 0), "pkg/features/kube_features.go:1785, KEP-3960")
+#: From here on a sleep of zero seconds is taken.
+SLEEP_ZERO_SINCE: Final = Fact(Version(1, 33, 0), "pkg/features/kube_features.go:1791, KEP-4818")
+PROBE_GRACE_SINCE: Final = Fact(Version(1, 25, 0), "feature-gates/ProbeTerminationGracePeriod.md")
+STOP_SIGNAL_SINCE: Final = Fact(Version(1, 33, 0), "pkg/features/kube_features.go:1340, KEP-4960")
+
+BY_VERSION: Final = (
+    Dated(
+        "terminationGracePeriodSeconds",
+        (("all", f"{written(DEFAULT_GRACE.value)}; runs through preStop"),),
+        DEFAULT_GRACE.source,
+    ),
+    Dated(
+        "preStop.sleep",
+        (
+            (f"<{SLEEP_KNOWN_SINCE.value}", "unknown: the object is refused"),
+            (f">={SLEEP_KNOWN_SINCE.value},<{SLEEP_SINCE.value}", "dropped, and preStop with it"),
+            (f">={SLEEP_SINCE.value}", "from 1 second to the grace period"),
+            (f">={SLEEP_ZERO_SINCE.value}", "0 seconds is taken too"),
+        ),
+        f"{SLEEP_SINCE.source}; {SLEEP_ZERO_SINCE.source}",
+    ),
+    Dated(
+        "a probe's terminationGracePeriodSeconds",
+        (
+            (f"<{PROBE_GRACE_SINCE.value}", "dropped"),
+            (f">={PROBE_GRACE_SINCE.value}", "replaces the pod's where that probe kills"),
+        ),
+        PROBE_GRACE_SINCE.source,
+    ),
+    Dated(
+        "lifecycle.stopSignal",
+        (
+            (f"<{STOP_SIGNAL_SINCE.value}", "unknown"),
+            (f">={STOP_SIGNAL_SINCE.value}", "dropped unless the feature is switched on"),
+        ),
+        STOP_SIGNAL_SINCE.source,
+    ),
+    Dated(
+        "initContainers with restartPolicy Always",
+        (
+            (f"<{NATIVE_ORDER_SINCE.value}", "no order at the end, or unknown"),
+            (f">={NATIVE_ORDER_SINCE.value}", "end after the containers, in reverse order"),
+        ),
+        NATIVE_ORDER_SINCE.source,
+    ),
+    Dated(
+        "traffic to terminating pods",
+        (
+            (f"<{TERMINATING_FALLBACK_SINCE.value}", "none"),
+            (f">={TERMINATING_FALLBACK_SINCE.value}", "where no other pod is ready"),
+        ),
+        TERMINATING_FALLBACK_SINCE.source,
+    ),
+)

@@ -44,11 +44,21 @@ def load_balancer(
 def gateway_balancer(services: Sequence[Located[Service]]) -> LoadBalancer | None:
     """The load balancer in front of a gateway's pods: any that a Service asks for."""
     for located in services:
-        if located.model.spec.type in ("LoadBalancer", "NodePort"):
-            told = f"Service of type {located.model.spec.type}"
-            where = located.ref / "spec" / "type"
-            name = Setting("load balancer", told, Origin(OriginKind.INHERITED, told, where))
-            return LoadBalancer(name, facts.GATEWAY_WINDOW.value)
+        spec = located.model.spec
+        if spec.type not in ("LoadBalancer", "NodePort"):
+            continue
+        annotations = located.model.metadata.annotations
+        ip = annotations.get(facts.NLB_TARGET_TYPE) == "ip"
+        told = f"a Service of type {spec.type}"
+        where = located.ref / "spec" / "type"
+        if ip:
+            told = "an NLB with the pods as targets"
+            where = located.ref / "metadata" / "annotations" / facts.NLB_TARGET_TYPE
+        elif spec.externalTrafficPolicy == "Local":
+            told += " with externalTrafficPolicy Local"
+            where = located.ref / "spec" / "externalTrafficPolicy"
+        direct = ip or spec.externalTrafficPolicy == "Local"
+        return LoadBalancer(_named(told, where), facts.GATEWAY_WINDOW.value, direct=direct)
     return None
 
 
@@ -97,9 +107,8 @@ def _alb(
             where = located.ref / "metadata" / "annotations" / facts.ALB_TARGET_TYPE
             delay = _delay((service, ingress), facts.ALB_ATTRIBUTES)
             told = "an ALB with the pods as targets"
-            yield LoadBalancer(
-                _named(told, where), facts.AWS_WINDOW.value, delay, _ungated(workload, world)
-            )
+            ungated = _ungated(workload, world)
+            yield LoadBalancer(_named(told, where), facts.AWS_WINDOW.value, delay, ungated=ungated)
         return
 
 
@@ -112,9 +121,8 @@ def _nlb(workload: Workload, service: Located[Service], world: World) -> Iterato
             where = service.ref / "metadata" / "annotations" / key
             delay = _delay((service,), facts.NLB_ATTRIBUTES)
             told = "an NLB with the pods as targets"
-            yield LoadBalancer(
-                _named(told, where), facts.AWS_WINDOW.value, delay, _ungated(workload, world)
-            )
+            ungated = _ungated(workload, world)
+            yield LoadBalancer(_named(told, where), facts.AWS_WINDOW.value, delay, ungated=ungated)
             return
 
 
@@ -135,8 +143,9 @@ def _aws_gateway(
                 where = here / "targetGroupAttributes" / index / "value"
                 delay = _deregistration(int(attribute.value or 0), where)
         told = "an AWS load balancer with the pods as targets"
-        gate = _ungated(workload, world)
-        yield LoadBalancer(_named(told, here / "targetType"), facts.AWS_WINDOW.value, delay, gate)
+        ungated = _ungated(workload, world)
+        name = _named(told, here / "targetType")
+        yield LoadBalancer(name, facts.AWS_WINDOW.value, delay, ungated=ungated)
 
 
 def _gke(workload: Workload, service: Located[Service], world: World) -> Iterator[LoadBalancer]:

@@ -1,0 +1,162 @@
+"""Load balancers outside the cluster: which one sends to a pod, and what it is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from shutdownlint.shutdown import LoadBalancer, seconds
+from tests.helpers import check_text, plan_of, read_files, told
+
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: shop, namespace: shop, labels: {app: shop}}
+spec: {containers: [{name: app, image: a, ports: [{containerPort: 80}]}]}
+"""
+
+
+def service(annotations: str = "", spec: str = "") -> str:
+    return f"""
+apiVersion: v1
+kind: Service
+metadata: {{name: shop, namespace: shop, annotations: {{{annotations}}}}}
+spec: {{selector: {{app: shop}}, ports: [{{port: 80}}]{spec}}}
+---"""
+
+
+def ingress(annotations: str = "", kind: str = "alb", backend: str = "shop") -> str:
+    return f"""
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {{name: shop, namespace: shop, annotations: {{{annotations}}}}}
+spec:
+  ingressClassName: {kind}
+  rules: [{{http: {{paths: [{{path: /, pathType: Prefix, backend: {{service: {{name: {backend}, port: {{number: 80}}}}}}}}]}}}}]
+---"""
+
+
+def found(text: str) -> LoadBalancer | None:
+    (pod,) = read_files({"shop.yaml": text + POD}).pods
+    assert pod.plan is not None
+    return pod.plan.balancer
+
+
+IP = "alb.ingress.kubernetes.io/target-type: ip"
+DELAY = 'alb.ingress.kubernetes.io/target-group-attributes: "a=b, deregistration_delay.timeout_seconds = {}"'
+NLB_IP = "service.beta.kubernetes.io/aws-load-balancer-nlb-target-type: ip"
+NEG = "cloud.google.com/neg: '{\"ingress\": true}'"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "window", "delay"),
+    [
+        (service() + ingress(f"{IP}, {DELAY.format(25)}"), "an ALB", 10, 25),
+        # what stands on the Service is stronger
+        (
+            service(f"{IP}, {DELAY.format(7)}") + ingress(f"{IP}, {DELAY.format(25)}"),
+            "an ALB",
+            10,
+            7,
+        ),
+        (service() + ingress(), None, None, None),
+        (service() + ingress("alb.ingress.kubernetes.io/target-type: instance"), None, None, None),
+        (service() + ingress(IP, backend="other"), None, None, None),
+        (service() + ingress(IP, kind="nginx"), "an ALB", 10, None),
+        (service(NLB_IP, ", type: LoadBalancer"), "an NLB", 10, None),
+        (service(NLB_IP), None, None, None),
+        (service(NEG), "Google", 10, None),
+        (service("cloud.google.com/neg: '{not json'"), None, None, None),
+        (service('cloud.google.com/neg: \'{"exposed_ports": {"80":{}}}\''), "Google", 10, None),
+        (service() + ingress(kind="azure-application-gateway"), "Azure", 90, None),
+        (
+            service()
+            + ingress(
+                "appgw.ingress.kubernetes.io/connection-draining: 'true', "
+                "appgw.ingress.kubernetes.io/connection-draining-timeout: '60'",
+                kind="azure/application-gateway",
+            ),
+            "Azure",
+            90,
+            60,
+        ),
+        (
+            service(f'{NEG}, cloud.google.com/backend-config: \'{{"default": "slow"}}\'')
+            + """
+apiVersion: cloud.google.com/v1
+kind: BackendConfig
+metadata: {name: slow, namespace: shop}
+spec: {connectionDraining: {drainingTimeoutSec: 40}}
+---""",
+            "Google",
+            10,
+            40,
+        ),
+        (
+            service(NEG)
+            + """
+apiVersion: networking.gke.io/v1
+kind: GCPBackendPolicy
+metadata: {name: slow, namespace: shop}
+spec:
+  default: {connectionDraining: {drainingTimeoutSec: 50}}
+  targetRef: {kind: Service, name: shop}
+---""",
+            "Google",
+            10,
+            50,
+        ),
+        (
+            service()
+            + """
+apiVersion: gateway.k8s.aws/v1beta1
+kind: TargetGroupConfiguration
+metadata: {name: slow, namespace: shop}
+spec:
+  targetReference: {name: shop}
+  defaultConfiguration:
+    targetType: ip
+    targetGroupAttributes: [{key: deregistration_delay.timeout_seconds, value: "70"}]
+---""",
+            "an AWS load balancer",
+            10,
+            70,
+        ),
+        # another namespace's
+        (service().replace("namespace: shop", "namespace: other") + ingress(IP), None, None, None),
+    ],
+)
+def test_which_and_how_long(
+    text: str, name: str | None, window: int | None, delay: int | None
+) -> None:
+    balancer = found(text)
+    if name is None:
+        assert balancer is None
+        return
+    assert balancer is not None
+    assert balancer.name.value.startswith(name)
+    assert balancer.window == seconds(window or 0)
+    written = balancer.deregistration
+    assert (written and written.value) == (None if delay is None else seconds(delay))
+
+
+def test_jobs_get_no_traffic() -> None:
+    job = POD.replace("spec: {containers", "spec: {restartPolicy: Never, containers")
+    assert plan_of(service() + ingress(IP) + job).balancer is None
+
+
+@pytest.mark.parametrize(
+    ("value", "fires"),
+    [
+        ("deregistration_delay.timeout_seconds=3600", False),
+        ("deregistration_delay.timeout_seconds=3601", True),
+        ("deregistration_delay.timeout_seconds=-1", True),
+        ("deregistration_delay.timeout_seconds=30s", True),
+        ("deregistration_delay.timeout_seconds=30,stickiness.enabled=true", False),
+        ("deregistration_delay.timeout_seconds: 30", True),
+        ("${ATTRIBUTES}", False),
+    ],
+)
+def test_attributes_that_cannot_be_read(value: str, fires: bool) -> None:
+    annotation = f'alb.ingress.kubernetes.io/target-group-attributes: "{value}"'
+    found = told(check_text(service() + ingress(annotation) + POD).findings)
+    assert found == ([("SL307", 8)] if fires else [])
