@@ -97,7 +97,7 @@ def test_a_drain_that_is_two_seconds_off_is_caught(monkeypatch: pytest.MonkeyPat
 
 def test_a_native_proxy_that_ends_first_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     seen(VERSIONS[0])
-    monkeypatch.setattr(ProxyPlan, "classic", property(lambda _self: True))
+    monkeypatch.setattr(ProxyPlan, "stops_with_pod", property(lambda _self: True))
     wrong = {v.seed for v in judged(VERSIONS[0]) if not v.agrees}
     assert wrong
     assert all(make(seed).mode == NATIVE for seed in wrong)
