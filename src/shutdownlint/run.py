@@ -185,6 +185,7 @@ def _findings(scene: Scene, asker: Asker) -> Iterator[Finding]:
 
 
 def _of_pod(pod: Pod, asker: Asker) -> Iterator[Finding]:
+    from shutdownlint.platforms.slots import slots_of  # noqa: PLC0415
     from shutdownlint.rules.vocabulary import defect_subject, subjects  # noqa: PLC0415
 
     name = pod.id
@@ -193,7 +194,7 @@ def _of_pod(pod: Pod, asker: Asker) -> Iterator[Finding]:
     if pod.plan is None:
         return
     names = {"kind": name.kind, "name": name.name, "namespace": name.namespace or ""}
-    for subject in subjects(pod.plan, pod.ref, names):
+    for subject in subjects(pod.plan, pod.ref, names, slots_of(pod)):
         yield from asker.ask(subject, name)
 
 

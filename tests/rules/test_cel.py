@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shutdownlint.rules.cel import (
+from shutdownlint.rules.cel import Condition, (
     ExpressionError,
     Kind,
     Value,
@@ -55,12 +55,12 @@ VALUES: dict[str, Value] = {
 )
 def test_engines_agree(text: str, expected: bool) -> None:
     assert compile_condition(text, FIELDS).holds(VALUES) is expected
-    assert _Portable(text, FIELDS).holds(VALUES) is expected
+    assert Condition(_Portable(text, FIELDS)).holds(VALUES) is expected
 
 
 def test_engines_agree_on_every_rule_and_example() -> None:
     for rule in rules():
-        other = _Portable(rule.form.when, kinds(rule.form.target))
+        other = Condition(_Portable(rule.form.when, kinds(rule.form.target)))
         for example in rule.form.examples:
             for text in (example.bad, example.good):
                 for values in _asked(rule, text, example.options.p99, example.options.istio):

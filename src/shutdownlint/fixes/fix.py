@@ -3,10 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from shutdownlint.yamltext import Where
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of a fix: ``action`` is set, remove, rename or quote; ``field`` a setting's name.
+
+    ``where`` is the place of the value, whether it exists or not; ``value`` what it becomes.
+    """
+
+    action: str
+    field: str
+    where: Where | None
+    value: timedelta | bool | int | str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """What to write instead, told in words to the person who reads the finding."""
+    """What to write instead: in words, and as the changes that a program can make."""
 
     words: str
+    changes: tuple[Change, ...] = ()
+    safe: bool = False

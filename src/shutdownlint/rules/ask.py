@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from shutdownlint.fixes.fix import Fix
+from shutdownlint.fixes.fix import Change, Fix
 from shutdownlint.platforms.versions import CURRENT, Version
 from shutdownlint.rules.cel import ExpressionError
 from shutdownlint.rules.finding import Finding, Related, Severity
+from shutdownlint.rules.load import HERE
 from shutdownlint.shutdown import Confidence
 
 if TYPE_CHECKING:
@@ -16,10 +18,11 @@ if TYPE_CHECKING:
 
     from shutdownlint.manifests.workloads import ObjectId
     from shutdownlint.platforms.versions import Range
+    from shutdownlint.rules.cel import Value
     from shutdownlint.rules.load import Rule
     from shutdownlint.rules.vocabulary import Subject, Target
     from shutdownlint.shutdown import Assumption
-    from shutdownlint.yamltext import Place
+    from shutdownlint.yamltext import Place, Where
 
 _BY_CONFIDENCE = (Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW)
 
@@ -87,7 +90,7 @@ class Asker:
             confidence=_confidence(assumptions),
             place=place,
             message=rule.message.fill(subject, values, place.file),
-            fix=Fix(rule.fix.fill(subject, values, place.file)) if rule.fix else None,
+            fix=_fix(rule, subject, place.file),
             workload=workload,
             container=subject.container,
             assumed=tuple(str(assumption) for assumption in assumptions),
@@ -95,6 +98,37 @@ class Asker:
             related=tuple(_related(rule, subject, place)),
             template=where.source,
         )
+
+
+def _fix(rule: Rule, subject: Subject, file: str) -> Fix | None:
+    """The fix's words, and its changes; none of them where one cannot be worked out."""
+    if rule.fix is None:
+        return None
+    values = subject.corners[0]
+    words = rule.fix.fill(subject, values, file)
+    safe = rule.form.fix is not None and rule.form.fix.safety == "safe"
+    changes = []
+    for edit in rule.edits:
+        if not all(values.holds(name) for name in edit.mentions):
+            return Fix(words)
+        known = {name: values[name] for name in edit.mentions}
+        if edit.condition is not None and not edit.condition.holds(known):
+            continue
+        value = edit.to.value(known) if edit.to is not None else None
+        where = _place_of(edit.field, rule, subject)
+        changes.append(Change(edit.action, edit.field, where, _single(value)))
+    return Fix(words, tuple(changes), safe)
+
+
+def _single(value: Value | None) -> timedelta | bool | int | str | None:
+    return value if value is None or isinstance(value, timedelta | bool | int | str) else None
+
+
+def _place_of(field: str, rule: Rule, subject: Subject) -> Where | None:
+    if field != HERE:
+        return subject.slots.get(field)
+    setting = subject.settings.get(rule.form.at) if rule.form.at else None
+    return setting.origin.where if setting is not None else subject.where
 
 
 def _applies(wanted: Range | None, version: Version | None) -> bool:

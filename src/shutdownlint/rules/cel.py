@@ -36,16 +36,30 @@ class ExpressionError(Exception):
         self.column = column
 
 
-class Condition(ABC):
-    """A compiled condition."""
+class Expression(ABC):
+    """A compiled expression."""
 
     @abstractmethod
-    def holds(self, values: Mapping[str, Value]) -> bool:
+    def value(self, values: Mapping[str, Value]) -> Value:
         """Evaluate it. Raises ``ExpressionError``."""
 
 
-def compile_condition(text: str, fields: Mapping[str, Kind]) -> Condition:
-    """Compile a condition over these fields. Raises ``ExpressionError``."""
+class Condition:
+    """A compiled expression that is true or false."""
+
+    def __init__(self, expression: Expression) -> None:
+        self.expression = expression
+
+    def holds(self, values: Mapping[str, Value]) -> bool:
+        """Evaluate it. Raises ``ExpressionError``."""
+        result = self.expression.value(values)
+        if not isinstance(result, bool):
+            raise ExpressionError("a condition must be true or false")
+        return result
+
+
+def compile_expression(text: str, fields: Mapping[str, Kind]) -> Expression:
+    """Compile an expression over these fields. Raises ``ExpressionError``."""
     try:
         from cel_expr_python import cel  # noqa: PLC0415 - imported only when rules are asked
     except ImportError:
@@ -53,10 +67,18 @@ def compile_condition(text: str, fields: Mapping[str, Kind]) -> Condition:
     return _Google(text, fields, cel)
 
 
+def compile_condition(text: str, fields: Mapping[str, Kind]) -> Condition:
+    """Compile a condition over these fields. Raises ``ExpressionError``."""
+    expression = compile_expression(text, fields)
+    if isinstance(expression, _Google):
+        expression.must_be_bool()
+    return Condition(expression)
+
+
 _POSITION = re.compile(r"<input>:(\d+):(\d+): (.*)")
 
 
-class _Google(Condition):
+class _Google(Expression):
     _environments: dict[tuple[tuple[str, Kind], ...], Any] = {}  # noqa: RUF012 - a cache
 
     def __init__(self, text: str, fields: Mapping[str, Kind], cel: Any) -> None:
@@ -76,18 +98,22 @@ class _Google(Condition):
             self.expression = self._environments[key].compile(text)
         except RuntimeError as error:
             raise _google_error(str(error)) from None
-        if self.expression.return_type() != cel.Type.BOOL:
+
+    def must_be_bool(self) -> None:
+        """Raises ``ExpressionError`` where it is something else than true or false."""
+        if self.expression.return_type() != self.cel.Type.BOOL:
             kind = self.expression.return_type().name().lower()
             raise ExpressionError(f"a condition must be true or false, this is a {kind}")
 
-    def holds(self, values: Mapping[str, Value]) -> bool:
+    def value(self, values: Mapping[str, Value]) -> Value:
         try:
             result = self.expression.eval(data=values)
         except (RuntimeError, TypeError, ValueError) as error:
             raise ExpressionError(str(error)) from None
-        if result.type() != self.cel.Type.BOOL:
+        if result.type() == self.cel.Type.ERROR:
             raise ExpressionError(str(result.value()))
-        return bool(result.value())
+        found: Value = result.value()
+        return found
 
 
 def _google_error(text: str) -> ExpressionError:
@@ -98,7 +124,7 @@ def _google_error(text: str) -> ExpressionError:
     return ExpressionError(reason, int(found.group(1)), int(found.group(2)))
 
 
-class _Portable(Condition):
+class _Portable(Expression):
     def __init__(self, text: str, fields: Mapping[str, Kind]) -> None:
         import celpy  # noqa: PLC0415 - heavy, and only where the other engine is missing
         from celpy import celtypes  # noqa: PLC0415
@@ -115,15 +141,17 @@ class _Portable(Condition):
             line, column = getattr(error, "line", 1) or 1, getattr(error, "column", 1) or 1
             raise ExpressionError(str(error.args[0]), line, column) from None
 
-    def holds(self, values: Mapping[str, Value]) -> bool:
+    def value(self, values: Mapping[str, Value]) -> Value:
         given = {name: self._cel(value) for name, value in values.items()}
         try:
             result = self.program.evaluate(given)
         except Exception as error:
             raise ExpressionError(str(error.args[0] if error.args else error)) from None
-        if not isinstance(result, bool | self.types.BoolType):
-            raise ExpressionError("a condition must be true or false")
-        return bool(result)
+        if isinstance(result, bool | self.types.BoolType):
+            return bool(result)
+        if isinstance(result, timedelta):
+            return timedelta(seconds=result.total_seconds())
+        return int(result) if isinstance(result, int) else str(result)
 
     def _cel(self, value: Value) -> Any:
         if isinstance(value, timedelta):

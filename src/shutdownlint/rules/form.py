@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from shutdownlint.platforms.versions import Range
 from shutdownlint.rules.finding import Severity
@@ -31,10 +31,44 @@ class Since(Form):
     istio: Versions | None = None
 
 
+class EditForm(Form):
+    """One edit of a fix: what it does to a setting, or to the place of the finding (``here``).
+
+    ``to`` is an expression over the rule's fields; ``if`` a condition without which it is left out.
+    """
+
+    set: str | None = None
+    remove: str | None = None
+    rename: str | None = None
+    quote: str | None = None
+    to: str | None = None
+    condition: str | None = Field(default=None, alias="if")
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        actions = [self.set, self.remove, self.rename, self.quote]
+        if sum(action is not None for action in actions) != 1:
+            raise ValueError("is one of set, remove, rename and quote")
+        if (self.set is not None or self.rename is not None) is not (self.to is not None):
+            raise ValueError("'to' belongs to set and rename, and to nothing else")
+        return self
+
+
 class Fix(Form):
-    """What to write instead, in words."""
+    """What to write instead: in words, and as edits where those are certain to be right.
+
+    Safe edits only improve what the pod does; unsafe ones change it.
+    """
 
     words: str
+    edits: list[EditForm] = Field(default_factory=list)
+    safety: Literal["safe", "unsafe"] | None = None
+
+    @model_validator(mode="after")
+    def _told(self) -> Self:
+        if bool(self.edits) is not (self.safety is not None):
+            raise ValueError("safety is said of fixes with edits")
+        return self
 
 
 class Options(Form):

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
-from shutdownlint.rules.cel import Condition, ExpressionError, compile_condition, identifiers
+from shutdownlint.rules.cel import (
+    Condition,
+    Expression,
+    ExpressionError,
+    compile_condition,
+    compile_expression,
+    identifiers,
+)
 from shutdownlint.rules.form import RuleForm
 from shutdownlint.rules.vocabulary import FIELDS, kinds, shown
 from shutdownlint.yamltext import ComposeError, Part, Tree, compose
@@ -85,6 +92,20 @@ def _shown(values: Values, name: str) -> str:
     return shown(values[name]) if values.holds(name) else "?"
 
 
+@dataclass(frozen=True, slots=True)
+class RuleEdit:
+    """A loaded edit of a fix."""
+
+    action: str
+    field: str
+    to: Expression | None
+    condition: Condition | None
+    mentions: frozenset[str]
+
+
+HERE: Final = "here"
+
+
 @dataclass
 class Rule:
     """A loaded rule."""
@@ -95,6 +116,7 @@ class Rule:
     message: Words
     fix: Words | None
     condition: Condition
+    edits: tuple[RuleEdit, ...] = ()
 
     @property
     def id(self) -> str:
@@ -165,7 +187,31 @@ def parse_rule(text: str, file: str) -> Rule:
         _words(tree, file, ("fix", "words"), form.fix.words, fields, settings) if form.fix else None
     )
     place = tree.place(("when",), Part.KEY, file, 1)
-    return Rule(form, file, place, message, fix, condition)
+    edits = _edits(tree, file, form, settings) if form.fix else ()
+    return Rule(form, file, place, message, fix, condition, edits)
+
+
+def _edits(tree: Tree, file: str, form: RuleForm, settings: Iterable[str]) -> tuple[RuleEdit, ...]:
+    assert form.fix is not None
+    types = kinds(form.target)
+    found = []
+    for number, edit in enumerate(form.fix.edits):
+        route = ("fix", "edits", number)
+        actions = {"set": edit.set, "remove": edit.remove, "rename": edit.rename}
+        actions["quote"] = edit.quote
+        action, name = next((a, n) for a, n in actions.items() if n is not None)
+        if name != HERE and name not in settings:
+            reason = f"'{name}' is no setting of a {form.target}, nor '{HERE}'"
+            raise RuleFileError(file, _line(tree, (*route, action)), f"fix: {reason}")
+        try:
+            to = compile_expression(edit.to, types) if edit.to is not None else None
+            asked = edit.condition
+            condition = compile_condition(asked, types) if asked is not None else None
+        except ExpressionError as error:
+            raise RuleFileError(file, _line(tree, route), f"fix: {error.reason}") from None
+        mentions = identifiers(f"{edit.to or ''} {edit.condition or ''}") & set(types)
+        found.append(RuleEdit(action, name, to, condition, frozenset(mentions)))
+    return tuple(found)
 
 
 def _form(tree: Tree, file: str) -> RuleForm:

@@ -5,6 +5,7 @@ A condition compares these by name. When a rule needs more, a field is added her
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
@@ -18,7 +19,7 @@ from shutdownlint.shutdown.span import ZERO
 from shutdownlint.shutdown.timeline import POLL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from shutdownlint.platforms.defect import Defect
     from shutdownlint.shutdown import ContainerPlan, Plan, ProxyPlan
@@ -72,6 +73,9 @@ _POD_FIELDS: Final[dict[str, Field]] = {
         _D, "how long it lets connections finish; absent unless written", setting=True
     ),
     "osName": Field(_S, "the pod's spec.os.name, or empty"),
+    "wantedGrace": Field(
+        _D, "the grace period that everything fits in once all that is too short is raised"
+    ),
     "inFlight": Field(_D, "the longest request in flight at deletion that is still served"),
     "late": Field(_D, "the longest request, arriving at the stop signal, that is still served"),
 }
@@ -159,6 +163,7 @@ FIELDS: Final[dict[Target, dict[str, Field]]] = {
         "frameworkDelay": Field(
             _D, "how long it goes on before its shutdown; absent unless written", setting=True
         ),
+        "wantedPreStop": Field(_D, "how long preStop has to be for the requests that still arrive"),
         "behaviour": Field(
             _S, "what the app does at its stop signal: graceful, abrupt, ignoring", setting=True
         ),
@@ -187,6 +192,9 @@ FIELDS: Final[dict[Target, dict[str, Field]]] = {
         **_POD_FIELDS,
         **_PATH_FIELDS,
         "mode": Field(_S, "classic, native, or gateway (the pod is the proxy)", setting=True),
+        "wantedTerminationDrain": Field(_D, "the terminationDrainDuration that serves them all"),
+        "wantedMinimumDrain": Field(_D, "the MINIMUM_DRAIN_DURATION that serves them all"),
+        "wantedDrainDuration": Field(_D, "the drainDuration that serves them all"),
         "waypoint": Field(_B, "whether it is the waypoint of an ambient mesh"),
         "exitOnZero": Field(_B, "EXIT_ON_ZERO_ACTIVE_CONNECTIONS", setting=True),
         "minimumDrain": Field(_D, "MINIMUM_DRAIN_DURATION", setting=True),
@@ -246,16 +254,27 @@ def kinds(target: Target) -> dict[str, Kind]:
 class Values(dict[str, Value]):
     """A subject's field values at one corner; what is costly is worked out when first asked."""
 
-    def __init__(self, known: Mapping[str, Value], shutdown: Shutdown | None = None) -> None:
+    def __init__(
+        self,
+        known: Mapping[str, Value],
+        shutdown: Shutdown | None = None,
+        container: str | None = None,
+    ) -> None:
         super().__init__(known)
         self.shutdown = shutdown
+        self.container = container
 
     def holds(self, name: str) -> bool:
         """Whether the field is there."""
         return name in self or self._work_out(name)
 
     def _work_out(self, name: str) -> bool:
-        if self.shutdown is None or name not in ("inFlight", "late"):
+        if self.shutdown is None:
+            return False
+        if name in _WANTED:
+            self[name] = _wanted(self.shutdown, _WANTED[name], self.container)
+            return True
+        if name not in ("inFlight", "late"):
             return False
         headroom = self.shutdown.headroom
         value = headroom.in_flight if name == "inFlight" else headroom.late
@@ -264,12 +283,42 @@ class Values(dict[str, Value]):
         return value is not None
 
 
+#: Fields of the solution, and the settings they are about.
+_WANTED: Final = {
+    "wantedGrace": "grace",
+    "wantedPreStop": "preStop",
+    "wantedTerminationDrain": "terminationDrain",
+    "wantedMinimumDrain": "minimumDrain",
+    "wantedDrainDuration": "drainDuration",
+}
+
+
+def _wanted(shutdown: Shutdown, field_name: str, container: str | None) -> timedelta:
+    """What the solution makes of a setting; its own value where that is enough."""
+    plan = shutdown.plan
+    found = shutdown.solution.wanted(field_name, container if field_name == "preStop" else None)
+    if found is not None:
+        return found
+    if field_name == "preStop":
+        own = next((c for c in plan.containers if c.name == container), None)
+        return own.pre_stop.value.low if own is not None else ZERO
+    if field_name == "grace" or plan.proxy is None:
+        return plan.grace.value.low
+    proxy = plan.proxy
+    return {
+        "terminationDrain": proxy.termination_drain.value,
+        "minimumDrain": proxy.minimum_drain.value,
+        "drainDuration": proxy.drain_duration.value,
+    }[field_name]
+
+
 @dataclass(slots=True)
 class Subject:
     """Something a rule is asked of.
 
     ``corners`` holds the fields' values once for every end of what is only bounded; ``settings``
-    are the fields that have an origin. ``assumptions`` lie under everything that is said of it,
+    are the fields that have an origin, ``slots`` the places where a fix may write some of them.
+    ``assumptions`` lie under everything that is said of it,
     ``assumed_for`` under what a rule says that mentions that field.
     """
 
@@ -280,6 +329,7 @@ class Subject:
     container: str | None = None
     assumptions: tuple[Assumption, ...] = ()
     assumed_for: dict[str, tuple[Assumption, ...]] = field(default_factory=dict)
+    slots: Mapping[str, Where] = field(default_factory=dict)
 
     def assumed(self, mentioned: Iterable[str]) -> tuple[Assumption, ...]:
         """What a rule that mentions these fields rests on."""
@@ -287,8 +337,22 @@ class Subject:
         return tuple(dict.fromkeys((*self.assumptions, *more)))
 
 
-def subjects(plan: Plan, where: Where, names: Mapping[str, str]) -> Iterator[Subject]:
-    """Everything that can be asked of one pod; ``names`` are its kind, name and namespace."""
+Slots = Mapping[str | None, Mapping[str, "Where"]]
+
+
+def subjects(
+    plan: Plan, where: Where, names: Mapping[str, str], slots: Slots | None = None
+) -> Iterator[Subject]:
+    """Everything that can be asked of one pod.
+
+    ``names`` are its kind, name and namespace, ``slots`` the places of settings by container.
+    """
+    for subject in _subjects(plan, where, names):
+        subject.slots = (slots or {}).get(subject.container, {})
+        yield subject
+
+
+def _subjects(plan: Plan, where: Where, names: Mapping[str, str]) -> Iterator[Subject]:
     pinned = tuple(Shutdown(p) for p in plan.pinned())
     settings = _pod_settings(plan) | _whole_pod_settings(plan)
     yield Subject(
@@ -303,7 +367,10 @@ def subjects(plan: Plan, where: Where, names: Mapping[str, str]) -> Iterator[Sub
         yield Subject(
             Target.CONTAINER,
             where,
-            [Values({**names, **_container_values(s, index, settings)}, s) for s in pinned],
+            [
+                Values({**names, **_container_values(s, index, settings)}, s, container.name)
+                for s in pinned
+            ],
             settings,
             container.name,
             assumed_for=_assumed_for(plan, container),

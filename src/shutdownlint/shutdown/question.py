@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from shutdownlint.shutdown.plan import Behaviour
 from shutdownlint.shutdown.setting import Reason
+from shutdownlint.shutdown.solve import Aims, Solution, solve
 from shutdownlint.shutdown.span import ENDLESS, ZERO
 from shutdownlint.shutdown.timeline import NO_APP, Answer, Moment, Outcome, Request, Timeline
 
@@ -117,6 +118,11 @@ class Shutdown:
         proxy = self.plan.proxy
         samples = proxy is not None and proxy.exit_on_zero.value
         return (False, True) if samples and traffic.open_connections != 0 else (False,)
+
+    @cached_property
+    def solution(self) -> Solution:
+        """The smallest set of changes with which every request is served."""
+        return solve(self.plan, Aims.of(self.plan))
 
     @cached_property
     def headroom(self) -> Headroom:

@@ -1,0 +1,201 @@
+"""Where a value is to be written: an entry of a document, or of YAML inside one of its scalars."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from yaml.nodes import MappingNode, ScalarNode
+
+from shutdownlint.manifests.document import InnerRef, Ref
+from shutdownlint.yamltext import ComposeError, Tree, compose
+from shutdownlint.yamltext.edit import (
+    CannotEditError,
+    Edit,
+    Editor,
+    LiteralText,
+    applied,
+    block_text,
+    scalar_text,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from yaml.nodes import Node
+
+    from shutdownlint.yamltext import Route, Where
+    from shutdownlint.yamltext.edit import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """An entry at ``ref``; with ``inner``, at that route of the YAML that the entry's text is."""
+
+    ref: Ref
+    inner: Route | None = None
+
+    @classmethod
+    def of(cls, where: Where | None) -> Slot:
+        """The slot of a place. Raises ``CannotEditError`` for a place without one."""
+        if isinstance(where, InnerRef):
+            return cls(where.host, where.route)
+        if isinstance(where, Ref):
+            return cls(where)
+        raise CannotEditError("it is not written in a manifest")
+
+    @property
+    def route(self) -> tuple[str | int, ...]:
+        """The whole way, for comparisons."""
+        return (*self.ref.route, *(("", *self.inner) if self.inner is not None else ()))
+
+    def value(self) -> Node | None:
+        """The node that stands there."""
+        if self.inner is None:
+            spot = self.ref.document.tree.spot(self.ref.route)
+            return spot.value if spot else None
+        host = self.ref.document.tree.spot(self.ref.route)
+        if host is None or not isinstance(host.value, ScalarNode):
+            return None
+        root = _inner_root(host.value)
+        node: Node | None = root
+        for step in self.inner:
+            if not isinstance(node, MappingNode):
+                return None
+            node = next((v for k, v in reversed(node.value) if k.value == step), None)
+        return node
+
+    def set(self, value: Value) -> Edit:
+        """Write a value there. Raises ``CannotEditError``."""
+        return self._edit(lambda editor, route: editor.set(route, value))
+
+    def remove(self) -> Edit:
+        """Take the entry out. Raises ``CannotEditError``."""
+        return self._edit(lambda editor, route: editor.remove(route))
+
+    def rename(self, name: str) -> Edit:
+        """Give its key another name. Raises ``CannotEditError``."""
+        return self._edit(lambda editor, route: editor.rename(route, name))
+
+    def quote(self) -> Edit:
+        """Make the scalar there a string, as it is spelt. Raises ``CannotEditError``."""
+        node = self.value()
+        if not isinstance(node, ScalarNode):
+            raise CannotEditError("something else stands there")
+        text = scalar_text(str(node.value), "'")
+        return self._edit(lambda editor, route: editor.replace_text(route, text))
+
+    def set_number(self, number: str) -> Edit:
+        """Change the one number of the text that stands there. Raises ``CannotEditError``."""
+        node = self.value()
+        text = str(node.value) if isinstance(node, ScalarNode) else ""
+        if not isinstance(node, ScalarNode) or not _ONE_NUMBER.fullmatch(text):
+            raise CannotEditError("it is part of a script")
+        if node.style not in ("'", '"') and text.isdigit():
+            return self.set(int(number))
+        return self.set(re.sub(r"[0-9]+(\.[0-9]+)?s?", number, text))
+
+    def _edit(self, make: Callable[[Editor, Route], Edit]) -> Edit:
+        document = self.ref.document
+        editor = Editor(document.text, document.tree.root)
+        if self.inner is None:
+            return make(editor, self.ref.route)
+        spot = document.tree.spot(self.ref.route)
+        if spot is None:
+            return self._whole_annotation(editor, make)
+        host = spot.value
+        if not isinstance(host, ScalarNode):
+            raise CannotEditError("something else stands there")
+        inner = str(host.value)
+        root = _inner_root(host) or _empty()
+        edit = make(Editor(inner, root), self.inner)
+        return _lifted(editor, self.ref.route, host, inner, edit)
+
+    def _whole_annotation(self, editor: Editor, make: Callable[[Editor, Route], Edit]) -> Edit:
+        """The scalar itself is not there yet: write it whole."""
+        inner = applied("{}", [make(Editor("{}", _empty()), self.inner or ())])
+        text = block_text(Tree(compose(inner)[0]).plain(), 0, "\n") + "\n"
+        return editor.set(self.ref.route, LiteralText(text))
+
+
+_ONE_NUMBER: Final = re.compile(r"\s*(?:exec +)?(?:/[\w/]+/)?(?:sleep +)?[0-9]+(?:\.[0-9]+)?s?\s*")
+
+
+def _empty() -> Node:
+    return compose("{}")[0]
+
+
+def _inner_root(host: ScalarNode) -> Node | None:
+    try:
+        roots = compose(str(host.value))
+    except ComposeError as error:
+        raise CannotEditError(f"the text inside is not YAML: {error.reason}") from None
+    return roots[0] if roots else None
+
+
+def _lifted(editor: Editor, route: Route, host: ScalarNode, inner: str, edit: Edit) -> Edit:
+    """An edit of the text inside a scalar, as an edit of the document."""
+    text = editor.text
+    start, end = host.start_mark.index, host.end_mark.index
+    changed = applied(inner, [edit])
+    if host.style == "|":
+        found = _lifted_into_block(text, start, end, inner, changed)
+        if found is not None:
+            return found
+    elif host.style != ">" and "\n" not in changed:
+        quote = host.style if host.style in ("'", '"') else ""
+        raw = text[start + len(quote) : end - len(quote)]
+        as_it_reads = raw == inner and not set(edit.text) & set(_ESCAPED.get(quote, ""))
+        if as_it_reads and (quote or scalar_text(changed) == changed):
+            return edit.moved(start + len(quote))
+    return editor.replace_text(route, _whole(editor, route, changed))
+
+
+_ESCAPED: Final = {"'": "'", '"': '"\\'}
+
+
+def _whole(editor: Editor, route: Route, text: str) -> str:
+    """The scalar written anew: as a block where blocks can stand."""
+    column = editor.block_column(route)
+    if column is None or text != text.strip(" ") or "\t" in text:
+        return json.dumps(text, ensure_ascii=False)
+    lines = text.rstrip("\n").split("\n")
+    indent = " " * (column + 2)
+    keep = "|" if text.endswith("\n") else "|-"
+    return editor.line_end.join([keep, *(indent + line if line else "" for line in lines)])
+
+
+def _lifted_into_block(text: str, start: int, end: int, inner: str, changed: str) -> Edit | None:
+    """The lines of a literal block that change; None where it does not read line by line."""
+    header = text.find("\n", start) + 1
+    if header <= 0:
+        return None
+    body = text[header:end].splitlines(keepends=True)
+    old, new = inner.split("\n"), changed.split("\n")
+    if old[-1] == "" and new[-1] == "":
+        del old[-1], new[-1]
+    first = next((i for i, line in enumerate(old) if line.strip()), None)
+    if first is None or len(body) < len(old):
+        return None
+    indent = len(body[first]) - len(body[first].lstrip(" "))
+    indent -= len(old[first]) - len(old[first].lstrip(" "))
+    if any(own.rstrip("\r\n")[indent:] != line for own, line in zip(body, old, strict=False)):
+        return None
+    above = _alike(old, new)
+    below = _alike(old[above:][::-1], new[above:][::-1])
+    line_end = "\r\n" if body[0].endswith("\r\n") else "\n"
+    begin = header + sum(map(len, body[:above]))
+    close = begin + sum(map(len, body[above : len(old) - below]))
+    lines = new[above : len(new) - below]
+    written = "".join(f"{' ' * indent}{line}{line_end}" for line in lines)
+    if not text[begin:close].endswith(("\n", "\r")) and close > begin:
+        written = written.removesuffix(line_end)  # the text's last line has no end
+    return Edit(begin, close, written)
+
+
+def _alike(one: list[str], other: list[str]) -> int:
+    """How many lines at the beginning are the same."""
+    pairs = zip(one, other, strict=False)
+    return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))

@@ -1,0 +1,91 @@
+"""Where a pod's settings are written, or would be: the places that fixes and suggestions change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from shutdownlint.manifests.document import InnerRef, Ref
+from shutdownlint.platforms.istio import facts as istio
+from shutdownlint.platforms.kubernetes.pods import GRACE
+from shutdownlint.shutdown import HookKind, OriginKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shutdownlint.manifests.workloads import Workload
+    from shutdownlint.platforms.pods import Pod
+    from shutdownlint.shutdown import ContainerPlan, ProxyPlan, Setting
+    from shutdownlint.yamltext import Where
+
+#: Where a proxy's settings stand in proxy.istio.io/config.
+_IN_ANNOTATION: Final = {
+    "terminationDrain": ("terminationDrainDuration",),
+    "drainDuration": ("drainDuration",),
+    "exitOnZero": ("proxyMetadata", istio.EXIT_ON_ZERO_ENV),
+    "minimumDrain": ("proxyMetadata", istio.MINIMUM_DRAIN_ENV),
+}
+_VARIABLES: Final = ("exitOnZero", "minimumDrain")
+
+
+def slots_of(pod: Pod) -> dict[str | None, Mapping[str, Where]]:
+    """The places of a pod's settings, by container; None is the pod's own.
+
+    A setting that cannot be changed from here (a script, another object's last word) has none.
+    """
+    plan = pod.plan
+    if plan is None:
+        return {}
+    grace = {"grace": pod.workload.spec / GRACE}
+    found: dict[str | None, Mapping[str, Where]] = {None: grace}
+    for container in plan.containers:
+        found[container.name] = {**grace, **_container(container)}
+    if plan.proxy is not None:
+        found[plan.proxy.name] = {**grace, **_proxy(plan.proxy, pod.workload)}
+    return found
+
+
+def _container(container: ContainerPlan) -> dict[str, Where]:
+    found: dict[str, Where] = {}
+    where = container.pre_stop.origin.where
+    kind = container.hook.value.kind if container.hook is not None else HookKind.NONE
+    if isinstance(where, Ref):
+        if kind is HookKind.NONE:
+            found["preStop"] = where.parent / "lifecycle" / "preStop" / "sleep" / "seconds"
+        elif kind in (HookKind.SLEEP, HookKind.EXEC):
+            found["preStop"] = where
+    settings: dict[str, Setting[object] | None] = {
+        "hook": container.hook,
+        "livenessGrace": container.liveness_grace,
+        "startupGrace": container.startup_grace,
+        "stopSignal": container.stop_signal,
+        "finishWithin": container.finish_within,
+        "behaviour": container.behaviour,
+    }
+    for name, setting in settings.items():
+        if setting is not None and setting.origin.written_down and setting.origin.where is not None:
+            found[name] = setting.origin.where
+    if kind is HookKind.NONE:
+        found.pop("hook", None)
+    return found
+
+
+def _proxy(proxy: ProxyPlan, workload: Workload) -> dict[str, Where]:
+    host = workload.annotations / istio.CONFIG_ANNOTATION
+    settings: dict[str, Setting[object]] = {
+        "terminationDrain": proxy.termination_drain,
+        "drainDuration": proxy.drain_duration,
+        "exitOnZero": proxy.exit_on_zero,
+        "minimumDrain": proxy.minimum_drain,
+    }
+    found: dict[str, Where] = {}
+    for name, setting in settings.items():
+        origin = setting.origin
+        if origin.kind is OriginKind.EXPLICIT and origin.where is not None:
+            found[name] = origin.where
+            continue
+        # A ProxyConfig object may have the last word, and no annotation reaches the environment of
+        # a gateway that is not injected.
+        beyond = origin.told.startswith("ProxyConfig ") or workload.group == istio.GATEWAY_GROUP
+        if not (name in _VARIABLES and beyond):
+            found[name] = InnerRef(host, None, _IN_ANNOTATION[name])
+    return found
