@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shutdownlint.rules.cel import Condition, (
+from shutdownlint.rules.cel import (
+    Condition,
     ExpressionError,
     Kind,
     Value,
