@@ -18,6 +18,7 @@ from shutdownlint.yamltext import BudgetExceededError, Place
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from shutdownlint.fixes.mend import Mended
     from shutdownlint.manifests.discover import Found
     from shutdownlint.manifests.document import Document
     from shutdownlint.manifests.workloads import Objects
@@ -158,6 +159,47 @@ def check(
     result.findings = [told[key] for key in sorted(told)]
     result.whole = scene.whole and not asker.failures
     return result
+
+
+def mend(
+    sources: Sequence[Source],
+    given: Given,
+    *,
+    rules: Callable[[], Sequence[Rule]],
+    unsafe: bool,
+    severities: Mapping[str, Severity] | None = None,
+) -> tuple[Result, Mended]:
+    """Lint the files and mend what can be mended; the result is that of the mended files."""
+    from shutdownlint.fixes.mend import Mender  # noqa: PLC0415
+
+    last = [Result(Scene())]
+    originals: dict[str, Found] = {
+        source.file.shown: source.file for source in sources if not isinstance(source.file, Missing)
+    }
+    given_in: dict[str, bytes] = {}
+
+    def judge(texts: Mapping[str, bytes]) -> list[Finding]:
+        known = {**given_in, **texts}
+        again = [
+            source
+            if isinstance(source.file, Missing)
+            else replace(source, file=replace(source.file, data=known.get(source.file.shown)))
+            for source in sources
+        ]
+        last[0] = check(again, given, rules=rules, severities=severities)
+        if last[0].scene.reading.stdin:
+            given_in.setdefault("<stdin>", last[0].scene.reading.stdin)
+        return last[0].findings
+
+    def original(file: str) -> bytes:
+        path = originals[file].path
+        return given_in[file] if path is None else path.read_bytes()
+
+    mended = Mender(judge, original, unsafe=unsafe).run()
+    if mended.refused or mended.texts:
+        judge(mended.texts)
+        mended.left = last[0].findings
+    return last[0], mended
 
 
 def _order(finding: Finding) -> tuple[Place, str, str]:

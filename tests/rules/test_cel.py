@@ -79,8 +79,12 @@ def _asked(rule: Rule, text: str, p99: str | None, istio: str | None) -> list[Va
     return [v for v in found if all(v.holds(name) for name in rule.mentions)]
 
 
+def portable(text: str, fields: dict[str, Kind]) -> Condition:
+    return Condition(_Portable(text, fields))
+
+
 def test_errors() -> None:
-    for compiled in (compile_condition, _Portable):
+    for compiled in (compile_condition, portable):
         with pytest.raises(ExpressionError, match="unknown"):
             compiled("unknown > grace", FIELDS)
         with pytest.raises(ExpressionError):

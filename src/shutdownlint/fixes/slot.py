@@ -67,12 +67,20 @@ class Slot:
             node = next((v for k, v in reversed(node.value) if k.value == step), None)
         return node
 
+    def beside(self, name: str) -> Slot:
+        """The slot of another key beside this one."""
+        if self.inner is None:
+            return Slot(self.ref.parent / name)
+        return Slot(self.ref, (*self.inner[:-1], name))
+
     def set(self, value: Value) -> Edit:
         """Write a value there. Raises ``CannotEditError``."""
         return self._edit(lambda editor, route: editor.set(route, value))
 
     def remove(self) -> Edit:
         """Take the entry out. Raises ``CannotEditError``."""
+        if self.inner is not None and self._alone():
+            return Slot(self.ref).remove()
         return self._edit(lambda editor, route: editor.remove(route))
 
     def rename(self, name: str) -> Edit:
@@ -96,6 +104,12 @@ class Slot:
         if node.style not in ("'", '"') and text.isdigit():
             return self.set(int(number))
         return self.set(re.sub(r"[0-9]+(\.[0-9]+)?s?", number, text))
+
+    def _alone(self) -> bool:
+        """Whether the entry is all that its host's text says."""
+        route, nothing = self.inner or (), ()
+        parents = (Slot(self.ref, route[:length]).value() for length in range(len(route)))
+        return all(len(getattr(node, "value", nothing)) == 1 for node in parents)
 
     def _edit(self, make: Callable[[Editor, Route], Edit]) -> Edit:
         document = self.ref.document

@@ -23,10 +23,14 @@ STDIN: Final = "-"
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A file to read. ``shown`` is its path as the user wrote it, with forward slashes."""
+    """A file to read. ``shown`` is its path as the user wrote it, with forward slashes.
+
+    ``data`` is read in its place where it is given.
+    """
 
     path: Path | None
     shown: str
+    data: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,8 @@ class Document:
     index: int
     number: int = 0
     source: str | None = None
+    #: Where the chunk that ``text`` is begins in the file, in bytes.
+    start: int = 0
     _tree: Tree | None = field(default=None, repr=False)
 
     @property
@@ -94,6 +96,11 @@ class InnerRef:
     inner: Tree | None
     route: Route
     part: Part = Part.VALUE
+
+    @property
+    def parent(self) -> InnerRef:
+        """The entry this one stands in, shown by its key."""
+        return InnerRef(self.host, self.inner, self.route[:-1], Part.KEY)
 
     @property
     def source(self) -> str | None:

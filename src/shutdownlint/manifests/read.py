@@ -86,6 +86,8 @@ def read_documents(found: Found, reading: Reading, tick: Callable[[], None]) -> 
 
 def _bytes(found: Found, reading: Reading) -> bytes | None:
     try:
+        if found.data is not None:
+            return found.data
         if found.path is None:
             reading.stdin = sys.stdin.buffer.read(MAX_BYTES)
             return reading.stdin
@@ -132,6 +134,7 @@ def _documents(shown: str, chunk: Chunk, reading: Reading) -> Iterator[Document]
             reading.passed_over[skip.reason] += 1
             continue
         document = Document(shown, text, chunk.first_line - 1, chunk.index, number)
+        document.start = chunk.start
         document.source = source.group(1) if source else None
         document._tree = Tree(root)
         yield document

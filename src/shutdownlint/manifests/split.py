@@ -81,6 +81,8 @@ class Chunk:
     data: bytes
     first_line: int
     index: int
+    #: Where it begins in the file, in bytes.
+    start: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +103,14 @@ def split(data: bytes) -> Iterator[Chunk]:
     start, line, index = 0, 1, 0
     for marker in () if b"\0" in data else _markers(data):
         if marker > start:
-            yield Chunk(data[start:marker], line, index)
+            yield Chunk(data[start:marker], line, index, start)
             index += 1
             line += data.count(b"\n", start, marker)
         rest = _MARKER_REST.match(data, marker + 3)
         start = rest.end() if rest else marker
         line += data.count(b"\n", marker, start)
     if start < len(data):
-        yield Chunk(data[start:], line, index)
+        yield Chunk(data[start:], line, index, start)
 
 
 def _markers(data: bytes) -> Iterator[int]:

@@ -64,8 +64,10 @@ def _container(container: ContainerPlan) -> dict[str, Where]:
     for name, setting in settings.items():
         if setting is not None and setting.origin.written_down and setting.origin.where is not None:
             found[name] = setting.origin.where
-    if kind is HookKind.NONE:
-        found.pop("hook", None)
+    hook = found.pop("hook", None)
+    if kind is not HookKind.NONE and isinstance(hook, Ref) and "preStop" in hook.route:
+        route = hook.route[: hook.route.index("preStop") + 1]
+        found["hook"] = Ref(hook.document, route)
     return found
 
 

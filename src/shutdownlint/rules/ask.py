@@ -10,7 +10,7 @@ from shutdownlint.fixes.fix import Change, Fix
 from shutdownlint.platforms.versions import CURRENT, Version
 from shutdownlint.rules.cel import ExpressionError
 from shutdownlint.rules.finding import Finding, Related, Severity
-from shutdownlint.rules.load import HERE
+from shutdownlint.rules.load import HERE, PARENT
 from shutdownlint.shutdown import Confidence
 
 if TYPE_CHECKING:
@@ -125,10 +125,11 @@ def _single(value: Value | None) -> timedelta | bool | int | str | None:
 
 
 def _place_of(field: str, rule: Rule, subject: Subject) -> Where | None:
-    if field != HERE:
+    if field not in (HERE, PARENT):
         return subject.slots.get(field)
     setting = subject.settings.get(rule.form.at) if rule.form.at else None
-    return setting.origin.where if setting is not None else subject.where
+    where = setting.origin.where if setting is not None else subject.where
+    return where.parent if field == PARENT and where is not None else where
 
 
 def _applies(wanted: Range | None, version: Version | None) -> bool:

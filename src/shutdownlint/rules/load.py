@@ -103,7 +103,8 @@ class RuleEdit:
     mentions: frozenset[str]
 
 
-HERE: Final = "here"
+#: The finding's own place, and the entry that it stands in.
+HERE, PARENT = "here", "parent"
 
 
 @dataclass
@@ -200,8 +201,8 @@ def _edits(tree: Tree, file: str, form: RuleForm, settings: Iterable[str]) -> tu
         actions = {"set": edit.set, "remove": edit.remove, "rename": edit.rename}
         actions["quote"] = edit.quote
         action, name = next((a, n) for a, n in actions.items() if n is not None)
-        if name != HERE and name not in settings:
-            reason = f"'{name}' is no setting of a {form.target}, nor '{HERE}'"
+        if name not in (HERE, PARENT, *settings):
+            reason = f"'{name}' is no setting of a {form.target}, nor '{HERE}' or '{PARENT}'"
             raise RuleFileError(file, _line(tree, (*route, action)), f"fix: {reason}")
         try:
             to = compile_expression(edit.to, types) if edit.to is not None else None

@@ -228,6 +228,7 @@ FIELDS: Final[dict[Target, dict[str, Field]]] = {
         "reason": Field(_S, "what is wrong with it"),
         "default": Field(_S, "the value that counts instead"),
         "config": Field(_S, "the configuration it stands in"),
+        "instead": Field(_S, "the name that is meant, where that is known"),
         "kind": Field(_S, "the kind of the object it stands in"),
     },
 }

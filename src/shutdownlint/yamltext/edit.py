@@ -162,7 +162,7 @@ class Editor:
             raise CannotEditError("the whole document would go")
         parent = self._node(route[:-1])
         self._own(parent)
-        if len(parent.value) == 1 and len(route) > 1 and not self._keep_empty(route[:-1]):
+        if len(parent.value) == 1 and len(route) > 1:
             return self.remove(route[:-1])
         self._node(route)
         number = route[-1] if isinstance(parent, SequenceNode) else self._entry(route)[0]
@@ -188,10 +188,6 @@ class Editor:
                 return None
         key = self._key_of(route)
         return None if key is None else int(key.start_mark.column)
-
-    def _keep_empty(self, route: Route) -> bool:
-        """Whether an empty collection is better than none: a whole document, or a pod's spec."""
-        return not route or route[-1] in ("spec", "template", "data")
 
     def _node(self, route: Route) -> Node:
         node = self.root

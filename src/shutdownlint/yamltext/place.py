@@ -30,6 +30,10 @@ class Where(Protocol):
     def source(self) -> str | None:
         """The template that a Helm rendering names for it."""
 
+    @property
+    def parent(self) -> Where:
+        """The entry it stands in."""
+
     def place(self) -> Place:
         """Its place in a file."""
 
@@ -40,6 +44,11 @@ class At:
 
     known: Place
     source: str | None = None
+
+    @property
+    def parent(self) -> At:
+        """Unknown: the place itself."""
+        return self
 
     def place(self) -> Place:
         """The place."""

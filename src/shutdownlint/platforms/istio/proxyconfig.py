@@ -100,10 +100,13 @@ class Problem:
     key: str
     reason: str
     where: Where
+    #: The name that is meant, where the key is nearly it.
+    instead: str = ""
 
     def defect(self, what: str, config: str) -> Defect:
         """The problem as a defect of the configuration it stands in."""
         words = {"key": self.key, "reason": self.reason, "config": config}
+        words["instead"] = self.instead
         return Defect(what, self.where, words)
 
 
@@ -178,7 +181,8 @@ def _unknown(key: str, where: Where, result: ProxyConfigText) -> None:
     close = difflib.get_close_matches(key.lower(), [name.lower() for name in FIELDS], 1, 0.85)
     if close:
         meant = next(name for name in FIELDS if name.lower() == close[0])
-        result.ignored.append(Problem(key, f"is '{meant}' meant? Names are case-sensitive", where))
+        reason = f"is '{meant}' meant? Names are case-sensitive"
+        result.ignored.append(Problem(key, reason, where, meant))
 
 
 def _keep(name: str, value: Node, where: Where, result: ProxyConfigText) -> None:

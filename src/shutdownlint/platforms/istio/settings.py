@@ -204,6 +204,8 @@ def _in_vain(workload: Workload) -> Iterator[Defect]:
     for name, instead in facts.UNKNOWN_ANNOTATIONS.value.items():
         if name in metadata.annotations:
             words = {"key": name, "reason": f"what does it is {instead}"}
+            if instead == facts.NATIVE_ANNOTATION:
+                words["instead"] = instead
             yield Defect("istio-annotation-unknown", (ref / name).key, words)
     native = metadata.annotations.get(facts.NATIVE_ANNOTATION)
     if native is not None and not looks_templated(native):

@@ -1,0 +1,235 @@
+"""From findings to mended files: edits in rounds, each proven before it stays.
+
+A file is written only as far as is proven: it parses, only the intended values differ, the finding
+is gone, and nothing as bad has come.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from shutdownlint.fixes.proof import Disproved, check_text, expected
+from shutdownlint.fixes.slot import Slot
+from shutdownlint.fixes.write import written_value
+from shutdownlint.manifests.read import decode
+from shutdownlint.manifests.split import split
+from shutdownlint.yamltext.edit import CannotEditError, Edit, applied
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from shutdownlint.fixes.fix import Change
+    from shutdownlint.rules.finding import Finding
+
+#: Fixes that make way for each other settle in a few rounds.
+_MOST_ROUNDS: Final = 8
+_BOM: Final = b"\xef\xbb\xbf"
+_Key = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A fix that was not made, and why."""
+
+    finding: Finding
+    reason: str
+
+
+@dataclass(slots=True)
+class Mended:
+    """What became of the fixes. ``texts`` are the files that change, by the names they are read by.
+
+    ``left`` are the findings of the mended files.
+    """
+
+    texts: dict[str, bytes] = field(default_factory=dict)
+    fixed: list[Finding] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+    left: list[Finding] = field(default_factory=list)
+
+
+#: A part of a file that edits count in: the file, and where the part begins in it, in bytes.
+Piece = tuple[str, int]
+
+
+def edits_of(finding: Finding) -> dict[Piece, list[Edit]]:
+    """The edits of a finding's fix, by piece of a file. Raises ``CannotEditError``."""
+    found: dict[Piece, list[Edit]] = {}
+    for change in finding.fix.changes if finding.fix else ():
+        slot = Slot.of(change.where)
+        document = slot.ref.document
+        found.setdefault((document.file, document.start), []).append(_edit(slot, change))
+    return found
+
+
+def _edit(slot: Slot, change: Change) -> Edit:
+    if slot.ref.document.source is not None:
+        template = slot.ref.document.source
+        raise CannotEditError(f"it is rendered from {template}: change it there")
+    match change.action:
+        case "remove":
+            return slot.remove()
+        case "rename":
+            return slot.rename(str(change.value))
+        case "quote":
+            return slot.quote()
+        case _:
+            return written_value(slot, change)
+
+
+class Mender:
+    """Applies what can be applied. ``check`` reads and judges the files, some with other texts."""
+
+    def __init__(
+        self,
+        check: Callable[[Mapping[str, bytes]], list[Finding]],
+        read: Callable[[str], bytes],
+        *,
+        unsafe: bool,
+    ) -> None:
+        self.check = check
+        self.read = read
+        self.unsafe = unsafe
+        self.mended = Mended()
+        self._given_up: set[_Key] = set()
+
+    def run(self) -> Mended:
+        """Round by round, until nothing is left that can be mended."""
+        findings = self.check({})
+        for _ in range(_MOST_ROUNDS):
+            chosen = [f for f in findings if self._may(f)]
+            if not chosen:
+                break
+            findings = self._round(findings, chosen)
+        self.mended.left = findings
+        return self.mended
+
+    def _may(self, finding: Finding) -> bool:
+        fix = finding.fix
+        if fix is None or not fix.changes or _key(finding) in self._given_up:
+            return False
+        return fix.safe or self.unsafe
+
+    def _refuse(self, finding: Finding, reason: str) -> None:
+        self._given_up.add(_key(finding))
+        self.mended.refused.append(Refused(finding, reason))
+
+    def _round(self, before: list[Finding], chosen: list[Finding]) -> list[Finding]:
+        """One set of edits that do not collide; what does waits for the next round."""
+        edits: dict[Piece, list[Edit]] = {}
+        changes: dict[str, list[Change]] = {}
+        made: list[Finding] = []
+        for finding in chosen:
+            try:
+                own = edits_of(finding)
+            except CannotEditError as error:
+                self._refuse(finding, str(error))
+                continue
+            if self._joins(edits, own):
+                made.append(finding)
+                for change in finding.fix.changes if finding.fix else ():
+                    file = Slot.of(change.where).ref.document.file
+                    changes.setdefault(file, []).append(change)
+        if not made:
+            return before
+        texts = dict(self.mended.texts)
+        for file in dict.fromkeys(piece[0] for piece in edits):
+            try:
+                pieces = {start: new for (name, start), new in edits.items() if name == file}
+                texts[file] = self._changed(file, pieces, changes[file])
+            except (CannotEditError, Disproved) as error:
+                return self._alone_or_refused(before, made, file, str(error))
+        after = self.check(texts)
+        worse = _worse(before, after, made)
+        if worse:
+            return self._alone_or_refused(before, made, *worse)
+        self.mended.texts = texts
+        self.mended.fixed += made
+        return after
+
+    def _alone_or_refused(
+        self, before: list[Finding], made: list[Finding], file: str, reason: str
+    ) -> list[Finding]:
+        """One of the fixes of this file is not proven: try them one by one, then give up."""
+        here = [f for f in made if file in _files(f)] or made
+        if len(made) > 1:
+            others = [f for f in made if f not in here]
+            findings = self._round(before, others) if others else before
+            for finding in here:
+                if _key(finding) not in self._given_up:
+                    again = [f for f in findings if _key(f) == _key(finding)]
+                    findings = self._round(findings, again[:1]) if again else findings
+            return findings
+        self._refuse(made[0], reason)
+        return before
+
+    def _joins(self, edits: dict[Piece, list[Edit]], own: Mapping[Piece, list[Edit]]) -> bool:
+        """Take the edits in, unless one stands in the way of another."""
+        for piece, new in own.items():
+            others = edits.get(piece, [])
+            if any(_collide(edit, other) for edit in new for other in others if edit != other):
+                return False
+        for piece, new in own.items():
+            edits.setdefault(piece, []).extend(new)
+        return True
+
+    def _changed(self, file: str, pieces: dict[int, list[Edit]], changes: list[Change]) -> bytes:
+        old = self.mended.texts.get(file) or self.read(file)
+        if old.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise CannotEditError("its encoding is UTF-16")
+        out, at = [], 0
+        for chunk in split(old):
+            if chunk.start not in pieces:
+                continue
+            text = chunk.data.decode("utf-8-sig")
+            if decode(chunk.data) != text:
+                raise CannotEditError("it has tabs between its tokens")
+            mark = _BOM if chunk.data.startswith(_BOM) else b""
+            new = applied(text, pieces[chunk.start])
+            out += [old[at : chunk.start], mark, new.encode()]
+            at = chunk.start + len(chunk.data)
+        data = b"".join([*out, old[at:]])
+        check_text(old, data, expected(changes))
+        return data
+
+
+def _files(finding: Finding) -> set[str]:
+    changes = finding.fix.changes if finding.fix else ()
+    return {Slot.of(change.where).ref.document.file for change in changes}
+
+
+def _collide(one: Edit, other: Edit) -> bool:
+    if one.start == one.end == other.start == other.end:
+        return True  # two insertions at one place: which comes first would be chance
+    return one.start < max(other.end, other.start + 1) and other.start < max(one.end, one.start + 1)
+
+
+def _key(finding: Finding) -> _Key:
+    return (
+        finding.rule,
+        str(finding.workload),
+        finding.container or "",
+        f"{finding.place.file}:{finding.message}",
+    )
+
+
+def _kind(finding: Finding) -> _Key:
+    return (finding.rule, str(finding.workload), finding.container or "", finding.place.file)
+
+
+def _worse(
+    before: Iterable[Finding], after: Iterable[Finding], made: list[Finding]
+) -> tuple[str, str] | None:
+    """What the fixes did not mend, or what as bad as that has come; and in which file."""
+    was, now = Counter(map(_kind, before)), Counter(map(_kind, after))
+    for kind, count in Counter(map(_kind, made)).items():
+        if now[kind] > was[kind] - count:
+            return kind[3], "the finding would still be there"
+    least = {f.place.file: f.severity.rank for f in made}
+    for finding in after:
+        kind = _kind(finding)
+        if now[kind] > was[kind] and finding.severity.rank >= min(least.values()):
+            return finding.place.file, f"{finding.rule} would come instead"
+    return None

@@ -1,0 +1,126 @@
+"""Whether a text differs from another only in what was meant to differ."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from shutdownlint.fixes.slot import Slot
+from shutdownlint.manifests.read import decode
+from shutdownlint.manifests.split import split
+from shutdownlint.yamltext import BudgetExceededError, ComposeError, Tree, compose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from shutdownlint.fixes.fix import Change
+
+_Route = tuple[str | int, ...]
+
+
+class Disproved(Exception):  # noqa: N818 - a proof that failed, no error of the program
+    """The changed text is not what it was meant to be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """An entry of a file's document that a change is about, and the way inside its text."""
+
+    index: int
+    number: int
+    route: _Route
+    inner: _Route | None
+
+
+def expected(changes: Iterable[Change]) -> list[Meant]:
+    """The entries that these changes are about."""
+    found = []
+    for change in changes:
+        slot = Slot.of(change.where)
+        document = slot.ref.document
+        slots = [slot, slot.beside(str(change.value))] if change.action == "rename" else [slot]
+        found += [
+            Meant(document.index, document.number, each.ref.route, each.inner) for each in slots
+        ]
+    return found
+
+
+def check_text(old: bytes, new: bytes, meant: Iterable[Meant]) -> None:
+    """Compare all values but those that were meant to differ. Raises ``Disproved``."""
+    before, after = list(split(old)), list(split(new))
+    if len(before) != len(after):
+        raise Disproved("the text would have another number of documents")
+    by_index: dict[int, list[Meant]] = {}
+    for each in meant:
+        by_index.setdefault(each.index, []).append(each)
+    for one, other in zip(before, after, strict=True):
+        here = by_index.get(one.index, [])
+        if not here:
+            if one.data != other.data:
+                raise Disproved("another document would change")
+            continue
+        _compare(_plain(one.data), _plain(other.data), here)
+
+
+def _plain(data: bytes) -> list[Any]:
+    try:
+        return [Tree(root).plain() for root in compose(decode(data))]
+    except (ComposeError, BudgetExceededError, UnicodeDecodeError) as error:
+        raise Disproved(f"the text would not parse: {error}") from None
+
+
+def _compare(before: list[Any], after: list[Any], meant: list[Meant]) -> None:
+    if len(before) != len(after):
+        raise Disproved("the text would have another number of documents")
+    before, after = copy.deepcopy(before), copy.deepcopy(after)
+    for each in meant:
+        for side in (before, after):
+            if each.inner is not None:
+                _open(side[each.number], each.route)
+    for each in meant:
+        inner = ("", *each.inner) if each.inner is not None else ()
+        for side in (before, after):
+            side[each.number] = _without(side[each.number], (*each.route, *inner))
+    if before != after:
+        raise Disproved("a value would change that was not meant to")
+
+
+def _open(data: Any, route: _Route) -> None:
+    """Put the YAML that an entry's text is in the entry's place, below an empty key."""
+    parent = data
+    for step in route[:-1]:
+        parent = _at(parent, step)
+    text = _at(parent, route[-1])
+    if isinstance(text, str):
+        roots = compose(text)
+        parent[route[-1]] = {"": Tree(roots[0]).plain() if roots else None}
+
+
+def _at(data: Any, step: str | int) -> Any:
+    if isinstance(data, dict):
+        return data.get(step)
+    if isinstance(data, list) and isinstance(step, int) and step < len(data):
+        return data[step]
+    return None
+
+
+def _without(data: Any, route: _Route) -> Any:
+    """The data without that entry, and without the collections that only led to it."""
+    if not route:
+        return None
+    step, rest = route[0], route[1:]
+    below = _at(data, step)
+    if below is None and not (isinstance(data, dict) and step in data):
+        return data
+    if isinstance(data, list):
+        assert isinstance(step, int)
+        item = _without(below, rest)
+        return [*data[:step], *([] if _empty(item) else [item]), *data[step + 1 :]]
+    item = _without(below, rest) if rest else None
+    others = {key: value for key, value in data.items() if key != step}
+    return others if _empty(item) else {**others, step: item}
+
+
+def _empty(data: Any) -> bool:
+    return data is None or data in ({}, [])
