@@ -7,7 +7,6 @@ import io
 import math
 import os
 import sys
-import tempfile
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,11 +15,11 @@ import typer
 
 from shutdownlint import __version__
 from shutdownlint.config import Config, ConfigError, find_config
-from shutdownlint.manifests.discover import SUFFIXES, discover
+from shutdownlint.manifests.discover import SUFFIXES, Found, discover
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.versions import Version
 from shutdownlint.rules.finding import Severity
-from shutdownlint.run import Source, check, no_tick, read
+from shutdownlint.run import Source, check, mend, no_tick, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,8 +27,11 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from shutdownlint.fixes.mend import Mended
+    from shutdownlint.fixes.suggest import Suggestion
     from shutdownlint.reports.report import Report
     from shutdownlint.rules.load import Rule
+    from shutdownlint.run import Result
 
 CLEAN, FINDINGS, NOT_WHOLE = 0, 1, 2
 #: What makes a run end with 2 is told whatever rules are selected.
@@ -218,6 +220,22 @@ def check_command(
         typer.Option(help="From which severity on to exit with 1.  [default: warning]"),
     ] = None,
     notes: Annotated[bool, typer.Option("--notes", help="Show notes (advice) too.")] = False,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Mend what is safe to mend, in the files; then check.")
+    ] = False,
+    unsafe_fixes: Annotated[
+        bool,
+        typer.Option(
+            "--unsafe-fixes",
+            help="Mend also what changes the pod's behaviour (a sleep, mesh settings).",
+        ),
+    ] = False,
+    diff: Annotated[
+        bool,
+        typer.Option(
+            "--diff", help="Show what --fix would change instead; exit with 1 if there is any."
+        ),
+    ] = False,
     kubernetes: _Kubernetes = None,
     istio: _Istio = None,
     p99: _P99 = None,
@@ -234,6 +252,8 @@ def check_command(
       helm template my-chart | shutdownlint check --p99 10s -
 
       shutdownlint check --format sarif --output shutdown.sarif .
+
+      shutdownlint check --diff k8s/
     """
     config = _config(config_file, kubernetes, istio, context, exclude)
     config.select += _listed(select)
@@ -245,14 +265,31 @@ def check_command(
         loaded[:] = _rules(config)
         return loaded
 
-    with _progress(paths or ["."], config) as (sources, tick):
-        result = check(
-            sources,
-            config.given(p99),
-            rules=rules,
-            severities=config.severities,
-            tick=tick,
+    given, severities = config.given(p99), config.severities
+    if fix or unsafe_fixes or diff:
+        sources = list(_sources(paths or ["."], config))
+        result, mended = mend(
+            sources, given, rules=rules, unsafe=unsafe_fixes, severities=severities
         )
+        for refused in mended.refused:
+            told = refused.finding
+            _remark(f"{told.place}: {told.rule} is not mended: {refused.reason}")
+        if diff:
+            _show_diff(mended)
+            raise typer.Exit(NOT_WHOLE if not result.whole else FINDINGS if mended.texts else CLEAN)
+        if not _write_mended(sources, mended):
+            result.whole = False
+        if paths == ["-"]:  # the mended text goes where the text came from; the report to stderr
+            text = mended.texts.get("<stdin>", mended.originals.get("<stdin>", b""))
+            sys.stdout.buffer.write(text)
+            for finding in result.findings:
+                _remark(
+                    f"{finding.place}: {finding.severity.value} {finding.rule} {finding.message}"
+                )
+            raise typer.Exit(_exit_code(result, fail_on or FailOn(config.fail_on)))
+    else:
+        with _progress(paths or ["."], config) as (found, tick):
+            result = check(found, given, rules=rules, severities=severities, tick=tick)
     from shutdownlint.reports.report import Report  # noqa: PLC0415 - only once there is a result
 
     if output_format is Format.SARIF and not loaded:
@@ -270,13 +307,48 @@ def check_command(
         for reason, count in report.passed_over().items():
             _remark(f"passed over: {reason} ({count:,})")
     _write(_told(report, output_format, output), output)
+    raise typer.Exit(_exit_code(result, fail_on or FailOn(config.fail_on)))
+
+
+def _exit_code(result: Result, threshold: FailOn) -> int:
     if not result.whole:
-        raise typer.Exit(NOT_WHOLE)
-    threshold = fail_on or FailOn(config.fail_on)
-    if threshold is not FailOn.NEVER:
-        rank = Severity(threshold.value).rank
-        if any(finding.severity.rank >= rank for finding in result.findings):
-            raise typer.Exit(FINDINGS)
+        return NOT_WHOLE
+    if threshold is FailOn.NEVER:
+        return CLEAN
+    rank = Severity(threshold.value).rank
+    return FINDINGS if any(f.severity.rank >= rank for f in result.findings) else CLEAN
+
+
+def _paths(sources: list[Source]) -> dict[str, Path | None]:
+    return {s.file.shown: s.file.path for s in sources if isinstance(s.file, Found)}
+
+
+def _show_diff(mended: Mended) -> None:
+    from shutdownlint.reports.diff import unified  # noqa: PLC0415
+
+    for name in sorted(mended.texts):
+        sys.stdout.write(unified(name, mended.originals[name], mended.texts[name]))
+
+
+def _write_mended(sources: list[Source], mended: Mended) -> bool:
+    """Write the mended files; False where one could not be."""
+    from shutdownlint.files import update_file  # noqa: PLC0415
+
+    whole, paths = True, _paths(sources)
+    for name in sorted(mended.texts):
+        path = paths[name]
+        if path is None:
+            continue
+        try:
+            update_file(path, mended.originals[name], mended.texts[name])
+        except OSError as error:
+            _remark(f"{name}: not written: {error.strerror or error}")
+            whole = False
+    if mended.fixed:
+        findings, files = len(mended.fixed), len(mended.texts)
+        of = "finding" if findings == 1 else "findings"
+        _remark(f"mended {findings} {of} in {files} {'file' if files == 1 else 'files'}")
+    return whole
 
 
 @app.command("explain")
@@ -377,6 +449,100 @@ def explain_command(
         _write(_printed(draw, output), output)
     if not scene.whole or (wanted is not None and not planned):
         raise typer.Exit(NOT_WHOLE)
+
+
+class SuggestFormat(StrEnum):
+    """How suggestions are told."""
+
+    TEXT = "text"
+    DIFF = "diff"
+    KUSTOMIZE = "kustomize"
+    HELM = "helm"
+
+
+@app.command("suggest")
+def suggest_command(
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[PATH]... [WORKLOAD]",
+            help="Files and folders, and last, optionally, a workload (shell patterns work).",
+            show_default=False,
+        ),
+    ] = None,
+    p99: _P99 = None,
+    propagation: Annotated[
+        Any,
+        typer.Option(
+            metavar="DURATION",
+            parser=_duration,
+            help="How long new requests still arrive after the deletion. Default: 5s behind a "
+            "Service, what its guide says behind a load balancer.",
+            show_default=False,
+        ),
+    ] = None,
+    output_format: Annotated[
+        SuggestFormat, typer.Option("--format", help="How to tell it.")
+    ] = SuggestFormat.TEXT,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write it to a file."),
+    ] = None,
+    kubernetes: _Kubernetes = None,
+    istio: _Istio = None,
+    context: _Context = None,
+    exclude: _Exclude = None,
+    config_file: _ConfigFile = None,
+) -> None:
+    """The smallest consistent set of settings with which every request is served.
+
+    Examples:
+
+      shutdownlint suggest k8s/ --p99 10s
+
+      shutdownlint suggest k8s/ checkout --format kustomize > patch.yaml
+    """
+    config = _config(config_file, kubernetes, istio, context, exclude)
+    given, wanted = _workload_last(paths or ["."])
+    with _progress(given, config) as (sources, tick):
+        scene = read(sources, config.given(p99), tick)
+    from shutdownlint.fixes.suggest import suggestions  # noqa: PLC0415
+    from shutdownlint.reports import suggest as told  # noqa: PLC0415
+
+    pods = [pod for pod in scene.pods if wanted is None or _matches(pod.id, wanted)]
+    for unreadable in scene.reading.unreadable:
+        _remark(f"{unreadable.place}: {unreadable.reason}")
+    for remark in scene.remarks:
+        _remark(remark)
+    found = suggestions(pods, p99, propagation)
+    if not found:
+        what = "no complete pod template" if wanted is None else f"no workload matches {wanted}"
+        _remark(f"{what} in {', '.join(given)}")
+    if output_format is not SuggestFormat.TEXT:
+        for one in found:
+            if one.refused:
+                _remark(f"{one.pod.id}: {one.refused}")
+    match output_format:
+        case SuggestFormat.KUSTOMIZE:
+            _write(told.kustomize_patch(found), output)
+        case SuggestFormat.HELM:
+            _write(told.helm_values(found), output)
+        case SuggestFormat.DIFF:
+            _write(_suggested_diff(found), output)
+        case _:
+            draw = lambda console: told.suggest_text(found, console)  # noqa: E731
+            _write(_printed(draw, output), output)
+    if not scene.whole or (wanted is not None and not found):
+        raise typer.Exit(NOT_WHOLE)
+
+
+def _suggested_diff(found: list[Suggestion]) -> str:
+    """The files that would change, each with the changes of all its workloads."""
+    from shutdownlint.fixes.suggest import changed_files  # noqa: PLC0415
+    from shutdownlint.reports.diff import unified  # noqa: PLC0415
+
+    files = changed_files(found)
+    return "".join(unified(name, old, new) for name, (old, new) in sorted(files.items()))
 
 
 @app.command("rule")
@@ -512,18 +678,10 @@ def _write(text: str | None, output: str | None) -> None:
     if output is None:
         sys.stdout.write(text)
         return
-    target = Path(output).resolve()  # a link stays a link to what is written
+    from shutdownlint.files import replace_file  # noqa: PLC0415
+
     try:
-        if target.exists() and not target.is_file():  # a pipe or a device: nothing to replace
-            target.write_text(text, encoding="utf-8")
-            return
-        # Written beside the target and moved over it: a reader never sees half a report.
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=target.parent, prefix=f".{target.name}.", delete=False
-        ) as file:
-            file.write(text)
-        Path(file.name).chmod(0o644)
-        Path(file.name).replace(target)
+        replace_file(Path(output), text.encode(), mode=0o644)
     except OSError as error:
         raise _stop(f"{output}: {error.strerror}") from None
 

@@ -174,7 +174,9 @@ def mend(
 
     last = [Result(Scene())]
     originals: dict[str, Found] = {
-        source.file.shown: source.file for source in sources if not isinstance(source.file, Missing)
+        source.file.shown: source.file
+        for source in sources
+        if not isinstance(source.file, Missing) and not source.context
     }
     given_in: dict[str, bytes] = {}
 
@@ -195,10 +197,11 @@ def mend(
         path = originals[file].path
         return given_in[file] if path is None else path.read_bytes()
 
-    mended = Mender(judge, original, unsafe=unsafe).run()
-    if mended.refused or mended.texts:
+    mended = Mender(judge, original, originals, unsafe=unsafe).run()
+    if mended.refused:  # the last thing tried may have been given up
         judge(mended.texts)
         mended.left = last[0].findings
+    mended.originals.update(given_in)
     return last[0], mended
 
 

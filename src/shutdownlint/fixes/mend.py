@@ -18,7 +18,7 @@ from shutdownlint.manifests.split import split
 from shutdownlint.yamltext.edit import CannotEditError, Edit, applied
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Container, Iterable, Mapping
 
     from shutdownlint.fixes.fix import Change
     from shutdownlint.rules.finding import Finding
@@ -45,6 +45,8 @@ class Mended:
     """
 
     texts: dict[str, bytes] = field(default_factory=dict)
+    #: What was read of them (and of standard input) before.
+    originals: dict[str, bytes] = field(default_factory=dict)
     fixed: list[Finding] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     left: list[Finding] = field(default_factory=list)
@@ -58,13 +60,32 @@ def edits_of(finding: Finding) -> dict[Piece, list[Edit]]:
     """The edits of a finding's fix, by piece of a file. Raises ``CannotEditError``."""
     found: dict[Piece, list[Edit]] = {}
     for change in finding.fix.changes if finding.fix else ():
-        slot = Slot.of(change.where)
-        document = slot.ref.document
-        found.setdefault((document.file, document.start), []).append(_edit(slot, change))
+        document = Slot.of(change.where).ref.document
+        found.setdefault((document.file, document.start), []).append(change_edit(change))
     return found
 
 
-def _edit(slot: Slot, change: Change) -> Edit:
+def spliced(old: bytes, pieces: Mapping[int, list[Edit]]) -> bytes:
+    """A file's bytes with the edits of its pieces. Raises ``CannotEditError``."""
+    if old.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise CannotEditError("its encoding is UTF-16")
+    out, at = [], 0
+    for chunk in split(old):
+        if chunk.start not in pieces:
+            continue
+        text = chunk.data.decode("utf-8-sig")
+        if decode(chunk.data) != text:
+            raise CannotEditError("it has tabs between its tokens")
+        mark = _BOM if chunk.data.startswith(_BOM) else b""
+        new = applied(text, pieces[chunk.start])
+        out += [old[at : chunk.start], mark, new.encode()]
+        at = chunk.start + len(chunk.data)
+    return b"".join([*out, old[at:]])
+
+
+def change_edit(change: Change) -> Edit:
+    """The edit that makes a change. Raises ``CannotEditError``."""
+    slot = Slot.of(change.where)
     if slot.ref.document.source is not None:
         template = slot.ref.document.source
         raise CannotEditError(f"it is rendered from {template}: change it there")
@@ -86,11 +107,13 @@ class Mender:
         self,
         check: Callable[[Mapping[str, bytes]], list[Finding]],
         read: Callable[[str], bytes],
+        may_change: Container[str],
         *,
         unsafe: bool,
     ) -> None:
         self.check = check
         self.read = read
+        self.may_change = may_change
         self.unsafe = unsafe
         self.mended = Mended()
         self._given_up: set[_Key] = set()
@@ -126,6 +149,9 @@ class Mender:
                 own = edits_of(finding)
             except CannotEditError as error:
                 self._refuse(finding, str(error))
+                continue
+            if any(file not in self.may_change for file, _ in own):
+                self._refuse(finding, "it stands in a file that is read for context only")
                 continue
             if self._joins(edits, own):
                 made.append(finding)
@@ -176,21 +202,10 @@ class Mender:
         return True
 
     def _changed(self, file: str, pieces: dict[int, list[Edit]], changes: list[Change]) -> bytes:
-        old = self.mended.texts.get(file) or self.read(file)
-        if old.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise CannotEditError("its encoding is UTF-16")
-        out, at = [], 0
-        for chunk in split(old):
-            if chunk.start not in pieces:
-                continue
-            text = chunk.data.decode("utf-8-sig")
-            if decode(chunk.data) != text:
-                raise CannotEditError("it has tabs between its tokens")
-            mark = _BOM if chunk.data.startswith(_BOM) else b""
-            new = applied(text, pieces[chunk.start])
-            out += [old[at : chunk.start], mark, new.encode()]
-            at = chunk.start + len(chunk.data)
-        data = b"".join([*out, old[at:]])
+        if file not in self.mended.originals:
+            self.mended.originals[file] = self.read(file)
+        old = self.mended.texts.get(file, self.mended.originals[file])
+        data = spliced(old, pieces)
         check_text(old, data, expected(changes))
         return data
 

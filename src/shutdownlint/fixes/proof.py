@@ -63,10 +63,22 @@ def check_text(old: bytes, new: bytes, meant: Iterable[Meant]) -> None:
         _compare(_plain(one.data), _plain(other.data), here)
 
 
+def check_piece(old: str, new: str, meant: Iterable[Meant]) -> None:
+    """The same for the text of one piece of a file. Raises ``Disproved``."""
+    _compare(_values(old), _values(new), list(meant))
+
+
 def _plain(data: bytes) -> list[Any]:
     try:
-        return [Tree(root).plain() for root in compose(decode(data))]
-    except (ComposeError, BudgetExceededError, UnicodeDecodeError) as error:
+        return _values(decode(data))
+    except UnicodeDecodeError as error:
+        raise Disproved(f"the text would not be UTF-8: {error}") from None
+
+
+def _values(text: str) -> list[Any]:
+    try:
+        return [Tree(root).plain() for root in compose(text)]
+    except (ComposeError, BudgetExceededError) as error:
         raise Disproved(f"the text would not parse: {error}") from None
 
 
@@ -81,7 +93,7 @@ def _compare(before: list[Any], after: list[Any], meant: list[Meant]) -> None:
     for each in meant:
         inner = ("", *each.inner) if each.inner is not None else ()
         for side in (before, after):
-            side[each.number] = _without(side[each.number], (*each.route, *inner))
+            side[each.number] = without(side[each.number], (*each.route, *inner))
     if before != after:
         raise Disproved("a value would change that was not meant to")
 
@@ -105,7 +117,7 @@ def _at(data: Any, step: str | int) -> Any:
     return None
 
 
-def _without(data: Any, route: _Route) -> Any:
+def without(data: Any, route: _Route) -> Any:
     """The data without that entry, and without the collections that only led to it."""
     if not route:
         return None
@@ -115,9 +127,9 @@ def _without(data: Any, route: _Route) -> Any:
         return data
     if isinstance(data, list):
         assert isinstance(step, int)
-        item = _without(below, rest)
+        item = without(below, rest)
         return [*data[:step], *([] if _empty(item) else [item]), *data[step + 1 :]]
-    item = _without(below, rest) if rest else None
+    item = without(below, rest) if rest else None
     others = {key: value for key, value in data.items() if key != step}
     return others if _empty(item) else {**others, step: item}
 

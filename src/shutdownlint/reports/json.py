@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from shutdownlint.fixes.told import replacements
 from shutdownlint.rules.finding import Severity
 
 if TYPE_CHECKING:
@@ -39,6 +40,25 @@ def as_data(report: Report) -> dict[str, Any]:
     }
 
 
+def _fixes(finding: Finding) -> list[dict[str, Any]]:
+    """The fix as edits, where a program can make them: at most one for now."""
+    edits = replacements(finding)
+    if not edits or finding.fix is None:
+        return []
+    told = [
+        {
+            "file": edit.place.file,
+            "line": edit.place.line,
+            "column": edit.place.column,
+            "end_line": edit.place.end_line,
+            "end_column": edit.place.end_column,
+            "text": edit.text,
+        }
+        for edit in edits
+    ]
+    return [{"safety": "safe" if finding.fix.safe else "unsafe", "edits": told}]
+
+
 def _finding(finding: Finding) -> dict[str, Any]:
     place, workload = finding.place, finding.workload
     return {
@@ -61,7 +81,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "container": finding.container,
         "message": finding.message,
         "fix": finding.fix.words if finding.fix else None,
-        "fixes": [],
+        "fixes": _fixes(finding),
         "assumed": list(finding.assumed),
         "related": [
             {

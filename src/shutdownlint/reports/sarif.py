@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from shutdownlint import __version__
+from shutdownlint.fixes.told import replacements
 from shutdownlint.rules.finding import Severity
 from shutdownlint.shutdown import Confidence
 
@@ -149,6 +150,33 @@ class ResultProperties(_Sarif):
     assumed: list[str]
 
 
+class Content(_Sarif):
+    """Text that is inserted."""
+
+    text: str
+
+
+class SarifReplacement(_Sarif):
+    """A region, and what takes its place."""
+
+    deleted_region: Region
+    inserted_content: Content
+
+
+class ArtifactChange(_Sarif):
+    """What a fix does to one file."""
+
+    artifact_location: Artifact
+    replacements: list[SarifReplacement]
+
+
+class SarifFix(_Sarif):
+    """A fix that a program can make."""
+
+    description: Message
+    artifact_changes: list[ArtifactChange]
+
+
 class SarifResult(_Sarif):
     """A finding."""
 
@@ -159,6 +187,7 @@ class SarifResult(_Sarif):
     locations: list[Location]
     related_locations: list[Location] | None = None
     partial_fingerprints: dict[str, str]
+    fixes: list[SarifFix] | None
     rank: float
     properties: ResultProperties
 
@@ -269,6 +298,7 @@ def _result(finding: Finding, index: int, report: Report, hashes: Counter[str]) 
         locations=[Location(physical_location=_physical(finding.place), logical_locations=logical)],
         related_locations=related or None,
         partial_fingerprints={"primaryLocationLineHash": _fingerprint(finding, report, hashes)},
+        fixes=_fixes(finding),
         rank=_RANK[finding.confidence],
         properties=ResultProperties(
             confidence=finding.confidence.value, assumed=list(finding.assumed)
@@ -276,16 +306,38 @@ def _result(finding: Finding, index: int, report: Report, hashes: Counter[str]) 
     )
 
 
-def _physical(place: Place) -> Physical:
-    return Physical(
-        artifact_location=Artifact(uri=_uri(place.file)),
-        region=Region(
-            start_line=place.line,
-            start_column=place.column,
-            end_line=place.end_line,
-            end_column=place.end_column,
-        ),
+def _fixes(finding: Finding) -> list[SarifFix] | None:
+    changes: dict[str, list[SarifReplacement]] = {}
+    for edit in replacements(finding):
+        new = SarifReplacement(
+            deleted_region=_region(edit.place), inserted_content=Content(text=edit.text)
+        )
+        changes.setdefault(edit.place.file, []).append(new)
+    if not changes or finding.fix is None:
+        return None
+    safety = "safe" if finding.fix.safe else "unsafe"
+    return [
+        SarifFix(
+            description=Message(text=f"{_escaped(finding.fix.words)} ({safety})"),
+            artifact_changes=[
+                ArtifactChange(artifact_location=Artifact(uri=_uri(file)), replacements=edits)
+                for file, edits in changes.items()
+            ],
+        )
+    ]
+
+
+def _region(place: Place) -> Region:
+    return Region(
+        start_line=place.line,
+        start_column=place.column,
+        end_line=place.end_line,
+        end_column=place.end_column,
     )
+
+
+def _physical(place: Place) -> Physical:
+    return Physical(artifact_location=Artifact(uri=_uri(place.file)), region=_region(place))
 
 
 def _uri(file: str) -> str:

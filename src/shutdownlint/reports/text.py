@@ -98,7 +98,11 @@ def _source(line: str, finding: Finding, width: int, colour: str, console: Conso
 
 
 def _remarks(finding: Finding) -> list[tuple[str, str]]:
-    remarks = [("fix", finding.fix.words)] if finding.fix else []
+    remarks = []
+    if finding.fix:
+        option = "--fix" if finding.fix.safe else "--unsafe-fixes"
+        can = f" [{option}]" if finding.fix.changes and not finding.template else ""
+        remarks.append(("fix", f"{finding.fix.words}{can}"))
     for related in finding.related:
         near, far = f"line {related.place.line}", f"{related.place.file}:{related.place.line}"
         if near not in finding.message and far not in finding.message:

@@ -99,6 +99,13 @@ def block_text(value: Value, indent: int, line_end: str, step: int = _STEP) -> s
             LiteralScalarString(text)
         ),
     )
+    # Its own rules for plain text are those of YAML 1.2, where "no" is a word.
+    writer.representer.add_representer(
+        str,
+        lambda representer, text: representer.represent_scalar(
+            "tag:yaml.org,2002:str", text, style=None if _reads_back(text) else "'"
+        ),
+    )
     writer.indent(mapping=step, sequence=step + 2, offset=step)
     writer.width = 10**6
     out = io.StringIO()

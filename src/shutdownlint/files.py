@@ -1,0 +1,53 @@
+"""Files are replaced whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+
+def replace_file(path: Path, data: bytes, *, mode: int | None = None) -> None:
+    """Put ``data`` in the place of a file; a link stays a link to what is written.
+
+    Written beside the target and moved over it, so a reader never sees half of it. The file keeps
+    its mode; ``mode`` is that of a new one. Raises ``OSError``.
+    """
+    target = path.resolve()
+    if target.exists() and not target.is_file():  # a pipe or a device: nothing to replace
+        target.write_bytes(data)
+        return
+    kept = target.stat().st_mode & 0o7777 if target.exists() else mode
+    with tempfile.NamedTemporaryFile(
+        "wb", dir=target.parent, prefix=f".{target.name}.", delete=False
+    ) as file:
+        new = Path(file.name)
+        try:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        except BaseException:
+            new.unlink(missing_ok=True)
+            raise
+    try:
+        new.chmod(kept if kept is not None else 0o644)
+        new.replace(target)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+
+
+class ChangedError(OSError):
+    """A file that is not any more what was read."""
+
+
+def update_file(path: Path, old: bytes, new: bytes) -> None:
+    """Replace a file that still is what was read, and that may be written.
+
+    Raises ``OSError``, ``ChangedError`` among them; then the file is as it was.
+    """
+    if not os.access(path, os.W_OK):
+        raise PermissionError(13, "it is read-only")
+    if path.read_bytes() != old:
+        raise ChangedError("it was changed by somebody else meanwhile")
+    replace_file(path, new)

@@ -1,0 +1,129 @@
+"""The smallest consistent set of settings for each workload, and the edits that write it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shutdownlint.fixes.fix import Change
+from shutdownlint.fixes.mend import change_edit, spliced
+from shutdownlint.fixes.proof import Disproved, check_piece, expected
+from shutdownlint.fixes.slot import Slot
+from shutdownlint.platforms.slots import slots_of
+from shutdownlint.shutdown.solve import Aims, solve
+from shutdownlint.yamltext import Tree, compose
+from shutdownlint.yamltext.edit import CannotEditError, applied
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import timedelta
+
+    from shutdownlint.platforms.pods import Pod
+    from shutdownlint.shutdown.solve import Solution
+    from shutdownlint.yamltext.edit import Edit
+
+
+@dataclass(slots=True)
+class Suggestion:
+    """What one workload should be changed to.
+
+    ``pieces`` are the edits, by file and the part of it that they count in; ``refused`` says why
+    there are none.
+    """
+
+    pod: Pod
+    solution: Solution
+    changes: list[Change] = field(default_factory=list)
+    pieces: dict[tuple[str, int], list[Edit]] = field(default_factory=dict)
+    refused: str = ""
+
+
+def suggestions(
+    pods: Iterable[Pod], p99: timedelta | None, propagation: timedelta | None
+) -> list[Suggestion]:
+    """One for each pod whose shutdown is planned."""
+    found = []
+    for pod in pods:
+        if pod.plan is not None:
+            aims = Aims.of(pod.plan, p99, propagation)
+            suggestion = Suggestion(pod, solve(pod.plan, aims))
+            try:
+                _work_out(suggestion)
+            except (CannotEditError, Disproved) as error:
+                suggestion.pieces, suggestion.refused = {}, str(error)
+            found.append(suggestion)
+    return found
+
+
+def _work_out(suggestion: Suggestion) -> None:
+    slots = slots_of(suggestion.pod)
+    for wanted in suggestion.solution.changes:
+        where = slots.get(wanted.container, {}).get(wanted.field)
+        if where is None:
+            raise CannotEditError(f"{wanted.old.name} cannot be changed from here")
+        suggestion.changes.append(Change("set", wanted.field, where, wanted.value))
+    for change in suggestion.changes:
+        document = Slot.of(change.where).ref.document
+        edits = suggestion.pieces.setdefault((document.file, document.start), [])
+        edits.append(change_edit(change))
+    for change in suggestion.changes:
+        document = Slot.of(change.where).ref.document
+        piece = (document.file, document.start)
+        new = applied(document.text, suggestion.pieces[piece])
+        check_piece(document.text, new, expected(suggestion.changes))
+
+
+def changed_files(found: Iterable[Suggestion]) -> dict[str, tuple[bytes, bytes]]:
+    """The old and new bytes of every file that the suggestions change."""
+    pieces: dict[str, dict[int, list[Edit]]] = {}
+    for one in found:
+        for (file, start), edits in one.pieces.items():
+            pieces.setdefault(file, {}).setdefault(start, []).extend(edits)
+    changed = {}
+    for file, own in pieces.items():
+        path = Path(file)
+        if path.is_file():  # not standard input: its patch is --format kustomize
+            old = path.read_bytes()
+            changed[file] = (old, spliced(old, own))
+    return changed
+
+
+def patch(suggestion: Suggestion) -> dict[str, Any] | None:
+    """A strategic merge patch of the workload's own object; None where nothing changes."""
+    ref = suggestion.pod.workload.object_ref
+    document = ref.document
+    edits = suggestion.pieces.get((document.file, document.start))
+    if not edits:
+        return None
+    before = document.tree.plain(ref.route)
+    after = Tree(compose(applied(document.text, edits))[document.number]).plain(ref.route)
+    names = {key: before[key] for key in ("apiVersion", "kind")}
+    metadata = {k: v for k, v in before["metadata"].items() if k in ("name", "namespace")}
+    changed = _difference(before, after)
+    return {**names, "metadata": metadata, **changed}
+
+
+def _difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """What a strategic merge makes of the first to get the second."""
+    found: dict[str, Any] = {key: None for key in before if key not in after}
+    for key, value in after.items():
+        old = before.get(key)
+        if old == value:
+            continue
+        if isinstance(old, dict) and isinstance(value, dict):
+            found[key] = _difference(old, value)
+        elif isinstance(old, list) and _named(old) and _named(value):
+            own = {item["name"]: item for item in old}
+            found[key] = [
+                {"name": item["name"], **_difference(own[item["name"]], item)}
+                for item in value
+                if item["name"] in own and own[item["name"]] != item
+            ]
+        else:
+            found[key] = value
+    return found
+
+
+def _named(data: Any) -> bool:
+    return isinstance(data, list) and all(isinstance(i, dict) and "name" in i for i in data)

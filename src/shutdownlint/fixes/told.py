@@ -1,0 +1,55 @@
+"""A finding's fix as reports tell it: what is replaced where, proven on the text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shutdownlint.fixes.mend import edits_of
+from shutdownlint.fixes.proof import Disproved, check_piece, expected
+from shutdownlint.fixes.slot import Slot
+from shutdownlint.yamltext import Place
+from shutdownlint.yamltext.edit import CannotEditError, applied
+
+if TYPE_CHECKING:
+    from shutdownlint.rules.finding import Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """Text that takes the place of a region; one that is empty is where it is inserted."""
+
+    place: Place
+    text: str
+
+
+def replacements(finding: Finding) -> list[Replacement]:
+    """The edits of a fix in the order of the text; none where they cannot be made or proven."""
+    if finding.fix is None or not finding.fix.changes:
+        return []
+    try:
+        pieces = edits_of(finding)
+        documents = [Slot.of(change.where).ref.document for change in finding.fix.changes]
+        meant = expected(finding.fix.changes)
+        found = []
+        for (file, start), edits in pieces.items():
+            document = next(d for d in documents if (d.file, d.start) == (file, start))
+            new = applied(document.text, edits)
+            check_piece(document.text, new, [m for m in meant if m.index == document.index])
+            found += [
+                Replacement(
+                    _place(document.text, file, document.line_offset, e.start, e.end), e.text
+                )
+                for e in sorted(set(edits))
+            ]
+    except (CannotEditError, Disproved):
+        return []
+    return found
+
+
+def _place(text: str, file: str, above: int, start: int, end: int) -> Place:
+    return Place(file, *_point(text, above, start), *_point(text, above, end))
+
+
+def _point(text: str, above: int, at: int) -> tuple[int, int]:
+    return 1 + above + text.count("\n", 0, at), at - (text.rfind("\n", 0, at) + 1) + 1

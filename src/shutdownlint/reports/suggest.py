@@ -1,0 +1,102 @@
+"""Suggestions for people, as a patch for kustomize, and as values for a chart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from shutdownlint.fixes.suggest import patch
+from shutdownlint.reports.report import safe
+from shutdownlint.shutdown import written
+from shutdownlint.yamltext.edit import LiteralText, block_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from shutdownlint.fixes.suggest import Suggestion
+
+_NAMES = {
+    "grace": "terminationGracePeriodSeconds",
+    "preStop": "preStop sleep",
+    "terminationDrain": "terminationDrainDuration",
+    "minimumDrain": "MINIMUM_DRAIN_DURATION",
+    "drainDuration": "drainDuration",
+}
+
+
+def suggest_text(found: Sequence[Suggestion], console: Console) -> None:
+    """Each workload's changes, old and new, with the reason; and what they achieve."""
+    for one in found:
+        solution, place = one.solution, one.pod.ref.place()
+        head = Text(safe(str(one.pod.id)), "bold")
+        head.append(f"  {safe(place.file)}:{place.line}", "dim")
+        console.print(head, soft_wrap=True)
+        for change in solution.changes:
+            of = f" of {safe(change.container)}" if change.container else ""
+            line = Text(f"  {_NAMES[change.field]}{of}: ")
+            line.append(change.old.shown, "red")
+            line.append(" -> ")
+            line.append(written(change.value), "green")
+            line.append(f"  {safe(change.why)}", "dim")
+            console.print(line, soft_wrap=True)
+        console.print(Text(f"  {_achieved(one)}", "dim"), soft_wrap=True)
+        if one.refused:
+            console.print(Text(f"  not written as an edit: {safe(one.refused)}", "yellow"))
+        console.print()
+
+
+def _achieved(one: Suggestion) -> str:
+    solution = one.solution
+    p99, until = written(solution.aims.p99), written(solution.aims.propagation)
+    if not solution.proven:
+        return f"not proven: {safe(solution.because)}"
+    if one.pod.plan is not None and one.pod.plan.runs_to_completion:
+        return "runs to completion: nobody sends it requests"
+    late = f" or arriving within {until}" if solution.aims.propagation else ""
+    served = f"every request of up to {p99} is served, in flight at deletion{late}"
+    return served if solution.changes else f"nothing to change: {served}"
+
+
+def kustomize_patch(found: Sequence[Suggestion]) -> str:
+    """Strategic merge patches, one document a workload."""
+    patches = [patch(one) for one in found]
+    return "---\n".join(_document(data) for data in patches if data is not None)
+
+
+def helm_values(found: Sequence[Suggestion]) -> str:
+    """Values by the names that charts usually have for them: hints, since charts differ."""
+    parts = []
+    for one in found:
+        data = patch(one)
+        if data is None:
+            continue
+        source = one.pod.ref.source or "its template"
+        head = f"# {one.pod.id}, from {source}: look up what this chart calls these values\n"
+        template = data.get("spec", {}).get("template", data)
+        spec, metadata = template.get("spec", {}), template.get("metadata", {})
+        values: dict[str, Any] = {}
+        if "terminationGracePeriodSeconds" in spec:
+            values["terminationGracePeriodSeconds"] = spec["terminationGracePeriodSeconds"]
+        for container in spec.get("containers", ()):
+            if "lifecycle" in container:
+                values["lifecycle"] = container["lifecycle"]
+        if "annotations" in metadata:
+            values["podAnnotations"] = metadata["annotations"]
+        parts.append(head + _document(values))
+    return "\n".join(parts)
+
+
+def _document(data: dict[str, Any]) -> str:
+    return block_text(_literal(data), 0, "\n") + "\n"
+
+
+def _literal(data: Any) -> Any:
+    """Texts of several lines as blocks."""
+    if isinstance(data, dict):
+        return {key: _literal(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [_literal(item) for item in data]
+    return LiteralText(data) if isinstance(data, str) and "\n" in data else data
