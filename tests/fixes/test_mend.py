@@ -242,9 +242,7 @@ def test_standard_input_goes_to_standard_output() -> None:
     assert "SL001" in err
 
 
-def test_a_read_only_file_is_told_and_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_read_only_file_is_told_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutdownlint.files.os.access", lambda *_: False)
     path = tmp_path / "pod.yaml"
     path.write_text(POD % "")

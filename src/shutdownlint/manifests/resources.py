@@ -508,6 +508,7 @@ class GatewaySpec(Model):
     """Whose Gateway it is."""
 
     gatewayClassName: Str | None = None  # noqa: N815
+    addresses: Any = None
     infrastructure: GatewayInfrastructure | None = None
 
 

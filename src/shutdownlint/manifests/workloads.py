@@ -103,6 +103,8 @@ class Workload:
     rolling_rejected: list[Rejected] = field(default_factory=list)
     #: The pod's annotations, where they are not ``metadata.annotations`` of ``ref``.
     annotations_at: Ref | None = None
+    #: The grace period that whoever makes the pod gives it, and who that is, if none is written.
+    usual_grace: tuple[int, str] | None = None
     #: The pod spec, where it is not ``spec`` of ``ref``.
     spec_at: Ref | None = None
 

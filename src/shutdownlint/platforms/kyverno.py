@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.world import World
 
-#: ``=(key)``, ``^(key)``, ``+(key)``: anchors around a key.
-_ANCHOR: Final = re.compile(r"[=^+<X]?\((.+)\)")
-_LIMIT: Final = re.compile(r"\s*(<=|<)?\s*([0-9]+)\s*|\s*[0-9]+\s*-\s*([0-9]+)\s*")
+#: ``=(key)``: what holds if the key is there.
+_ANCHOR: Final = re.compile(r"=\((.+)\)")
+#: ``(key)``, ``<(key)``: conditions of the rule; ``X(key)``, ``^(key)`` say something else.
+_CONDITION: Final = re.compile(r"[<X^]?\(")
+_LIMIT: Final = re.compile(r"\s*(<=|<)?\s*([0-9]{1,9})\s*|\s*[0-9]{1,9}\s*-\s*([0-9]{1,9})\s*")
 _LONGEST: Final = 10**9
 
 
@@ -51,22 +53,31 @@ def _about(rule: dict[str, Any], kind: str) -> bool:
     match = rule.get("match")
     if not isinstance(match, dict):
         return False
-    filters = match.get("any") or match.get("all") or [match]
-    for each in filters if isinstance(filters, list) else ():
-        resources = each.get("resources") if isinstance(each, dict) else None
-        if not isinstance(resources, dict) or set(resources) != {"kinds"}:
-            continue
-        kinds = resources["kinds"]
-        names = {str(name).rpartition("/")[2] for name in kinds} if isinstance(kinds, list) else ()
-        # A rule for Pods is written out for the controllers that make them.
-        if {"Pod", kind} & set(names):
-            return True
-    return False
+    if set(match) <= {"any"} and isinstance(match.get("any"), list):
+        return any(_by_kind(each, kind) for each in match["any"])
+    if set(match) <= {"all"} and isinstance(match.get("all"), list):
+        return all(_by_kind(each, kind) for each in match["all"])
+    return _by_kind(match, kind)
+
+
+def _by_kind(each: Any, kind: str) -> bool:
+    """Whether a filter is about all objects of that kind, or of the Pods that they make."""
+    if not isinstance(each, dict) or set(each) != {"resources"}:
+        return False
+    resources = each["resources"]
+    if not isinstance(resources, dict) or set(resources) != {"kinds"}:
+        return False
+    kinds = resources["kinds"]
+    names = {str(name).rpartition("/")[2] for name in kinds} if isinstance(kinds, list) else set()
+    # A rule for Pods is written out for the controllers that make them.
+    return bool({"Pod", kind} & names)
 
 
 def _caps(pattern: Any, ref: Ref, told: str, depth: int = 0) -> Iterator[Setting[timedelta]]:
     if depth > 8 or not isinstance(pattern, dict):
         return
+    if any(_CONDITION.match(key) for key in pattern) or (depth == 0 and set(pattern) != {"spec"}):
+        return  # the rule asks for more before it is about a pod
     for key, value in pattern.items():
         anchored = _ANCHOR.fullmatch(key)
         name = anchored.group(1) if anchored else key

@@ -25,6 +25,7 @@ from shutdownlint.platforms.kubernetes.pods import (
     start,
     stop_signal,
 )
+from shutdownlint.platforms.kubernetes.services import leads_to, reached
 from shutdownlint.platforms.kyverno import grace_cap
 from shutdownlint.platforms.loadbalancers.find import (
     attribute_defects,
@@ -55,9 +56,9 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.document import Ref
     from shutdownlint.manifests.resources import (
         Container,
+        PodSpec,
         Rejected,
         Service,
-        ServicePort,
     )
     from shutdownlint.manifests.workloads import Located, ObjectId, Workload
     from shutdownlint.platforms.istio.mesh import Mesh
@@ -122,7 +123,12 @@ def plan_pod(workload: Workload, world: World, mesh: Mesh) -> Pod:
     count = replicas(workload, world)
     certain, possible = node_pool_grace(spec, workload.spec, world)
     pod.plan = Plan(
-        grace=grace_period(spec, workload.spec, unreadable=_grace_rejected(workload)),
+        grace=grace_period(
+            spec,
+            workload.spec,
+            unreadable=_grace_rejected(workload),
+            usual=workload.usual_grace,
+        ),
         containers=containers,
         proxy=proxy.plan,
         p99=p99,
@@ -155,9 +161,10 @@ def _balancer(
         return None
     if workload.group == istio.GATEWAY_GROUP:
         return deployed_balancer(workload, waypoint=proxy is not None and proxy.waypoint)
-    if proxy is not None and proxy.gateway:
+    outside = load_balancer(workload, services, world)
+    if outside is None and proxy is not None and proxy.gateway:
         return gateway_balancer(services)
-    return load_balancer(workload, services, world)
+    return outside
 
 
 def _misplaced_fields(workload: Workload) -> Iterator[Defect]:
@@ -309,11 +316,6 @@ def _containers(
     return tuple(plans)
 
 
-def _target(container: Container, port: ServicePort) -> bool:
-    target = port.targetPort if port.targetPort is not None else port.port
-    return any(target in (p.name, p.containerPort) and target is not None for p in container.ports)
-
-
 def _service_defects(services: list[Located[Service]]) -> Iterator[Defect]:
     """What a Service says that undoes every delay: pods stay in it while they terminate."""
     for located in services:
@@ -330,7 +332,7 @@ def _reaches(service: Service, workload: Workload) -> bool:
     return not ports or any(
         not isinstance(port.targetPort, str)
         or port.targetPort.isdigit()
-        or any(_target(c, port) for c in workload.template.spec.containers)
+        or any(leads_to(port, c) for c in workload.template.spec.containers)
         for port in ports
     )
 
@@ -341,16 +343,8 @@ def _serving(
     """The containers that requests reach, and whether the manifests show it.
 
     A Service's targets, else those with ports, else any.
-
-    A target port leads to the first container that declares it
-    (pkg/api/v1/pod/util.go, FindPort).
     """
-    aimed = set()
-    for located in services:
-        for port in located.model.spec.ports:
-            first = next((c.name for c in containers if _target(c, port)), None)
-            if first is not None:
-                aimed.add(first)
+    aimed = reached(containers, services)
     listening = aimed or {c.name for c in containers if c.ports}
     if listening:
         return listening, True
@@ -403,7 +397,7 @@ def _container(
         hook=hook,
         signal_path=path,
         start_script=script,
-        command=(*container.command, *container.args),
+        command=_first_process(container, workload.template.spec),
         image=container.image or "",
         finish_within=framework.finish_within,
         framework=framework.plan,
@@ -411,6 +405,12 @@ def _container(
         liveness_grace=probe_grace(container, ref, "livenessProbe"),
         startup_grace=probe_grace(container, ref, "startupProbe"),
     )
+
+
+def _first_process(container: Container, spec: PodSpec) -> tuple[str, ...]:
+    """The command line of the container's first process, where that is known."""
+    shared = spec.shareProcessNamespace or spec.hostPID
+    return (*container.command, *container.args) if container.command and not shared else ()
 
 
 def _p99(workload: Workload, world: World) -> tuple[Setting[timedelta] | None, list[Defect]]:

@@ -90,6 +90,10 @@ class World:
             self._homes[model] = homes
         return self._homes[model].get(_home(workload), ())
 
+    def together(self, one: Workload, other: Workload) -> bool:
+        """Whether two workloads are in one namespace, as far as the files show it."""
+        return _home(one) == _home(other)
+
     def services_for(self, workload: Workload) -> Iterator[Located[Service]]:
         """The Services that select the workload's pods.
 

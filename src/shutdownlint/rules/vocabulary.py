@@ -576,6 +576,7 @@ def _container_values(
         **_path_values(shutdown.plan, container),
         **_origins(Target.CONTAINER, settings),
         **absent,
+        "balancer": _balancer_of(shutdown.plan, container),
         "framework": container.framework.name.value if container.framework else "",
         "waitsForever": container.framework is not None and container.framework.endless,
         "behaviour": container.behaviour.value.value,
@@ -602,6 +603,14 @@ def _container_values(
         "signalPath": (path.value if path is not None else SignalPath.UNKNOWN).value,
         "startScript": container.start_script,
     }
+
+
+def _balancer_of(plan: Plan, container: ContainerPlan) -> str:
+    """The load balancer that leads to this container."""
+    balancer = plan.balancer
+    if balancer is None or (balancer.containers and container.name not in balancer.containers):
+        return ""
+    return balancer.name.value
 
 
 def _proxy_values(

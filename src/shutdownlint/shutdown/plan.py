@@ -198,7 +198,8 @@ class LoadBalancer:
 
     ``window`` is how long it may go on with that after the pod's deletion, by its vendor's guides;
     ``deregistration`` how long it lets connections finish once it has taken the pod out, where
-    that is written. ``direct``: it holds the pods' own addresses, or finds out about their end by
+    that is written; ``containers`` are those it leads to, empty where no port shows that.
+    ``direct``: it holds the pods' own addresses, or finds out about their end by
     its own health checks; one that sends to nodes learns through kube-proxy. ``ungated``: new pods
     do not wait until it has them.
     """
@@ -206,6 +207,7 @@ class LoadBalancer:
     name: Setting[str]
     window: timedelta
     deregistration: Setting[timedelta] | None = None
+    containers: frozenset[str] = frozenset()
     direct: bool = True
     ungated: bool = False
 

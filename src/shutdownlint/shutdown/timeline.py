@@ -185,7 +185,11 @@ class Timeline:
     def over(self) -> timedelta:
         """When the last container is gone at the latest."""
         ends = [life.dies.at for life in self.lives]
-        return max([*ends, self._proxy.kill.at] if self._proxy else ends, default=self.grace)
+        proxy = self._proxy
+        if proxy is not None and proxy.plan.stops_with_pod:
+            # What exit-on-zero waits for may never end.
+            ends.append((proxy.kill if proxy.plan.exit_on_zero.value else proxy.ends).at)
+        return max(ends, default=self.grace)
 
     @property
     def gateway(self) -> bool:

@@ -67,6 +67,8 @@ WAYPOINT_CLASS: Final = "istio-waypoint"
 GATEWAY_GROUP: Final = "gateway.networking.k8s.io"
 #: The kind of Service that istiod makes for a Gateway; LoadBalancer unless this says otherwise.
 SERVICE_TYPE: Final = "networking.istio.io/service-type"
+#: The label of a ConfigMap that overrides the Deployments of a whole class.
+CLASS_DEFAULTS: Final = "gateway.istio.io/defaults-for-class"
 #: The key of a Gateway's parameters that overrides its Deployment.
 OVERRIDES_KEY: Final = "deployment"
 

@@ -15,6 +15,7 @@ from shutdownlint.manifests.resources import (
     Metadata,
     PodSpec,
     PodTemplate,
+    Unknown,
     read_model,
 )
 from shutdownlint.manifests.workloads import ObjectId, Workload
@@ -29,17 +30,27 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.document import Ref
     from shutdownlint.manifests.workloads import Located
     from shutdownlint.platforms.istio.mesh import Mesh
+    from shutdownlint.platforms.versions import Version
 
 #: The label of the pods that are deployed for a Gateway.
 _NAME_LABEL = "gateway.networking.k8s.io/gateway-name"
 
 
 def deployed_gateways(mesh: Mesh) -> Iterator[Workload]:
-    """A workload for every Gateway of Istio's classes among the files."""
+    """A workload for every Gateway of Istio's classes among the files that istiod deploys."""
     for located in mesh.world.objects.of(Gateway):
         kind = located.model.spec.gatewayClassName
-        if kind in (facts.GATEWAY_CLASS, facts.WAYPOINT_CLASS):
+        if kind in (facts.GATEWAY_CLASS, facts.WAYPOINT_CLASS) and _managed(located.model):
             yield _workload(located, mesh, waypoint=kind == facts.WAYPOINT_CLASS)
+
+
+def _managed(gateway: Gateway) -> bool:
+    """Whether istiod makes the pod: a Gateway with a hostname is bound to a Service that exists."""
+    addresses = gateway.spec.addresses
+    if not isinstance(addresses, list) or not addresses:
+        return True
+    only = addresses[0] if isinstance(addresses[0], dict) else {}
+    return len(addresses) == 1 and only.get("type") in (None, "IPAddress")
 
 
 def _workload(located: Located[Gateway], mesh: Mesh, *, waypoint: bool) -> Workload:
@@ -47,27 +58,22 @@ def _workload(located: Located[Gateway], mesh: Mesh, *, waypoint: bool) -> Workl
     metadata, own = model.metadata, model.spec.infrastructure or GatewayInfrastructure()
     name = metadata.name or ""
     version = mesh.version_for(metadata.labels.get(facts.REVISION))
-    spec, spec_at = _overridden(located, own, mesh)
-    grace = spec.terminationGracePeriodSeconds
-    if (
-        grace is None
-        and waypoint
-        and version is not None
-        and version in facts.WAYPOINT_GRACE_IN.value
-    ):
+    spec, spec_at = _overridden(located, own, mesh, version)
+    usual = None
+    if waypoint and version is not None and version in facts.WAYPOINT_GRACE_IN.value:
         grace = int(facts.WAYPOINT_GRACE.value.total_seconds())
+        usual = (grace, f"the default of waypoints in Istio {version}")
     proxy = next((c for c in spec.containers if c.name == facts.PROXY_CONTAINER), None)
     arguments = ["proxy", "waypoint" if waypoint else "router"]
     proxy = (proxy or Container(name=facts.PROXY_CONTAINER)).model_copy(update={"args": arguments})
     others = [c for c in spec.containers if c.name != facts.PROXY_CONTAINER]
-    changed = {"terminationGracePeriodSeconds": grace, "containers": [proxy, *others]}
     template = PodTemplate(
         metadata=Metadata(
             namespace=metadata.namespace,
             labels={**own.labels, _NAME_LABEL: name},
             annotations=own.annotations,
         ),
-        spec=spec.model_copy(update=changed),
+        spec=spec.model_copy(update={"containers": [proxy, *others]}),
     )
     return Workload(
         id=ObjectId("Gateway", name, metadata.namespace),
@@ -78,25 +84,34 @@ def _workload(located: Located[Gateway], mesh: Mesh, *, waypoint: bool) -> Workl
         template=template,
         annotations_at=ref / "spec" / "infrastructure" / "annotations",
         spec_at=spec_at,
+        usual_grace=usual,
     )
 
 
 def _overridden(
-    located: Located[Gateway], own: GatewayInfrastructure, mesh: Mesh
+    located: Located[Gateway], own: GatewayInfrastructure, mesh: Mesh, version: Version | None
 ) -> tuple[PodSpec, Ref | None]:
-    """What the Gateway's parameters change of its Deployment, and where that is written."""
-    asked = own.parametersRef
-    version = mesh.version_for(located.model.metadata.labels.get(facts.REVISION))
-    too_old = version is not None and version < facts.GATEWAY_OVERRIDES_SINCE.value
-    if asked is None or asked.kind != "ConfigMap" or too_old:
+    """What the Gateway's parameters change of its Deployment, and where that is written.
+
+    Parameters that are not among the files may change anything: then the grace period is unknown.
+    """
+    if version is not None and version < facts.GATEWAY_OVERRIDES_SINCE.value:
         return PodSpec(), None
+    spec, where = PodSpec(), None
+    wanted = own.parametersRef
     for config_map in mesh.world.objects.of(ConfigMap):
         theirs = config_map.model.metadata
         text = config_map.model.data.get(facts.OVERRIDES_KEY)
-        same = (theirs.name, theirs.namespace) == (asked.name, located.model.metadata.namespace)
-        if text is not None and same:
-            return _pod_spec(text), config_map.ref / "data" / facts.OVERRIDES_KEY
-    return PodSpec(), None
+        name, namespace = located.model.metadata, theirs.namespace
+        of_class = theirs.labels.get(facts.CLASS_DEFAULTS) == located.model.spec.gatewayClassName
+        own_one = wanted is not None and (theirs.name, namespace) == (wanted.name, name.namespace)
+        if text is not None and (own_one or (of_class and where is None)):
+            spec, where = _pod_spec(text), config_map.ref / "data" / facts.OVERRIDES_KEY
+            if own_one:
+                return spec, where
+    if wanted is not None and spec.terminationGracePeriodSeconds is None:
+        spec = PodSpec(terminationGracePeriodSeconds=Unknown("${parametersRef}"))
+    return spec, where
 
 
 def _pod_spec(text: str) -> PodSpec:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from yaml.nodes import ScalarNode
+from yaml.nodes import MappingNode, ScalarNode
 
 from shutdownlint.manifests.document import InnerRef, Ref, inner_error_place
 from shutdownlint.manifests.resources import (
@@ -288,11 +288,17 @@ def _install_values(config: MeshConfig, install: MeshInstall, tree: Tree) -> Non
         native_route, native = compatibility, "false"
     if native is not None:
         config.native, config.native_where = native.lower(), Ref(ref.document, native_route)
-    tags = (_scalar(tree, (*ref.route, *route)) for route in _TAGS.get(install.kind, ()))
+    routes = _TAGS.get(install.kind, ())
+    if install.kind == "Application" and not _scalar(tree, (*ref.route, "spec", "source", "chart")):
+        routes = ()  # a revision of a git repository is no release
+    tags = (_scalar(tree, (*ref.route, *route)) for route in routes)
     tag = next((tag for tag in tags if tag), None) or _scalar(tree, (*values, "global", "tag"))
     config.version = Version.find(tag) if tag else None
     lifecycle = (*values, "global", "proxy", "lifecycle")
-    config.replaces_hook = tree.spot(lifecycle) is not None
+    # An empty one is none: the template asks whether it is true.
+    written = tree.spot(lifecycle)
+    entries = written.value if written is not None else None
+    config.replaces_hook = isinstance(entries, MappingNode) and bool(entries.value)
     config.drops_hold = config.replaces_hook and tree.spot((*lifecycle, "postStart")) is None
     route = (*lifecycle, "preStop")
     if tree.spot(route) is not None:

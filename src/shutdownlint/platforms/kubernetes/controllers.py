@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.world import World
 
+#: More is a slip of the keyboard.
+_MOST: Final = 10**6
 _SCALED: Final = ("Deployment", "StatefulSet", "ReplicaSet", "Rollout")
 
 
@@ -30,8 +32,10 @@ def replicas(workload: Workload, world: World) -> Setting[int] | None:
     where = workload.object_ref / "spec" / "replicas"
     written = workload.rolling.replicas
     if isinstance(written, int):
-        return Setting("replicas", written, Origin(OriginKind.EXPLICIT, "replicas", where))
-    if written is not None:
+        return Setting(
+            "replicas", min(written, _MOST), Origin(OriginKind.EXPLICIT, "replicas", where)
+        )
+    if written is not None or workload.group not in ("apps", "argoproj.io"):
         return None
     default = Origin(OriginKind.DEFAULT, "the Kubernetes default", where)
     return Setting("replicas", facts.DEFAULT_REPLICAS.value, default)
@@ -58,11 +62,15 @@ def rollout(workload: Workload, count: Setting[int] | None) -> Setting[Rollout] 
         gone = _share(update.get("maxUnavailable"), number, up=False)
         return Setting("strategy", Rollout(way, number, max(surge + gone, 1), False, after), origin)
     if kind == "StatefulSet" and way == "RollingUpdate":
+        kept = update.get("partition")
+        if isinstance(kept, int) and number is not None:
+            number = max(number - kept, 0)
         return Setting("strategy", Rollout(way, number, 1, True, after), origin)
     if kind == "DaemonSet" and way == "RollingUpdate" and not update.get("maxSurge"):
         batch = update.get("maxUnavailable", 1)
-        size = batch if isinstance(batch, int) else 1
-        return Setting("strategy", Rollout(way, None, max(size, 1), True, after), origin)
+        if not isinstance(batch, int):
+            return None  # a share of the nodes, whose number is not known
+        return Setting("strategy", Rollout(way, None, max(batch, 1), True, after), origin)
     return None
 
 
@@ -85,6 +93,8 @@ def disruptions_allowed(
 ) -> Setting[int] | None:
     """How many pods its PodDisruptionBudget lets go at a time, where that is certain."""
     labels = workload.template.metadata.labels
+    if workload.id.kind not in _SCALED or (count is not None and count.value == 0):
+        return None  # drains leave DaemonSets alone, and where nothing runs nothing is blocked
     for located in world.near(PodDisruptionBudget, workload):
         spec, here = located.model.spec, located.ref / "spec"
         if spec.selector is None or not selects(spec.selector, labels):
@@ -98,9 +108,34 @@ def disruptions_allowed(
         origin = Origin(OriginKind.INHERITED, told, here / "minAvailable")
         if least == "100%":
             return Setting("minAvailable", 0, origin)
-        if isinstance(least, int) and count is not None and count.origin.written_down:
-            return Setting("minAvailable", max(count.value - least, 0), origin)
+        everybody = _selected(spec.selector, workload, world)
+        needed = _needed(least, everybody)
+        if everybody is not None and needed is not None:
+            return Setting("minAvailable", max(everybody - needed, 0), origin)
     return None
+
+
+def _selected(selector: LabelSelector, workload: Workload, world: World) -> int | None:
+    """How many pods a budget counts, of all workloads that it selects; None if that is open."""
+    total = 0
+    for other in world.objects.workloads:
+        if not world.together(other, workload):
+            continue
+        if not selects(selector, other.template.metadata.labels):
+            continue
+        count = replicas(other, world)
+        if count is None or not count.origin.written_down:
+            return None
+        total += count.value
+    return total
+
+
+def _needed(least: Any, count: int | None) -> int | None:
+    """minAvailable as a number; shares round up."""
+    if isinstance(least, int):
+        return least
+    found = re.fullmatch(r"([0-9]{1,3})%", least) if isinstance(least, str) else None
+    return -(-int(found.group(1)) * count // 100) if found and count is not None else None
 
 
 def selects(selector: LabelSelector, labels: dict[str, str]) -> bool:

@@ -28,7 +28,10 @@ def spot_notice(spec: PodSpec, ref: Ref) -> Setting[timedelta] | None:
 
 
 def maybe_spot(spec: PodSpec, ref: Ref) -> Setting[timedelta] | None:
-    """The same of nodes that the pod tolerates or prefers."""
+    """The same of nodes that the pod tolerates or prefers, if it may land on others too."""
+    decides = {name for name, _ in facts.SPOT_NOTICE.value}
+    if any(name in decides for name, _, _ in _required(spec, ref, single=False)):
+        return None
     for name, value, where in _preferred(spec, ref):
         found = facts.SPOT_NOTICE.value.get((name, value))
         if found is not None:
@@ -51,6 +54,7 @@ def node_pool_grace(
 ) -> tuple[Setting[timedelta] | None, Setting[timedelta] | None]:
     """What the pod's NodePool grants its pods at most, and one that may take the pod."""
     wanted = {value for name, value, _ in _required(spec, ref) if name == facts.NODE_POOL_LABEL}
+    anywhere = not list(_required(spec, ref, single=False))
     certain, possible = [], []
     for located in world.objects.of(NodePool):
         template = located.model.spec.template
@@ -65,7 +69,7 @@ def node_pool_grace(
         setting = Setting("NodePool terminationGracePeriod", granted, origin)
         if name in wanted:
             certain.append(setting)
-        elif not wanted and not template.spec.taints:
+        elif anywhere and not template.spec.taints:
             possible.append(setting)
     return _shortest(certain), _shortest(possible)
 
@@ -84,17 +88,18 @@ def _at(data: Any, *route: str) -> Any:
     return data
 
 
-def _required(spec: PodSpec, ref: Ref) -> Iterator[tuple[str, str, Ref]]:
-    """Labels that a node must have: one value each."""
+def _required(spec: PodSpec, ref: Ref, *, single: bool = True) -> Iterator[tuple[str, str, Ref]]:
+    """Labels that a node must have: one value each, or (not ``single``) any that is asked of."""
     for name, value in spec.nodeSelector.items():
         yield name, value, ref / "nodeSelector" / name
     route = ("nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
     terms = _items(_at(spec.affinity, *route))
-    if len(terms) == 1:  # several are alternatives
-        here = ref / "affinity"
-        for step in route:
-            here = here / step
-        yield from _expressions(terms[0], here / 0)
+    here = ref / "affinity"
+    for step in route:
+        here = here / step
+    if len(terms) == 1 or not single:  # several are alternatives
+        for index, term in enumerate(terms):
+            yield from _expressions(term, here / index, single=single)
 
 
 def _preferred(spec: PodSpec, ref: Ref) -> Iterator[tuple[str, str, Ref]]:
@@ -106,8 +111,13 @@ def _preferred(spec: PodSpec, ref: Ref) -> Iterator[tuple[str, str, Ref]]:
             yield from _expressions(term, here / index / "preference")
 
 
-def _expressions(term: dict[str, Any], ref: Ref) -> Iterator[tuple[str, str, Ref]]:
+def _expressions(
+    term: dict[str, Any], ref: Ref, *, single: bool = True
+) -> Iterator[tuple[str, str, Ref]]:
     for index, expression in enumerate(_items(term.get("matchExpressions"))):
         key, values = expression.get("key"), expression.get("values")
-        if expression.get("operator") == "In" and isinstance(values, list) and len(values) == 1:
-            yield str(key), str(values[0]), ref / "matchExpressions" / index / "values" / 0
+        listed = values if isinstance(values, list) else []
+        exact = expression.get("operator") == "In" and len(listed) == 1
+        if exact or not single:
+            value = str(listed[0]) if listed else ""
+            yield str(key), value, ref / "matchExpressions" / index / "values" / 0

@@ -33,10 +33,23 @@ _LONGEST: Final = 10 * 365 * 86400
 _SHELL_ONLY: Final = frozenset(("&&", "||", ";", "|", ">", ">>", "2>&1"))
 
 
-def grace_period(spec: PodSpec, ref: Ref, *, unreadable: bool = False) -> Setting[Span]:
-    """The pod's grace period; a placeholder (or a wrong type) leaves it open, below 0 is 1 s."""
+def grace_period(
+    spec: PodSpec,
+    ref: Ref,
+    *,
+    unreadable: bool = False,
+    usual: tuple[int, str] | None = None,
+) -> Setting[Span]:
+    """The pod's grace period; a placeholder (or a wrong type) leaves it open, below 0 is 1 s.
+
+    ``usual`` is what whoever makes the pod gives it where none is written, and who that is.
+    """
     here = ref / GRACE
     value = spec.terminationGracePeriodSeconds
+    if value is None and not unreadable and usual is not None:
+        number, told = usual
+        origin = Origin(OriginKind.DEFAULT, told, here)
+        return Setting(GRACE, Span.exactly(seconds(number)), origin)
     if value is None and not unreadable:
         default = Span.exactly(facts.DEFAULT_GRACE.value)
         return Setting(GRACE, default, Origin(OriginKind.DEFAULT, KUBERNETES_DEFAULT, here))

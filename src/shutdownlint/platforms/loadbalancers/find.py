@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shutdownlint.manifests.resources import (
@@ -19,6 +20,7 @@ from shutdownlint.manifests.resources import (
     looks_templated,
 )
 from shutdownlint.platforms.defect import Defect
+from shutdownlint.platforms.kubernetes.services import reached
 from shutdownlint.platforms.loadbalancers import facts
 from shutdownlint.platforms.world import namespace_of
 from shutdownlint.shutdown import LoadBalancer, Origin, OriginKind, Setting, seconds
@@ -30,14 +32,17 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.document import Ref
     from shutdownlint.manifests.workloads import Located, Workload
     from shutdownlint.platforms.world import World
+    from shutdownlint.yamltext import Where
 
 
 def load_balancer(
     workload: Workload, services: Sequence[Located[Service]], world: World
 ) -> LoadBalancer | None:
     """The load balancer that holds the pods' addresses, if the files show one."""
-    for found in _all(workload, services, world):
-        return found
+    for service in services:
+        for found in _of_service(workload, service, world):
+            containers = reached(workload.template.spec.containers, (service,))
+            return replace(found, containers=frozenset(containers))
     return None
 
 
@@ -62,24 +67,19 @@ def gateway_balancer(services: Sequence[Located[Service]]) -> LoadBalancer | Non
     return None
 
 
-def _all(
-    workload: Workload, services: Sequence[Located[Service]], world: World
+def _of_service(
+    workload: Workload, service: Located[Service], world: World
 ) -> Iterator[LoadBalancer]:
-    for service in services:
-        ingresses = [
-            ingress
-            for ingress in world.near(Ingress, workload)
-            if service.model.metadata.name in ingress.model.services
-        ]
-        for ingress in ingresses:
+    for ingress in world.near(Ingress, workload):
+        if service.model.metadata.name in ingress.model.services:
             yield from _alb(workload, service, ingress, world)
             yield from _agic(ingress)
-        yield from _nlb(workload, service, world)
-        yield from _aws_gateway(workload, service, world)
-        yield from _gke(workload, service, world)
+    yield from _nlb(workload, service, world)
+    yield from _aws_gateway(workload, service, world)
+    yield from _gke(workload, service, world)
 
 
-def _named(told: str, where: Ref) -> Setting[str]:
+def _named(told: str, where: Where | None) -> Setting[str]:
     return Setting("load balancer", told, Origin(OriginKind.INHERITED, told, where))
 
 
@@ -93,10 +93,10 @@ def _ungated(workload: Workload, world: World) -> bool:
 def _alb(
     workload: Workload, service: Located[Service], ingress: Located[Ingress], world: World
 ) -> Iterator[LoadBalancer]:
-    annotations = ingress.model.metadata.annotations
-    if ingress.model.ingress_class != facts.ALB_CLASS and not any(
-        key.startswith(facts.ALB_PREFIX) for key in annotations
-    ):
+    annotations, whose = ingress.model.metadata.annotations, ingress.model.ingress_class
+    if whose not in ("", facts.ALB_CLASS):
+        return  # annotations of an ALB may be left over
+    if not whose and not any(key.startswith(facts.ALB_PREFIX) for key in annotations):
         return
     # What stands on the Service counts for its target group.
     for located in (service, ingress):
@@ -139,9 +139,10 @@ def _aws_gateway(
         here = located.ref / "spec" / "defaultConfiguration"
         delay = None
         for index, attribute in enumerate(props.targetGroupAttributes):
-            if attribute.key == facts.DEREGISTRATION_KEY and (attribute.value or "").isdigit():
+            number = _whole(attribute.value or "")
+            if attribute.key == facts.DEREGISTRATION_KEY and number is not None:
                 where = here / "targetGroupAttributes" / index / "value"
-                delay = _deregistration(int(attribute.value or 0), where)
+                delay = _deregistration(number, where)
         told = "an AWS load balancer with the pods as targets"
         ungated = _ungated(workload, world)
         name = _named(told, here / "targetType")
@@ -152,11 +153,15 @@ def _gke(workload: Workload, service: Located[Service], world: World) -> Iterato
     annotations = service.model.metadata.annotations
     groups = _json(annotations.get(facts.GKE_NEG))
     delay = _gke_policy(workload, service, world)
+    told = "Google's load balancer with the pods as endpoints"
     if groups.get("ingress") is True or groups.get("exposed_ports"):
-        where = service.ref / "metadata" / "annotations" / facts.GKE_NEG
-        told = "Google's load balancer with the pods as endpoints"
+        where: Where | None = service.ref / "metadata" / "annotations" / facts.GKE_NEG
         delay = delay or _backend_config(workload, service, world)
-        yield LoadBalancer(_named(told, where), facts.GKE_WINDOW.value, delay)
+    elif delay is not None:  # GKE's Gateway needs no annotation
+        where = delay.origin.where
+    else:
+        return
+    yield LoadBalancer(_named(told, where), facts.GKE_WINDOW.value, delay)
 
 
 def _gke_policy(
@@ -182,7 +187,8 @@ def _backend_config(
     for key in facts.GKE_BACKEND_CONFIG:
         config = _json(annotations.get(key))
         ports = config.get("ports")
-        wanted |= {config.get("default"), *(ports.values() if isinstance(ports, dict) else ())}
+        names = [config.get("default"), *(ports.values() if isinstance(ports, dict) else ())]
+        wanted |= {name for name in names if isinstance(name, str)}
     for located in world.near(BackendConfig, workload):
         draining = located.model.spec.connectionDraining
         value = draining.drainingTimeoutSec if draining else None
@@ -198,11 +204,16 @@ def _agic(ingress: Located[Ingress]) -> Iterator[LoadBalancer]:
     annotations = ingress.model.metadata.annotations
     here = ingress.ref / "metadata" / "annotations"
     timeout = annotations.get(facts.AGIC_TIMEOUT, "")
-    draining = annotations.get(facts.AGIC_DRAINING) == "true" and timeout.isdigit()
-    delay = _deregistration(int(timeout), here / facts.AGIC_TIMEOUT) if draining else None
+    number = _whole(timeout) if annotations.get(facts.AGIC_DRAINING) == "true" else None
+    delay = _deregistration(number, here / facts.AGIC_TIMEOUT) if number is not None else None
     where = ingress.ref / "spec" / "ingressClassName"
     told = "Azure's Application Gateway"
     yield LoadBalancer(_named(told, where), facts.AGIC_WINDOW.value, delay)
+
+
+def _whole(text: str) -> int | None:
+    """A number of seconds as these annotations take it."""
+    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None
 
 
 def _deregistration(value: int, where: Ref) -> Setting[timedelta]:
@@ -216,11 +227,9 @@ def _delay(
     """The deregistration delay that is written, the strongest place first."""
     for located in places:
         text = located.model.metadata.annotations.get(annotation)
-        value = dict(_pairs(text or "")).get(facts.DEREGISTRATION_KEY, "")
-        if value.isdigit():
-            return _deregistration(
-                int(value), located.ref / "metadata" / "annotations" / annotation
-            )
+        number = _whole(dict(_pairs(text or "")).get(facts.DEREGISTRATION_KEY, ""))
+        if number is not None:
+            return _deregistration(number, located.ref / "metadata" / "annotations" / annotation)
     return None
 
 
@@ -254,17 +263,21 @@ def attribute_defects(world: World) -> Iterator[Defect]:
     for model, annotation in kinds:
         for located in world.objects.of(model):
             text = located.model.metadata.annotations.get(annotation)
-            if not text or looks_templated(text):
+            # Placeholders of any kind, and commas that are meant: left to others.
+            if not text or looks_templated(text) or "$" in text or "\\" in text:
                 continue
             where = located.ref / "metadata" / "annotations" / annotation
             for part in text.split(","):
                 found = _PAIR.fullmatch(part)
                 reason = ""
+                if found is None and not part.strip():
+                    continue
                 if found is None:
                     reason = f"'{part.strip()}' is not key=value"
                 elif found.group(1) == facts.DEREGISTRATION_KEY:
                     value = found.group(2)
-                    if not value.isdigit() or not low <= int(value) <= high:
+                    number = _whole(value)
+                    if number is None or not low <= number <= high:
                         told = f"must be a whole number of seconds from {low} to {high}"
                         reason = f"{found.group(1)} {told}, not '{value}'"
                 if reason:
