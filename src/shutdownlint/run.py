@@ -122,19 +122,29 @@ def _plan(objects: Objects, context: set[str], given: Given, scene: Scene) -> No
     mesh = Mesh(world)
     scene.world = world
     for workload in (*objects.workloads, *deployed_gateways(mesh)):
-        if workload.ref.document.file not in context:
+        if workload.ref.document.file in context:
+            continue
+        try:
             scene.pods.append(plan_pod(workload, world, mesh))
+        except Exception as error:
+            reason = f"shutdownlint fails on it ({type(error).__name__}: {error}): please report"
+            scene.reading.unreadable.append(Unreadable(workload.ref.place(), reason))
     scene.reading.passed_over.update(
         Counter(pod.unplanned for pod in scene.pods if pod.unplanned is not None)
     )
     found = (*mesh.defects(), *context_defects(world))
     scene.mesh_defects = [d for d in found if d.where.place().file not in context]
-    classic = any(pod.plan and pod.plan.proxy and pod.plan.proxy.assumptions for pod in scene.pods)
-    if mesh.version is None and classic:
+    if any(_version_assumed(pod) for pod in scene.pods):
         scene.remarks.append(
             "Istio's version is not known: sidecars are judged as classic ones (say "
             "--istio-version, and from Istio 1.27 on --kubernetes-version too)"
         )
+
+
+def _version_assumed(pod: Pod) -> bool:
+    """Whether the pod's proxy is judged without knowing which release it is of."""
+    proxy = pod.plan.proxy if pod.plan is not None else None
+    return proxy is not None and not proxy.version and any(a.versions for a in proxy.assumptions)
 
 
 def check(
@@ -249,8 +259,8 @@ class _Trial:
     def __init__(self, scene: Scene, asker: Asker) -> None:
         self.scene = scene
         self.asker = asker
-        self.settings: dict[tuple[Version, Version], tuple[World, Mesh, Asker]] = {}
-        self.found: dict[tuple[int, Version, Version], set[tuple[str, str | None]]] = {}
+        self.settings: dict[tuple[Version | None, Version], tuple[World, Mesh, Asker]] = {}
+        self.found: dict[tuple[int, Version | None, Version], set[tuple[str, str | None]]] = {}
 
     @cached_property
     def releases(self) -> tuple[Releases, Releases]:
@@ -272,16 +282,18 @@ class _Trial:
         )
 
     def _found(self, pod: Pod, istio: Version, kubernetes: Version) -> set[tuple[str, str | None]]:
-        key = (id(pod), istio, kubernetes)
+        shown = pod.plan.proxy.version if pod.plan and pod.plan.proxy else ""
+        known = None if shown else istio  # what the files show of Istio stays
+        key = (id(pod), known, kubernetes)
         if key not in self.found:
             from shutdownlint.platforms.pods import plan_pod  # noqa: PLC0415
 
-            world, mesh, asker = self._setting(istio, kubernetes)
+            world, mesh, asker = self._setting(known, kubernetes)
             again = plan_pod(pod.workload, world, mesh)
             self.found[key] = {(f.rule, f.container) for f in _of_pod(again, asker)}
         return self.found[key]
 
-    def _setting(self, istio: Version, kubernetes: Version) -> tuple[World, Mesh, Asker]:
+    def _setting(self, istio: Version | None, kubernetes: Version) -> tuple[World, Mesh, Asker]:
         from shutdownlint.platforms.istio.mesh import Mesh  # noqa: PLC0415
         from shutdownlint.platforms.world import World  # noqa: PLC0415
         from shutdownlint.rules.ask import Asker  # noqa: PLC0415

@@ -59,7 +59,7 @@ def env(name: str, value: str) -> str:
         (env("PM2_KILL_TIMEOUT", "3000"), 3),
         ("command: [gunicorn, --graceful-timeout, soon]", None),
         ("command: [gunicorn, --graceful-timeout]", None),
-        ("command: [gunicorn, --graceful-timeout, '0']", None),
+        ("command: [gunicorn, --graceful-timeout, '0']", 0),
     ],
 )
 def test_what_is_written(lines: str, expected: float | None) -> None:
@@ -218,7 +218,7 @@ def test_what_does_not_wait(lines: str, behaviour: str) -> None:
         ("command: [gunicorn, --gracefull-timeout=9]", "--graceful-timeout"),
         ("command: [gunicorn, --graceful-timeout, 9s]", "without a unit"),
         ("command: [uvicorn, --timeout-gracefull-shutdown, '9']", "meant?"),
-        (env("PM2_KILL_TIMEOUT", "20"), "milliseconds"),
+        (env("PM2_KILL_TIMEOUT", "20"), ""),
         (env("SPRING_LIFECYCLE_TIMEOUTPERSHUTDOWNPHASE", "${T}"), ""),
         (env("SPRING_DATASOURCE_URL", "x"), ""),
         ("command: [gunicorn, --timeout, '90']", ""),

@@ -61,7 +61,7 @@ NEG = "cloud.google.com/neg: '{\"ingress\": true}'"
         (service() + ingress(), None, None, None),
         (service() + ingress("alb.ingress.kubernetes.io/target-type: instance"), None, None, None),
         (service() + ingress(IP, backend="other"), None, None, None),
-        (service() + ingress(IP, kind="nginx"), "an ALB", 10, None),
+        (service() + ingress(IP, kind="nginx"), None, None, None),
         (service(NLB_IP, ", type: LoadBalancer"), "an NLB", 10, None),
         (service(NLB_IP), None, None, None),
         (service(NEG), "Google", 10, None),

@@ -61,7 +61,7 @@ error[SL102] grace-spent-by-prestop: preStop of app takes 60s and the grace peri
   --> shop.yaml:14:32  Pod front/shop, container app
 14 |             command: ["sleep", "60"]
    |                                ^^^^
-   = fix: set terminationGracePeriodSeconds to more than 60s plus the time that app needs to finish
+   = fix: set terminationGracePeriodSeconds to more than 60s plus the time that app needs to finish [--fix]
 
 1 error; 1 workload in 1 document of 1 file
 """
@@ -99,7 +99,21 @@ def test_json_keeps_its_contract() -> None:
             "end_column": 36,
             "workload": {"kind": "Pod", "namespace": "front", "name": "shop"},
             "container": "app",
-            "fixes": [],
+            "fixes": [
+                {
+                    "safety": "safe",
+                    "edits": [
+                        {
+                            "file": "shop.yaml",
+                            "line": 7,
+                            "column": 34,
+                            "end_line": 7,
+                            "end_column": 36,
+                            "text": "75",
+                        }
+                    ],
+                }
+            ],
         }
         == finding
     )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from shutdownlint.platforms.defect import Defect
-    from shutdownlint.shutdown import ContainerPlan, Plan, ProxyPlan
+    from shutdownlint.shutdown import ContainerPlan, Plan, ProxyPlan, Reason
     from shutdownlint.yamltext import Where
 
 
@@ -60,6 +60,9 @@ _POD_FIELDS: Final[dict[str, Field]] = {
     "runsToCompletion": Field(_B, "whether its pods end by themselves (Jobs)"),
     "usualGrace": Field(_D, "the grace period that Kubernetes gives by default"),
     "autoscalerLimit": Field(_D, "what the cluster autoscaler grants at most"),
+    "spotNotice": Field(
+        _D, "what its spot nodes give at most; absent unless it asks for such", setting=True
+    ),
     "balancer": Field(
         _S, "a load balancer outside the cluster that sends it requests, or empty", setting=True
     ),
@@ -142,9 +145,6 @@ FIELDS: Final[dict[Target, dict[str, Field]]] = {
         "hookSeconds": Field(_D, "what a sleep action asks for, as written; absent elsewhere"),
         "hookHost": Field(_S, "the host of an httpGet hook, empty for the pod itself"),
         "meshProxy": Field(_S, "the pod's mesh proxy: classic, native, or empty"),
-        "spotNotice": Field(
-            _D, "what its spot nodes give at most; absent unless it asks for such", setting=True
-        ),
         "hostNetwork": Field(_B, "whether the pod uses the node's network"),
         "finishWithin": Field(
             _D,
@@ -208,6 +208,8 @@ FIELDS: Final[dict[Target, dict[str, Field]]] = {
         "firstCheck": Field(_D, "when exit-on-zero first looks: proxyPreStop + minimumDrain + 1s"),
         "listenerCloses": Field(_D, "when it stops accepting: proxyPreStop + drainDuration"),
         "acceptsUntil": Field(_D, "the sooner of proxyEnds and listenerCloses"),
+        "acceptsBecause": Field(_S, "the setting that decides acceptsUntil"),
+        "cutsBecause": Field(_S, "the setting that decides cutsAt"),
         "drainHookLost": Field(
             _B, "whether a native proxy's own hook, or a mesh-wide one, took the drain hook's place"
         ),
@@ -503,6 +505,8 @@ def _pod_values(shutdown: Shutdown) -> dict[str, Value]:
         values["balancerWindow"] = plan.balancer.window
         if plan.balancer.deregistration is not None:
             values["deregistration"] = plan.balancer.deregistration.value
+    if plan.spot_notice is not None:
+        values["spotNotice"] = plan.spot_notice.value
     if plan.p99 is not None:
         values["p99"] = plan.p99.value
     if plan.proxy is not None:
@@ -560,7 +564,6 @@ def _container_values(
     if container.hook is None and container.pre_stop.value.low > ZERO:
         kind = HookKind.SLEEP
     written_only = (
-        "spotNotice",
         "finishWithin",
         "usualFinish",
         "frameworkDelay",
@@ -638,6 +641,8 @@ def _proxy_values(
         "firstCheck": hook + proxy.minimum_drain.value + POLL,
         "listenerCloses": hook + proxy.drain_duration.value,
         "acceptsUntil": min(quiet.at, hook + proxy.drain_duration.value),
+        "acceptsBecause": str(_sooner(shutdown)),
+        "cutsBecause": str(busy.by),
         "waypoint": proxy.waypoint,
         "drainHook": proxy.drain_hook,
         "drainHookLost": _lost(proxy),
@@ -648,6 +653,13 @@ def _proxy_values(
         "istioVersion": proxy.version,
         "defaultGrace": not plan.grace.origin.written_down,
     }
+
+
+def _sooner(shutdown: Shutdown) -> Reason:
+    """Why the proxy stops accepting when it does."""
+    ends, closes = shutdown.quiet.proxy_ends, shutdown.quiet.listener_closes
+    assert ends is not None
+    return closes.by if closes is not None and closes.at < ends.at else ends.by
 
 
 def _lost(proxy: ProxyPlan) -> bool:

@@ -104,8 +104,10 @@ spec: {{{spec}, selector: {selector}}}
         ("replicas: 3", budget("maxUnavailable: 0"), 0),
         ("replicas: 3", budget("maxUnavailable: 0%"), 0),
         ("replicas: 3", budget("minAvailable: 100%"), 0),
-        # a share needs rounding, and unwritten replicas may be anything
-        ("replicas: 3", budget("minAvailable: 50%"), None),
+        # shares round up, and unwritten replicas may be anything
+        ("replicas: 3", budget("minAvailable: 50%"), 1),
+        ("replicas: 2", budget("minAvailable: 90%"), 0),
+        ("replicas: 0", budget("minAvailable: 1"), None),
         ("revisionHistoryLimit: 1", budget("minAvailable: 1"), None),
         ("replicas: 3", budget("maxUnavailable: 0", "{matchLabels: {app: other}}"), None),
         (

@@ -14,7 +14,7 @@ from shutdownlint.yamltext import ComposeError, Tree, compose
 from shutdownlint.yamltext.tree import key_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from yaml.nodes import Node
 
@@ -65,8 +65,8 @@ def configured(container: Container, ref: Ref, workload: Workload, world: World)
             found.variables[variable.name] = None if value is None else Written(value, where)
         else:
             found.variables[variable.name] = _referred(variable.valueFrom, maps)
-    for config_map in _mounted(container, workload, maps):
-        _add_files(config_map, found)
+    for config_map, names in _mounted(container, workload, maps):
+        _add_files(config_map, names, found)
     return found
 
 
@@ -94,8 +94,8 @@ def _referred(value_from: Any, maps: dict[str | None, Located[ConfigMap]]) -> Wr
     reference = value_from.get("configMapKeyRef") if isinstance(value_from, dict) else None
     if not isinstance(reference, dict):
         return None
-    config_map = maps.get(reference.get("name"))
-    key = str(reference.get("key"))
+    name, key = reference.get("name"), str(reference.get("key"))
+    config_map = maps.get(name) if isinstance(name, str) else None
     if config_map is None or key not in config_map.model.data:
         return None
     return Written(config_map.model.data[key], config_map.ref / "data" / key, inherited=True)
@@ -103,40 +103,59 @@ def _referred(value_from: Any, maps: dict[str | None, Located[ConfigMap]]) -> Wr
 
 def _mounted(
     container: Container, workload: Workload, maps: dict[str | None, Located[ConfigMap]]
-) -> Iterator[Located[ConfigMap]]:
-    """The ConfigMaps among the files that the container mounts."""
-    mounted = {mount.name for mount in container.volumeMounts}
+) -> Iterator[tuple[Located[ConfigMap], dict[str, str]]]:
+    """The ConfigMaps among the files that the container mounts, with the files it sees by key."""
     for volume in _items(workload.template.spec.volumes):
-        if volume.get("name") not in mounted:
-            continue
+        mounts = [mount for mount in container.volumeMounts if mount.name == volume.get("name")]
         projected = volume.get("projected")
         sources = _items(projected.get("sources")) if isinstance(projected, dict) else []
         for source in (volume, *sources):
             reference = source.get("configMap")
             name = reference.get("name") if isinstance(reference, dict) else None
-            if name in maps:
-                yield maps[name]
+            config_map = maps.get(name) if isinstance(name, str) else None
+            if config_map is None or reference is None:
+                continue
+            files = {str(i.get("key")): str(i.get("path")) for i in _items(reference.get("items"))}
+            files = files or {key: key for key in config_map.model.data}
+            whole = any(mount.subPath is None for mount in mounts)
+            paths = {mount.subPath for mount in mounts}
+            seen = {key: path for key, path in files.items() if whole or path in paths}
+            if mounts and seen:
+                yield config_map, seen
 
 
 _FILE: Final = re.compile(r"application\.(ya?ml|properties)")
 _PROPERTY: Final = re.compile(r"\s*([\w.\-]+)\s*[=:]\s*(.*?)\s*")
 
 
-def _add_files(config_map: Located[ConfigMap], found: Configured) -> None:
-    """Files that Spring Boot, Quarkus and Micronaut read; those of a profile are left out."""
-    for name, text in config_map.model.data.items():
-        kind = _FILE.fullmatch(name)
-        if kind is None:
+def _add_files(config_map: Located[ConfigMap], names: dict[str, str], found: Configured) -> None:
+    """Files that Spring Boot, Quarkus and Micronaut read; what is a profile's is left out."""
+    for key, path in names.items():
+        kind = _FILE.fullmatch(path.rpartition("/")[2])
+        text = config_map.model.data.get(key)
+        if kind is None or text is None:
             continue
-        host = config_map.ref / "data" / name
+        host = config_map.ref / "data" / key
         if kind.group(1) == "properties":
-            for line in text.splitlines():
-                entry = _PROPERTY.fullmatch(line)
-                if entry is not None:
-                    written = Written(entry.group(2), host.key, inherited=True)
-                    found.properties[canonical(entry.group(1))] = written
+            for part in re.split(r"(?m)^[#!]---.*$", text):
+                _add_properties(part, host, found)
         else:
             _add_yaml(text, host, found)
+
+
+def _add_properties(text: str, host: Ref, found: Configured) -> None:
+    entries = [_PROPERTY.fullmatch(line) for line in text.splitlines()]
+    properties = {canonical(e.group(1)): e.group(2) for e in entries if e is not None}
+    if not _of_profile(properties):
+        for name, value in properties.items():
+            found.properties[name] = Written(value, host.key, inherited=True)
+
+
+def _of_profile(names: Iterable[str]) -> bool:
+    """Whether a document counts in some profile only."""
+    return any(
+        name == "spring.profiles" or name.startswith("spring.config.activate") for name in names
+    )
 
 
 def _add_yaml(text: str, host: Ref, found: Configured) -> None:
@@ -147,9 +166,7 @@ def _add_yaml(text: str, host: Ref, found: Configured) -> None:
     for number, root in enumerate(roots):
         tree = Tree(root)
         properties = dict(_flat(root, "", (), 0))
-        if any(
-            name.startswith(("spring.profiles", "spring.config.activate")) for name in properties
-        ):
+        if _of_profile(properties):
             continue
         for name, (value, route) in properties.items():
             # Places within are known for the first document only.
@@ -162,9 +179,10 @@ def _flat(
 ) -> Iterator[tuple[str, tuple[str, Route]]]:
     if isinstance(node, ScalarNode):
         yield above, (node.value, route)
-    elif isinstance(node, MappingNode) and depth < 16:
+    elif isinstance(node, MappingNode) and depth < 8:
         for key, value in node.value:
             text = key_text(key)
-            if text is not None:
+            # "%dev" and the like are Quarkus' profiles; an alias may lead back to where we are.
+            if text is not None and not text.startswith("%") and value is not node:
                 name = f"{above}.{canonical(text)}" if above else canonical(text)
                 yield from _flat(value, name, (*route, text), depth + 1)

@@ -5,11 +5,12 @@ Only what is written counts; that an image's name sounds like a framework proves
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from shutdownlint.platforms.facts import Fact
-from shutdownlint.shutdown.span import ZERO, seconds
+from shutdownlint.shutdown.span import seconds
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -115,9 +116,8 @@ FRAMEWORKS: Final = (
             variables=("QUARKUS_SHUTDOWN_TIMEOUT",),
             properties=("quarkus.shutdown.timeout",),
             suffixes=True,
-            usual=ZERO,
         ),
-        "quarkus core/runtime .../shutdown/ShutdownConfig.java (unset: exits at once)",
+        "quarkus core/runtime .../shutdown/ShutdownConfig.java (usually in the jar's own file)",
     ),
     Fact(
         Framework(
@@ -158,6 +158,35 @@ FRAMEWORKS: Final = (
         ),
         "httpd docs/manual/mod/mpm_common.xml:118-134 (WINCH; GracefulShutdownTimeout 0)",
     ),
+)
+#: Flags that name a configuration file, in which anything may be said; PM2 takes it as an argument.
+CONFIG_FLAGS: Final = ("-c", "--config", "-C")
+CONFIG_FILES: Final = re.compile(r"-[cC].+|--config=.*|.*\.config\.(?:c?js|json|ya?ml)")
+#: What a program's name may stand behind on a command line.
+LAUNCHERS: Final = frozenset(
+    (
+        "&&",
+        ";",
+        "||",
+        "--",
+        "-c",
+        "-ec",
+        "-lc",
+        "-m",
+        "bundle",
+        "dumb-init",
+        "env",
+        "exec",
+        "nohup",
+        "pdm",
+        "pipenv",
+        "poetry",
+        "run",
+        "tini",
+        "uv",
+        "ddtrace-run",
+        "opentelemetry-instrument",
+    )
 )
 #: Gunicorn takes further flags from here (docs/content/configure.md:9).
 GUNICORN_ARGUMENTS: Final = "GUNICORN_CMD_ARGS"

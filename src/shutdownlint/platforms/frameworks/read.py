@@ -17,9 +17,9 @@ from shutdownlint.platforms.defect import Defect
 from shutdownlint.platforms.frameworks import facts
 from shutdownlint.platforms.frameworks.configured import Configured, Written, canonical, configured
 from shutdownlint.platforms.frameworks.facts import FRAMEWORKS, Framework
-from shutdownlint.platforms.kubernetes.shell import base_name, shell_script, tokens
+from shutdownlint.platforms.kubernetes.shell import base_name, is_shell, shell_script, tokens
 from shutdownlint.shutdown import Behaviour, FrameworkPlan, Origin, OriginKind, Setting
-from shutdownlint.shutdown.span import ZERO, seconds
+from shutdownlint.shutdown.span import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.resources import Container
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.world import World
+    from shutdownlint.yamltext import Where
 
 
 @dataclass(slots=True)
@@ -44,14 +45,15 @@ class Shown:
 @dataclass(frozen=True, slots=True)
 class _Word:
     text: str
-    where: Ref
+    where: Where
+    inherited: bool = False
 
 
 def framework_of(container: Container, ref: Ref, workload: Workload, world: World) -> Shown:
     """The framework's limit, its default, and what is written in vain."""
     known = configured(container, ref, workload, world)
     words = list(_words(container, ref, known))
-    options = _java_options(known)
+    options = _java_options(known, words)
     shown = Shown()
     shown.behaviour = _abrupt(words, options, known)
     for fact in FRAMEWORKS:
@@ -59,17 +61,15 @@ def framework_of(container: Container, ref: Ref, workload: Workload, world: Worl
         proof = _proof(framework, words, options, known, ref)
         if proof is None:
             continue
-        if shown.behaviour is not None and framework.name == facts.SPRING:
-            continue  # its graceful shutdown is switched off
+        if shown.behaviour is not None and framework.name in (facts.SPRING, facts.CELERY):
+            continue  # it is told not to wait
         limits = _limits(framework, words, options, known)
         taken = [limit for limit in limits if isinstance(limit, Setting)]
         shown.defects += [limit for limit in limits if isinstance(limit, Defect)]
         if taken:
             shown.finish_within = shown.finish_within or taken[0]
-        elif shown.plan is None and shown.finish_within is None:
-            shown.plan = _usual(framework, words, options, known, proof)
-    if shown.finish_within is not None and shown.plan is not None:
-        shown.plan = None
+        if shown.plan is None:
+            shown.plan = _usual(framework, words, options, known, proof, limited=bool(limits))
     shown.defects += _misspelled(words, known)
     return shown
 
@@ -83,8 +83,8 @@ def _words(container: Container, ref: Ref, known: Configured) -> Iterator[_Word]
             for part in (tokens(word) or ()) if word == script else (word,):
                 yield _Word(part, where)
     further = known.variables.get(facts.GUNICORN_ARGUMENTS)
-    if further is not None and not further.inherited:
-        yield from (_Word(part, further.where) for part in _split(further.text))  # type: ignore[arg-type]
+    if further is not None:
+        yield from (_Word(part, further.where, further.inherited) for part in _split(further.text))
 
 
 def _split(text: str) -> list[str]:
@@ -94,16 +94,30 @@ def _split(text: str) -> list[str]:
         return []
 
 
-def _java_options(known: Configured) -> dict[str, Written]:
+def _java_options(known: Configured, words: Sequence[_Word]) -> dict[str, Written]:
     """System properties given to the JVM, by their canonical name."""
+    given = [
+        Written(option, written.where, written.inherited)
+        for name in facts.JAVA_OPTIONS
+        if (written := known.variables.get(name)) is not None
+        for option in _split(written.text)
+    ]
+    given += [Written(word.text, word.where, word.inherited) for word in words]
     found = {}
-    for name in facts.JAVA_OPTIONS:
-        written = known.variables.get(name)
-        for option in _split(written.text) if written is not None else ():
-            key, equals, value = option.removeprefix("-D").partition("=")
-            if option.startswith("-D") and equals and written is not None:
-                found[canonical(key)] = Written(value, written.where, written.inherited)
+    for option in given:
+        key, equals, value = option.text.removeprefix("-D").partition("=")
+        if option.text.startswith("-D") and equals:
+            found[canonical(key)] = Written(value, option.where, option.inherited)
     return found
+
+
+def _runs(programs: tuple[str, ...], words: Sequence[_Word]) -> _Word | None:
+    """Where the command line runs one of these programs: first, or behind what starts it."""
+    for index, word in enumerate(words):
+        before = base_name(words[index - 1].text) if index else "--"
+        if base_name(word.text) in programs and (before in facts.LAUNCHERS or "=" in before):
+            return word
+    return None
 
 
 def _proof(
@@ -114,15 +128,18 @@ def _proof(
     ref: Ref,
 ) -> Written | None:
     """What shows that the framework runs here."""
+    program = _runs(framework.programs, words)
+    if program is not None:
+        # Of Celery's commands only its worker runs tasks.
+        works = framework.name != facts.CELERY or any(word.text == "worker" for word in words)
+        return Written(program.text, program.where) if works else None
     for word in words:
-        if base_name(word.text) in framework.programs:
-            return Written(word.text, word.where)
         if not framework.programs and any(word.text.startswith(f) for f in framework.flags):
             return Written(word.text, word.where)
     if framework.programs and not framework.proofs:
         return None
     for name, written in known.variables.items():
-        if name.startswith(framework.proofs) or name in framework.variables:
+        if name.upper().startswith(framework.proofs) or name.upper() in framework.variables:
             return written or Written("", ref / "name")
     wanted = {canonical(name) for name in framework.properties}
     prefixes = {name.partition(".")[0] for name in wanted}
@@ -142,43 +159,58 @@ def _limits(
     known: Configured,
 ) -> list[Setting[timedelta] | Defect]:
     """The limit wherever it is written, the strongest first; a defect where it is in vain."""
-    found: list[Setting[timedelta] | Defect] = []
-    for flag, value in _flags(framework, words):
-        found.append(_limit(framework, flag, value))
-    for source, names in (
-        (options, framework.properties),
-        (known.properties, framework.properties),
+    if framework.name == facts.MICRONAUT and not _says(
+        facts.MICRONAUT_SWITCH.value, "true", options, known
     ):
-        if source is known.properties:
-            found += _variables(framework, known)
-        for name in names:
-            written = source.get(canonical(name))
-            if written is not None and not looks_templated(written.text):
-                found.append(_limit(framework, name, written))
-    return found
+        return []  # its graceful shutdown is off, and the period dead
+    upper = {name.upper(): written for name, written in known.variables.items()}
+    hidden = known.open_ended or any(upper.get(n, "") is None for n in framework.variables)
+    files = {} if hidden else known.properties  # a variable out of sight is stronger
+    places = [
+        *_flags(framework, words),
+        *((name, options.get(canonical(name))) for name in framework.properties),
+        *((name, upper.get(name)) for name in framework.variables),
+        *((name, files.get(canonical(name))) for name in framework.properties),
+    ]
+    return [
+        _limit(framework, name, written)
+        for name, written in places
+        if written is not None and not _templated(written.text)
+    ]
 
 
-def _variables(framework: Framework, known: Configured) -> Iterator[Setting[timedelta] | Defect]:
-    for name in framework.variables:
-        written = known.variables.get(name)
-        if written is not None and not looks_templated(written.text):
-            yield _limit(framework, name, written)
+def _templated(text: str) -> bool:
+    """Whether something else is put in before the program sees it."""
+    return looks_templated(text) or "$" in text
 
 
 def _flags(framework: Framework, words: Sequence[_Word]) -> Iterator[tuple[str, Written]]:
     for index, word in enumerate(words):
         for flag in framework.flags:
             if word.text.startswith(f"{flag}="):
-                yield flag, Written(word.text.removeprefix(f"{flag}="), word.where)
+                value = word.text.removeprefix(f"{flag}=")
+                yield flag, Written(value, word.where, word.inherited)
             elif word.text == flag and index + 1 < len(words):
-                value = words[index + 1]
-                if not looks_templated(value.text):
-                    yield flag, Written(value.text, value.where)
+                following = words[index + 1]
+                yield flag, Written(following.text, following.where, following.inherited)
 
 
-_NUMBER: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)", re.IGNORECASE)
-_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-_ISO: Final = re.compile(r"PT(?:([0-9.]+)H)?(?:([0-9.]+)M)?(?:([0-9.]+)S)?", re.IGNORECASE)
+_NUMBER: Final = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)([a-z]*)", re.IGNORECASE)
+_UNITS: Final = {
+    "ns": 1e-9,
+    "us": 1e-6,
+    "ms": 0.001,
+    "s": 1.0,
+    "m": 60.0,
+    "h": 3600.0,
+    "d": 86400.0,
+}
+_AMOUNT: Final = r"([0-9]{1,9}(?:\.[0-9]{1,9})?)"
+_ISO: Final = re.compile(
+    rf"P(?:{_AMOUNT}D)?(?:T(?:{_AMOUNT}H)?(?:{_AMOUNT}M)?(?:{_AMOUNT}S)?)?", re.IGNORECASE
+)
+#: Longer ones are never waited out.
+_LONGEST: Final = 10 * 365 * 86400.0
 
 
 def _limit(framework: Framework, name: str, written: Written) -> Setting[timedelta] | Defect:
@@ -193,24 +225,31 @@ def _limit(framework: Framework, name: str, written: Written) -> Setting[timedel
 
 def _duration(framework: Framework, text: str) -> tuple[timedelta | None, str]:
     """The duration, or why it is none."""
-    second = seconds(1)
-    iso = _ISO.fullmatch(text) if framework.suffixes else None
-    if iso is not None and any(iso.groups()):
-        hours, minutes, rest = (float(part or 0) for part in iso.groups())
-        return seconds(hours * 3600 + minutes * 60 + rest), ""
+    milliseconds = framework.unit < seconds(1)
+    wanted = f"a number of {'milliseconds' if milliseconds else 'seconds'}"
+    if framework.suffixes:
+        wanted = "a duration with a unit, such as 30s"
+        iso = _ISO.fullmatch(text)
+        if iso is not None and any(iso.groups()):
+            days, hours, minutes, rest = (float(part or 0) for part in iso.groups())
+            return _bounded(((days * 24 + hours) * 60 + minutes) * 60 + rest), ""
     found = _NUMBER.fullmatch(text)
-    whole = "whole number of milliseconds" if framework.unit < second else "number of seconds"
-    if found is None:
-        wanted = "a duration with a unit, such as 30s" if framework.suffixes else f"a {whole}"
+    if found is None or (found.group(2) and found.group(2).lower() not in _UNITS):
         return None, f"is not {wanted}"
     number, unit = float(found.group(1)), found.group(2).lower()
-    if unit and not (framework.suffixes and unit in _UNITS):
-        return None, f"must be a {whole}, without a unit"
-    if not unit and framework.unit < second and number < 1000:
-        fix = f"write {found.group(1)}s" if framework.suffixes else "write thousands"
-        return None, f"has no unit and reads as {found.group(1)} milliseconds: {fix}"
-    value = seconds(number * _UNITS[unit]) if unit else framework.unit * number
-    return (value, "") if value > ZERO else (None, "is no time at all")
+    if unit and not framework.suffixes:
+        return None, f"must be {wanted}, without a unit"
+    if framework.name == facts.SPRING and "." in text:
+        return None, "must be a whole number with a unit, such as 30s"
+    if not unit and framework.suffixes and milliseconds and number < 1000:
+        reason = f"has no unit and reads as {found.group(1)} milliseconds"
+        return None, f"{reason}: write {found.group(1)}s"
+    unit_seconds = _UNITS[unit] if unit else framework.unit.total_seconds()
+    return _bounded(number * unit_seconds), ""
+
+
+def _bounded(number: float) -> timedelta:
+    return seconds(min(number, _LONGEST))
 
 
 def _abrupt(
@@ -218,13 +257,15 @@ def _abrupt(
 ) -> Setting[Behaviour] | None:
     """What is told not to wait for its requests."""
     mode = canonical(facts.SPRING_MODE.value)
+    hidden = known.open_ended or known.variables.get("SERVER_SHUTDOWN", "") is None
+    files = None if hidden else known.properties.get(mode)  # a variable is stronger
     flag = f"--{facts.SPRING_MODE.value}="
     said = [Written(w.text.removeprefix(flag), w.where) for w in words if w.text.startswith(flag)]
     for written in (
         *said,
         options.get(mode),
         known.variables.get("SERVER_SHUTDOWN"),
-        known.properties.get(mode),
+        files,
     ):
         if written is None:
             continue
@@ -233,8 +274,7 @@ def _abrupt(
         break
     name, value = facts.CELERY_REMAP
     written = known.variables.get(name)
-    runs = any(base_name(word.text) == "celery" for word in words)
-    if runs and written is not None and written.text == value:
+    if _runs(("celery",), words) is not None and written is not None and written.text == value:
         return _stops(facts.CELERY, written)
     return None
 
@@ -257,30 +297,43 @@ def _usual(
     options: dict[str, Written],
     known: Configured,
     proof: Written,
+    *,
+    limited: bool,
 ) -> FrameworkPlan | None:
     """What it does where nothing is written; None where that may be set out of sight."""
-    if known.open_ended or any(known.variables.get(n, proof) is None for n in framework.variables):
-        return None
+    delay = _delay(framework, options, known)
+    origin = Origin(OriginKind.DEFAULT, f"{framework.name}'s default", proof.where)
+    name = Setting("framework", framework.name, origin)
+    if limited or _hidden(framework, words, known):
+        return FrameworkPlan(name, None, endless=False, delay=delay) if delay else None
     usual, endless = framework.usual, framework.endless
-    if framework.name == facts.SPRING and _says(
-        facts.SPRING_MODE.value, "graceful", options, known
-    ):
-        usual = facts.SPRING_PHASE.value
-    if framework.name == facts.MICRONAUT and _says(
-        facts.MICRONAUT_SWITCH.value, "true", options, known
-    ):
-        usual = facts.MICRONAUT_USUAL.value
+    for one, switch, on, limit in _SWITCHED:
+        if framework.name == one and _says(switch, on, options, known):
+            usual = limit
     texts = [word.text for word in words]
     if framework.name == facts.PUMA and any(t in ("-w", "--workers") for t in texts):
         usual, endless = facts.PUMA_WORKER.value, False
-    delay = _delay(framework, options, known)
     if usual is None and not endless and delay is None:
         return None
-    origin = Origin(OriginKind.DEFAULT, f"{framework.name}'s default", proof.where)
-    setting = (
-        Setting(f"{framework.name} shutdown timeout", usual, origin) if usual is not None else None
+    told = f"{framework.name} shutdown timeout"
+    setting = None if usual is None else Setting(told, usual, origin)
+    return FrameworkPlan(name, setting, endless, delay)
+
+
+def _hidden(framework: Framework, words: Sequence[_Word], known: Configured) -> bool:
+    """Whether the limit may be set where it is not seen."""
+    if known.open_ended or known.variables.get(facts.GUNICORN_ARGUMENTS, "") is None:
+        return True
+    upper = {name.upper(): written for name, written in known.variables.items()}
+    if any(upper.get(n, "") is None for n in framework.variables):
+        return True
+    if not framework.programs:
+        return False
+    return any(
+        word.text in facts.CONFIG_FLAGS or facts.CONFIG_FILES.fullmatch(word.text)
+        for word in words[1:]
+        if not is_shell(base_name(words[0].text))
     )
-    return FrameworkPlan(Setting("framework", framework.name, origin), setting, endless, delay)
 
 
 def _says(name: str, value: str, options: dict[str, Written], known: Configured) -> bool:
@@ -326,7 +379,7 @@ def _misspelled(words: Sequence[_Word], known: Configured) -> Iterator[Defect]:
             continue
         for word in words:
             flag = word.text.partition("=")[0]
-            if not flag.startswith("--") or flag in framework.flags:
+            if not flag.startswith("--") or flag in framework.flags or _templated(flag):
                 continue
             close = difflib.get_close_matches(flag, framework.flags, 1, 0.85)
             if close:

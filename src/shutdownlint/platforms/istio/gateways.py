@@ -15,7 +15,6 @@ from shutdownlint.manifests.resources import (
     Metadata,
     PodSpec,
     PodTemplate,
-    Unknown,
     read_model,
 )
 from shutdownlint.manifests.workloads import ObjectId, Workload
@@ -58,7 +57,8 @@ def _workload(located: Located[Gateway], mesh: Mesh, *, waypoint: bool) -> Workl
     metadata, own = model.metadata, model.spec.infrastructure or GatewayInfrastructure()
     name = metadata.name or ""
     version = mesh.version_for(metadata.labels.get(facts.REVISION))
-    spec, spec_at = _overridden(located, own, mesh, version)
+    known, spec_at = _overridden(located, own, mesh, version)
+    spec = known or PodSpec()
     usual = None
     if waypoint and version is not None and version in facts.WAYPOINT_GRACE_IN.value:
         grace = int(facts.WAYPOINT_GRACE.value.total_seconds())
@@ -85,15 +85,16 @@ def _workload(located: Located[Gateway], mesh: Mesh, *, waypoint: bool) -> Workl
         annotations_at=ref / "spec" / "infrastructure" / "annotations",
         spec_at=spec_at,
         usual_grace=usual,
+        partial=None if known is not None else "gateways whose parameters are not among the files",
     )
 
 
 def _overridden(
     located: Located[Gateway], own: GatewayInfrastructure, mesh: Mesh, version: Version | None
-) -> tuple[PodSpec, Ref | None]:
+) -> tuple[PodSpec | None, Ref | None]:
     """What the Gateway's parameters change of its Deployment, and where that is written.
 
-    Parameters that are not among the files may change anything: then the grace period is unknown.
+    None for parameters that are not among the files: they may change anything.
     """
     if version is not None and version < facts.GATEWAY_OVERRIDES_SINCE.value:
         return PodSpec(), None
@@ -109,9 +110,7 @@ def _overridden(
             spec, where = _pod_spec(text), config_map.ref / "data" / facts.OVERRIDES_KEY
             if own_one:
                 return spec, where
-    if wanted is not None and spec.terminationGracePeriodSeconds is None:
-        spec = PodSpec(terminationGracePeriodSeconds=Unknown("${parametersRef}"))
-    return spec, where
+    return (None if wanted is not None else spec), where
 
 
 def _pod_spec(text: str) -> PodSpec:

@@ -12,7 +12,7 @@ from shutdownlint.shutdown import Origin, OriginKind, Rollout, Setting
 
 if TYPE_CHECKING:
     from shutdownlint.manifests.resources import LabelSelector
-    from shutdownlint.manifests.workloads import Workload
+    from shutdownlint.manifests.workloads import ObjectId, Workload
     from shutdownlint.platforms.world import World
 
 #: More is a slip of the keyboard.
@@ -117,7 +117,7 @@ def disruptions_allowed(
 
 def _selected(selector: LabelSelector, workload: Workload, world: World) -> int | None:
     """How many pods a budget counts, of all workloads that it selects; None if that is open."""
-    total = 0
+    counts: dict[ObjectId, int] = {}  # a workload may be rendered into several files
     for other in world.objects.workloads:
         if not world.together(other, workload):
             continue
@@ -126,8 +126,8 @@ def _selected(selector: LabelSelector, workload: Workload, world: World) -> int 
         count = replicas(other, world)
         if count is None or not count.origin.written_down:
             return None
-        total += count.value
-    return total
+        counts[other.id] = min(count.value, counts.get(other.id, count.value))
+    return sum(counts.values())
 
 
 def _needed(least: Any, count: int | None) -> int | None:
