@@ -195,7 +195,10 @@ def mend(
         again = [
             source
             if isinstance(source.file, Missing)
-            else replace(source, file=replace(source.file, data=known.get(source.file.shown)))
+            else replace(
+                source,
+                file=replace(source.file, data=known.get(source.file.shown, source.file.data)),
+            )
             for source in sources
         ]
         last[0] = check(again, given, rules=rules, severities=severities)
@@ -204,8 +207,10 @@ def mend(
         return last[0].findings
 
     def original(file: str) -> bytes:
-        path = originals[file].path
-        return given_in[file] if path is None else path.read_bytes()
+        found = originals[file]
+        if found.data is not None:
+            return found.data
+        return given_in[file] if found.path is None else found.path.read_bytes()
 
     mended = Mender(judge, original, originals, unsafe=unsafe).run()
     if mended.refused:  # the last thing tried may have been given up

@@ -1,0 +1,106 @@
+"""Suggestions on the example shop: as text, diff, patch and values; applied, the shop is clean."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from shutdownlint.cli import app
+from tests.helpers import check_files, given, told
+
+SHOP = Path(__file__).resolve().parents[2] / "examples" / "shop"
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, ["suggest", *arguments])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_text() -> None:
+    code, out, _ = run(str(SHOP), "frontend", "--p99", "10s")
+    assert code == 0
+    assert "terminationDrainDuration of istio-proxy: 5s -> 26s  requests are done by 25s" in out
+    assert (
+        "every request of up to 10s is served, in flight at deletion or arriving within 5s" in out
+    )
+    code, out, err = run(str(SHOP), "nobody")
+    assert code == 2
+    assert "no workload matches nobody" in err
+
+
+def test_more_is_wanted_of_it() -> None:
+    _, out, _ = run(str(SHOP), "frontend", "--p99", "20s", "--propagation", "25s")
+    assert "preStop sleep of frontend: 15s -> 25s" in out
+    assert "terminationDrainDuration of istio-proxy: 5s -> 46s" in out
+    assert "terminationGracePeriodSeconds: 30s -> 51s" in out
+
+
+def test_values_for_a_chart() -> None:
+    _, out, _ = run(str(SHOP), "frontend", "--format", "helm")
+    assert "# Deployment shop/frontend" in out
+    (values,) = yaml.safe_load_all(out)
+    assert values["podAnnotations"]["proxy.istio.io/config"] == "terminationDrainDuration: 26s\n"
+
+
+def kustomize() -> list[str]:
+    if shutil.which("kustomize"):
+        return ["kustomize", "build"]
+    if shutil.which("kubectl"):
+        return ["kubectl", "kustomize"]
+    pytest.skip("neither kustomize nor kubectl is here: the patch was not applied by the real one")
+
+
+def test_the_patch_applied_by_kustomize_makes_the_shop_clean(tmp_path: Path) -> None:
+    build = kustomize()
+    for file in SHOP.glob("*.yaml"):
+        shutil.copy(file, tmp_path)
+    # one object is refused by the webhook as it is written: that is mended by --fix, not by numbers
+    orders = tmp_path / "orders.yaml"
+    orders.write_text(orders.read_text().replace("CONNECTIONS: true", "CONNECTIONS: 'true'"))
+    before = {p.name: p.read_text() for p in tmp_path.glob("*.yaml")}
+    assert told(check_files(dict(before)).findings)
+    code, patch, _ = run(str(tmp_path), "--format", "kustomize")
+    assert code == 0
+    (tmp_path / "patch.yaml").write_text(patch)
+    resources = "".join(f"  - {name}\n" for name in sorted(before))
+    patches = "".join(
+        f"  - path: patch-{number}.yaml\n" for number, _ in enumerate(patch.split("---\n"))
+    )
+    for number, one in enumerate(patch.split("---\n")):
+        (tmp_path / f"patch-{number}.yaml").write_text(one)
+    (tmp_path / "kustomization.yaml").write_text(f"resources:\n{resources}patches:\n{patches}")
+    built = subprocess.run(
+        [*build, str(tmp_path)], capture_output=True, encoding="utf-8", check=True
+    ).stdout
+    left = check_files({"built.yaml": built}, given()).findings
+    # what is only in the way stays: a number that nothing reads any more
+    assert [f.rule for f in left if f.severity != "note"] == ["SL210"]
+
+
+def test_the_diff_is_one_that_git_applies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(SHOP, tmp_path / "shop")
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, ["suggest", "shop", "--format", "diff"])
+    subprocess.run(
+        ["git", "apply", "-"], input=result.stdout, cwd=tmp_path, encoding="utf-8", check=True
+    )
+    again = CliRunner().invoke(app, ["suggest", "shop", "--format", "diff"])
+    assert again.stdout == ""
+
+
+def test_what_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: a, "
+        "lifecycle: {preStop: {exec: {command: [sh, -c, 'sleep 4; echo done; sleep 3']}}}}]}\n"
+    )
+    _, out, _ = run(str(tmp_path), "--propagation", "20s")
+    assert "not written as an edit: it is part of a script" in out
+    rendered = tmp_path / "pod.yaml"
+    rendered.write_text(f"---\n# Source: a/templates/pod.yaml\n{rendered.read_text()}")
+    _, out, _ = run(str(tmp_path), "--p99", "40s")
+    assert "rendered from a/templates/pod.yaml" in out
