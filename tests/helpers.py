@@ -16,7 +16,7 @@ from shutdownlint.rules.load import load_rules
 from shutdownlint.run import Source, check, read
 
 if TYPE_CHECKING:
-    from shutdownlint.platforms.world import Given
+    from shutdownlint.platforms.given import Given
     from shutdownlint.rules.finding import Finding
     from shutdownlint.rules.load import Rule
     from shutdownlint.run import Result, Scene

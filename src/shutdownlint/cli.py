@@ -708,7 +708,7 @@ def _workload_last(paths: list[str]) -> tuple[list[str], str | None]:
 
 
 def _matches(workload: Any, wanted: str) -> bool:
-    from shutdownlint.platforms.world import AppFacts  # noqa: PLC0415
+    from shutdownlint.platforms.given import AppFacts  # noqa: PLC0415
 
     parts = wanted.split("/")
     if len(parts) == 2 and AppFacts(f"{parts[0]}/*/{parts[1]}").matches(workload):

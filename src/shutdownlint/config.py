@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from shutdownlint.platforms.world import AppFacts, Given
+from shutdownlint.platforms.given import AppFacts, Given
 from shutdownlint.rules.finding import Severity
 
 if TYPE_CHECKING:

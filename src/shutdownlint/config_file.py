@@ -19,8 +19,8 @@ from pydantic import (
 from shutdownlint.config import Config, ConfigError
 from shutdownlint.manifests.discover import shown_path
 from shutdownlint.platforms.durations import go_duration
+from shutdownlint.platforms.given import AppFacts
 from shutdownlint.platforms.versions import Version
-from shutdownlint.platforms.world import AppFacts
 from shutdownlint.rules.finding import Severity
 from shutdownlint.shutdown import Behaviour
 

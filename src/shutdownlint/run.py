@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.document import Document
     from shutdownlint.manifests.workloads import Objects
     from shutdownlint.platforms.defect import Defect
+    from shutdownlint.platforms.given import Given
     from shutdownlint.platforms.istio.mesh import Mesh
     from shutdownlint.platforms.pods import Pod
     from shutdownlint.platforms.versions import Version
-    from shutdownlint.platforms.world import Given, World
+    from shutdownlint.platforms.world import World
     from shutdownlint.rules.ask import Asker
     from shutdownlint.rules.finding import Finding, Severity
     from shutdownlint.rules.held import Releases

@@ -3,50 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from shutdownlint.manifests.resources import Namespace, Resource, Service
+from shutdownlint.platforms.given import AppFacts, Given
 
 _AnyModel = TypeVar("_AnyModel", bound=Resource)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from datetime import timedelta
 
     from shutdownlint.manifests.workloads import Located, ObjectId, Objects, Workload
-    from shutdownlint.platforms.versions import Version
-    from shutdownlint.shutdown import Behaviour
-
-
-@dataclass(frozen=True, slots=True)
-class AppFacts:
-    """What the user says of the apps whose workload matches ``Kind/namespace/name``."""
-
-    match: str
-    p99: timedelta | None = None
-    drain: timedelta | None = None
-    behaviour: Behaviour | None = None
-    told: str = "the configuration"
-
-    def matches(self, workload: ObjectId) -> bool:
-        """Whether this is said of that workload; a pattern may leave out kind and namespace."""
-        parts = self.match.split("/")
-        names = (workload.kind, workload.namespace or "default", workload.name)
-        return all(
-            fnmatchcase(name, pattern)
-            for name, pattern in zip(reversed(names), reversed(parts), strict=False)
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """What the user said: versions, and facts about apps, the strongest first."""
-
-    kubernetes: Version | None = None
-    istio: Version | None = None
-    apps: Sequence[AppFacts] = ()
 
 
 @dataclass
