@@ -321,7 +321,7 @@ class Ingress(Resource):
         annotated = self.metadata.annotations.get("kubernetes.io/ingress.class", "")
         return named if isinstance(named, str) else annotated
 
-    @property
+    @cached_property
     def services(self) -> set[str]:
         """The names of the Services behind it."""
         found: set[str] = set()
@@ -476,13 +476,13 @@ class KyvernoPolicy(Resource):
 
     @cached_property
     def patterns(self) -> dict[int, dict[str, Any]]:
-        """The rules that validate a pod's spec by a pattern, by their number."""
+        """The rules whose pattern is about the grace period, by their number."""
         rules = self.spec.rules if isinstance(self.spec.rules, list) else []
         found = {}
         for number, rule in enumerate(rules):
             validate = rule.get("validate") if isinstance(rule, dict) else None
             pattern = validate.get("pattern") if isinstance(validate, dict) else None
-            if isinstance(pattern, dict):
+            if isinstance(pattern, dict) and "terminationGracePeriodSeconds" in str(pattern):
                 found[number] = rule
         return found
 

@@ -58,9 +58,16 @@ class World:
             self._homes[model] = homes
         return self._homes[model].get(_home(workload), ())
 
-    def together(self, one: Workload, other: Workload) -> bool:
-        """Whether two workloads are in one namespace, as far as the files show it."""
-        return _home(one) == _home(other)
+    def neighbours(self, workload: Workload) -> Sequence[Workload]:
+        """The workloads of its namespace, as far as the files show it."""
+        return self._neighbours.get(_home(workload), ())
+
+    @cached_property
+    def _neighbours(self) -> dict[tuple[str | None, str], list[Workload]]:
+        found: dict[tuple[str | None, str], list[Workload]] = {}
+        for workload in self.objects.workloads:
+            found.setdefault(_home(workload), []).append(workload)
+        return found
 
     def services_for(self, workload: Workload) -> Iterator[Located[Service]]:
         """The Services that select the workload's pods.

@@ -118,9 +118,7 @@ def disruptions_allowed(
 def _selected(selector: LabelSelector, workload: Workload, world: World) -> int | None:
     """How many pods a budget counts, of all workloads that it selects; None if that is open."""
     counts: dict[ObjectId, int] = {}  # a workload may be rendered into several files
-    for other in world.objects.workloads:
-        if not world.together(other, workload):
-            continue
+    for other in world.neighbours(workload):
         if not selects(selector, other.template.metadata.labels):
             continue
         count = replicas(other, world)

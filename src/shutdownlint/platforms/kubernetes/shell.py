@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from shutdownlint.shutdown import Span
@@ -84,7 +83,7 @@ _NO_TIME: Final = Span.exactly(ZERO)
 
 def base_name(program: str) -> str:
     """``/bin/sh`` → ``sh``."""
-    return PurePosixPath(program).name
+    return program.rstrip("/").rpartition("/")[2]
 
 
 def is_shell(program: str) -> bool:
