@@ -89,7 +89,10 @@ ListOf = Annotated[list[_Item], BeforeValidator(_no_nulls)]
 class Model(BaseModel):
     """A part of an object: unknown fields are left alone, names are the API's own."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True, arbitrary_types_allowed=True)
+    # Built when first used: most runs read a few kinds only.
+    model_config = ConfigDict(
+        extra="ignore", frozen=True, arbitrary_types_allowed=True, defer_build=True
+    )
 
     @model_validator(mode="before")
     @classmethod
