@@ -7,6 +7,7 @@ import io
 import math
 import os
 import sys
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from shutdownlint.fixes.mend import Mended
-    from shutdownlint.fixes.suggest import Suggestion
     from shutdownlint.reports.report import Report
     from shutdownlint.rules.load import Rule
     from shutdownlint.run import Result
@@ -504,10 +504,11 @@ def suggest_command(
     """
     config = _config(config_file, kubernetes, istio, context, exclude)
     given, wanted = _workload_last(paths or ["."])
-    with _progress(given, config) as (sources, tick):
-        scene = read(sources, config.given(p99), tick)
-    from shutdownlint.fixes.suggest import suggestions  # noqa: PLC0415
+    sources = list(_sources(given, config))
+    scene = read(sources, config.given(p99))
+    from shutdownlint.fixes.suggest import changed_files, suggestions  # noqa: PLC0415
     from shutdownlint.reports import suggest as told  # noqa: PLC0415
+    from shutdownlint.reports.diff import unified  # noqa: PLC0415
 
     pods = [pod for pod in scene.pods if wanted is None or _matches(pod.id, wanted)]
     for unreadable in scene.reading.unreadable:
@@ -518,31 +519,51 @@ def suggest_command(
     if not found:
         what = "no complete pod template" if wanted is None else f"no workload matches {wanted}"
         _remark(f"{what} in {', '.join(given)}")
+    originals = _texts(sources, scene.reading.stdin, {one.pod.ref.document.file for one in found})
+    texts = changed_files(found, originals)
+    # What is refused or in the way is mended with it; only of the workloads that were asked about.
+    config.notes = False
+    _, mended = mend(
+        [_with_text(source, texts) for source in sources],
+        config.given(p99),
+        rules=lambda: _rules(config),
+        unsafe=True,
+        only={one.pod.id for one in found},
+    )
+    texts = {**texts, **mended.texts}
     if output_format is not SuggestFormat.TEXT:
         for one in found:
             if one.refused:
                 _remark(f"{one.pod.id}: {one.refused}")
     match output_format:
         case SuggestFormat.KUSTOMIZE:
-            _write(told.kustomize_patch(found), output)
+            _write(told.kustomize_patch(found, texts), output)
         case SuggestFormat.HELM:
-            _write(told.helm_values(found), output)
+            _write(told.helm_values(found, texts), output)
         case SuggestFormat.DIFF:
-            _write(_suggested_diff(found), output)
+            diffs = (unified(n, originals[n], texts[n]) for n in sorted(texts) if n in originals)
+            _write("".join(diffs), output)
         case _:
-            draw = lambda console: told.suggest_text(found, console)  # noqa: E731
+            draw = lambda console: told.suggest_text(found, mended.fixed, console)  # noqa: E731
             _write(_printed(draw, output), output)
     if not scene.whole or (wanted is not None and not found):
         raise typer.Exit(NOT_WHOLE)
 
 
-def _suggested_diff(found: list[Suggestion]) -> str:
-    """The files that would change, each with the changes of all its workloads."""
-    from shutdownlint.fixes.suggest import changed_files  # noqa: PLC0415
-    from shutdownlint.reports.diff import unified  # noqa: PLC0415
+def _texts(sources: list[Source], stdin: bytes, names: set[str]) -> dict[str, bytes]:
+    """What the files of these names hold."""
+    return {
+        source.file.shown: stdin if source.file.path is None else source.file.path.read_bytes()
+        for source in sources
+        if isinstance(source.file, Found) and source.file.shown in names
+    }
 
-    files = changed_files(found)
-    return "".join(unified(name, old, new) for name, (old, new) in sorted(files.items()))
+
+def _with_text(source: Source, texts: dict[str, bytes]) -> Source:
+    """The source with its new text, where it has one."""
+    if isinstance(source.file, Found) and source.file.shown in texts:
+        return replace(source, file=replace(source.file, data=texts[source.file.shown]))
+    return source
 
 
 @app.command("rule")

@@ -16,12 +16,12 @@ from shutdownlint.manifests.read import Reading, Unreadable, collector_off, read
 from shutdownlint.yamltext import BudgetExceededError, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from shutdownlint.fixes.mend import Mended
     from shutdownlint.manifests.discover import Found
     from shutdownlint.manifests.document import Document
-    from shutdownlint.manifests.workloads import Objects
+    from shutdownlint.manifests.workloads import ObjectId, Objects
     from shutdownlint.platforms.defect import Defect
     from shutdownlint.platforms.given import Given
     from shutdownlint.platforms.istio.mesh import Mesh
@@ -178,9 +178,13 @@ def mend(
     *,
     rules: Callable[[], Sequence[Rule]],
     unsafe: bool,
+    only: Container[ObjectId] | None = None,
     severities: Mapping[str, Severity] | None = None,
 ) -> tuple[Result, Mended]:
-    """Lint the files and mend what can be mended; the result is that of the mended files."""
+    """Lint the files and mend what can be mended; the result is that of the mended files.
+
+    ``only`` are the workloads whose findings are mended, all by default.
+    """
     from shutdownlint.fixes.mend import Mender  # noqa: PLC0415
 
     last = [Result(Scene())]
@@ -213,7 +217,7 @@ def mend(
             return found.data
         return given_in[file] if found.path is None else found.path.read_bytes()
 
-    mended = Mender(judge, original, originals, unsafe=unsafe).run()
+    mended = Mender(judge, original, originals, unsafe=unsafe, only=only).run()
     if mended.refused:  # the last thing tried may have been given up
         judge(mended.texts)
         mended.left = last[0].findings

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping
 
     from shutdownlint.fixes.fix import Change
+    from shutdownlint.manifests.workloads import ObjectId
     from shutdownlint.rules.finding import Finding
 
 #: Fixes that make way for each other settle in a few rounds.
@@ -110,11 +111,13 @@ class Mender:
         may_change: Container[str],
         *,
         unsafe: bool,
+        only: Container[ObjectId] | None = None,
     ) -> None:
         self.check = check
         self.read = read
         self.may_change = may_change
         self.unsafe = unsafe
+        self.only = only
         self.mended = Mended()
         self._given_up: set[_Key] = set()
 
@@ -132,6 +135,10 @@ class Mender:
     def _may(self, finding: Finding) -> bool:
         fix = finding.fix
         if fix is None or not fix.changes or _key(finding) in self._given_up:
+            return False
+        if self.only is not None and (
+            finding.workload is None or finding.workload not in self.only
+        ):
             return False
         return fix.safe or self.unsafe
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shutdownlint.fixes.fix import Change
 from shutdownlint.fixes.mend import change_edit, spliced
 from shutdownlint.fixes.proof import Disproved, check_piece, expected
 from shutdownlint.fixes.slot import Slot
+from shutdownlint.manifests.read import decode
+from shutdownlint.manifests.split import split
 from shutdownlint.platforms.slots import slots_of
 from shutdownlint.shutdown.solve import Aims, solve
 from shutdownlint.yamltext import Tree, compose
 from shutdownlint.yamltext.edit import CannotEditError, applied
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from datetime import timedelta
 
     from shutdownlint.platforms.pods import Pod
@@ -74,34 +75,30 @@ def _work_out(suggestion: Suggestion) -> None:
         check_piece(document.text, new, expected(suggestion.changes))
 
 
-def changed_files(found: Iterable[Suggestion]) -> dict[str, tuple[bytes, bytes]]:
-    """The old and new bytes of every file that the suggestions change."""
+def changed_files(found: Iterable[Suggestion], originals: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The new bytes of every file that the suggestions change."""
     pieces: dict[str, dict[int, list[Edit]]] = {}
     for one in found:
         for (file, start), edits in one.pieces.items():
             pieces.setdefault(file, {}).setdefault(start, []).extend(edits)
-    changed = {}
-    for file, own in pieces.items():
-        path = Path(file)
-        if path.is_file():  # not standard input: its patch is --format kustomize
-            old = path.read_bytes()
-            changed[file] = (old, spliced(old, own))
-    return changed
+    return {file: spliced(originals[file], own) for file, own in pieces.items()}
 
 
-def patch(suggestion: Suggestion) -> dict[str, Any] | None:
-    """A strategic merge patch of the workload's own object; None where nothing changes."""
+def patch(suggestion: Suggestion, texts: Mapping[str, bytes]) -> dict[str, Any] | None:
+    """A strategic merge patch that makes of the workload's own object what ``texts`` have."""
     ref = suggestion.pod.workload.object_ref
     document = ref.document
-    edits = suggestion.pieces.get((document.file, document.start))
-    if not edits:
+    if document.file not in texts:
         return None
+    chunk = next(c for c in split(texts[document.file]) if c.index == document.index)
     before = document.tree.plain(ref.route)
-    after = Tree(compose(applied(document.text, edits))[document.number]).plain(ref.route)
+    after = Tree(compose(decode(chunk.data))[document.number]).plain(ref.route)
+    if before == after:
+        return None
     names = {key: before[key] for key in ("apiVersion", "kind")}
     metadata = {k: v for k, v in before["metadata"].items() if k in ("name", "namespace")}
     changed = _difference(before, after)
-    return {**names, "metadata": metadata, **changed}
+    return {**names, **changed, "metadata": {**changed.get("metadata", {}), **metadata}}
 
 
 def _difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:

@@ -12,11 +12,12 @@ from shutdownlint.shutdown import written
 from shutdownlint.yamltext.edit import LiteralText, block_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rich.console import Console
 
     from shutdownlint.fixes.suggest import Suggestion
+    from shutdownlint.rules.finding import Finding
 
 _NAMES = {
     "grace": "terminationGracePeriodSeconds",
@@ -27,8 +28,11 @@ _NAMES = {
 }
 
 
-def suggest_text(found: Sequence[Suggestion], console: Console) -> None:
-    """Each workload's changes, old and new, with the reason; and what they achieve."""
+def suggest_text(found: Sequence[Suggestion], mended: Sequence[Finding], console: Console) -> None:
+    """Each workload's changes, old and new, with the reason; and what they achieve.
+
+    ``mended`` are the findings that go with them: what is refused, or in the way.
+    """
     for one in found:
         solution, place = one.solution, one.pod.ref.place()
         head = Text(safe(str(one.pod.id)), "bold")
@@ -42,6 +46,12 @@ def suggest_text(found: Sequence[Suggestion], console: Console) -> None:
             line.append(written(change.value), "green")
             line.append(f"  {safe(change.why)}", "dim")
             console.print(line, soft_wrap=True)
+        for finding in mended:
+            if finding.workload == one.pod.id and finding.fix is not None:
+                line = Text(f"  {finding.rule}: ")
+                line.append(safe(finding.fix.words), "green")
+                line.append(f"  {safe(finding.message)}", "dim")
+                console.print(line, soft_wrap=True)
         console.print(Text(f"  {_achieved(one)}", "dim"), soft_wrap=True)
         if one.refused:
             console.print(Text(f"  not written as an edit: {safe(one.refused)}", "yellow"))
@@ -60,17 +70,17 @@ def _achieved(one: Suggestion) -> str:
     return served if solution.changes else f"nothing to change: {served}"
 
 
-def kustomize_patch(found: Sequence[Suggestion]) -> str:
+def kustomize_patch(found: Sequence[Suggestion], texts: Mapping[str, bytes]) -> str:
     """Strategic merge patches, one document a workload."""
-    patches = [patch(one) for one in found]
+    patches = [patch(one, texts) for one in found]
     return "---\n".join(_document(data) for data in patches if data is not None)
 
 
-def helm_values(found: Sequence[Suggestion]) -> str:
+def helm_values(found: Sequence[Suggestion], texts: Mapping[str, bytes]) -> str:
     """Values by the names that charts usually have for them: hints, since charts differ."""
     parts = []
     for one in found:
-        data = patch(one)
+        data = patch(one, texts)
         if data is None:
             continue
         source = one.pod.ref.source or "its template"
