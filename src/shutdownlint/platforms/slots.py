@@ -64,11 +64,8 @@ def _container(container: ContainerPlan) -> dict[str, Where]:
     for name, setting in settings.items():
         if setting is not None and setting.origin.written_down and setting.origin.where is not None:
             found[name] = setting.origin.where
-    hook = found.pop("hook", None)
-    if kind is not HookKind.NONE and isinstance(hook, Ref) and "preStop" in hook.route:
-        route = hook.route[: hook.route.index("preStop") + 1]
-        found["hook"] = Ref(hook.document, route)
-    return found
+    hook = _whole_hook(found.pop("hook", None)) if kind is not HookKind.NONE else None
+    return {**found, "hook": hook} if hook is not None else found
 
 
 def _proxy(proxy: ProxyPlan, workload: Workload) -> dict[str, Where]:
@@ -90,4 +87,15 @@ def _proxy(proxy: ProxyPlan, workload: Workload) -> dict[str, Where]:
         beyond = origin.told.startswith("ProxyConfig ") or workload.group == istio.GATEWAY_GROUP
         if not (name in _VARIABLES and beyond):
             found[name] = InnerRef(host, None, _IN_ANNOTATION[name])
+    if proxy.hook is not None and proxy.hook.origin.kind is OriginKind.EXPLICIT:
+        hook = _whole_hook(proxy.hook.origin.where)
+        if hook is not None:
+            found["proxyHook"] = hook
     return found
+
+
+def _whole_hook(where: Where | None) -> Ref | None:
+    """The entry of the whole hook that something stands in."""
+    if not isinstance(where, Ref) or "preStop" not in where.route:
+        return None
+    return Ref(where.document, where.route[: where.route.index("preStop") + 1])
