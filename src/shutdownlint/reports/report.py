@@ -58,8 +58,10 @@ class Report:
     def _read(self, file: str) -> list[str]:
         if file == "<stdin>":
             return _lines(self.reading.stdin)
+        path = Path(file)
         try:
-            return _lines(Path(file).read_bytes())
+            # A device has no lines to show, and may have no end.
+            return _lines(path.read_bytes()) if path.is_file() else []
         except OSError:
             return []
 

@@ -1,0 +1,258 @@
+"""Hostile input: each a finding or a clean refusal, everything else still checked."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from shutdownlint.cli import app
+from tests.helpers import check_files, told
+
+GOOD = textwrap.dedent("""\
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: good}
+    spec:
+      containers: [{name: a, image: a, lifecycle: {preStop: {exec: {command: [sleep, "30"]}}}}]
+""")
+#: The finding of the file beside the hostile one: it must always be there.
+STILL = ("SL102", 5)
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec:\n  containers: [{name: a, image: a}]\n"
+
+
+def beside(hostile: bytes | str) -> tuple[list[tuple[str, int]], list[str]]:
+    """What is found in a good file and a hostile one, and why what could not be read."""
+    result = check_files({"a.yaml": hostile, "b.yaml": GOOD})
+    reasons = [unreadable.reason for unreadable in result.scene.reading.unreadable]
+    return told(result.findings), reasons
+
+
+BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
+    f"{chr(98 + i)}: &{chr(98 + i)} [{','.join([f'*{chr(97 + i)}'] * 9)}]\n" for i in range(8)
+)
+CHAIN = "".join(f"m{i}: &m{i} {{<<: *m{i - 1}}}\n" if i else "m0: &m0 {a: b}\n" for i in range(400))
+
+
+@pytest.mark.parametrize(
+    ("hostile", "reason"),
+    [
+        (POD + "x: " + "[" * 5000 + "]" * 5000, "nested deeper"),
+        (POD + "x:\n" + "".join(" " * i + "a:\n" for i in range(1, 2000)), "nested deeper"),
+        (POD + "x: " + "{a: " * 3000 + "1" + "}" * 3000, "nested deeper"),
+        (BOMB + POD.replace("spec:\n", "spec:\n  volumes: *i\n"), "aliases write out"),
+        (POD + "x: \0\n", "U+0000"),
+        (b"\xff" + POD.encode(), "not UTF-8"),
+        (POD.encode() + b"x: \xc3\x28\n", "not UTF-8"),
+        (POD + "x: [\n", "expected"),
+        (POD + "\tx: 1\n", "token"),
+    ],
+)
+def test_refused_with_a_reason(hostile: bytes | str, reason: str) -> None:
+    found, reasons = beside(hostile)
+    assert found[-1] == STILL
+    assert [r for r, _ in found[:-1]] == ["SL001"]
+    assert reason in reasons[0]
+
+
+@pytest.mark.parametrize(
+    "harmless",
+    [
+        POD + "x: &a [*a]\n",
+        POD.replace("spec:\n", "spec: &s\n  self: *s\n"),
+        CHAIN + POD,
+        POD.encode("utf-16"),
+        b"\xef\xbb\xbf" + POD.encode(),
+        POD.replace("\n", "\r"),
+        POD.replace("\n", "\u2028"),
+        "# \u2028\n" + POD,
+        POD + "x: " + "a" * 2_000_000 + "\n",
+        "---\na: 1\n" * 100_000 + "---\n" + POD,
+        POD + "".join(f"k{i}: 1\n" for i in range(100_000)),
+        "",
+        "\n" * 100_000,
+        "%YAML 1.1\n---\n" + POD,
+        '{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "\\u0000"}, "spec": {"containers": []}}',
+    ],
+)
+def test_read_as_it_is(harmless: bytes | str) -> None:
+    found, reasons = beside(harmless)
+    assert reasons == []
+    assert found == [STILL]
+
+
+def run(*arguments: str | Path, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "shutdownlint", *map(str, arguments)]
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, encoding="utf-8", timeout=120, check=False
+    )
+
+
+def test_what_is_no_file(tmp_path: Path) -> None:
+    (tmp_path / "good.yaml").write_text(GOOD)
+    os.mkfifo(tmp_path / "pipe.yaml")
+    with socket.socket(socket.AF_UNIX) as listener:
+        os.chdir(tmp_path)
+        listener.bind("socket.yaml")
+        (tmp_path / "loop").symlink_to(tmp_path)
+        (tmp_path / "self.yaml").symlink_to(tmp_path / "self.yaml")
+        (tmp_path / "gone.yaml").symlink_to(tmp_path / "nowhere")
+        done = run("check", "--format", "json", tmp_path)
+        assert done.returncode == 1
+        assert [f["rule"] for f in json.loads(done.stdout)["findings"]] == ["SL102"]
+        for name, why in (
+            ("pipe.yaml", "neither a file nor a folder"),
+            ("socket.yaml", "neither a file nor a folder"),
+            ("self.yaml", "symbolic links"),
+            ("gone.yaml", "No such file"),
+        ):
+            done = run("check", "--format", "json", tmp_path / name, tmp_path / "good.yaml")
+            assert done.returncode == 2, name
+            data = json.loads(done.stdout)
+            assert why in data["unreadable"][0]["reason"], name
+            assert [f["rule"] for f in data["findings"]][-1] == "SL102" or len(
+                data["findings"]
+            ) == 2
+
+
+def test_a_device_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "good.yaml").write_text(GOOD)
+    done = run("check", "/dev/zero", tmp_path / "good.yaml")
+    assert done.returncode == 2
+    assert "neither a file nor a folder" in done.stdout
+    assert "SL102" in done.stdout
+
+
+def test_a_file_that_vanishes_or_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / f"{name}.yaml").write_text(GOOD)
+    honest = Path.read_bytes
+
+    def read_bytes(path: Path) -> bytes:
+        if path.name == "b.yaml":
+            raise PermissionError(13, "Permission denied")
+        if path.name == "a.yaml":
+            (tmp_path / "c.yaml").unlink(missing_ok=True)
+        return honest(path)
+
+    monkeypatch.setattr(Path, "read_bytes", read_bytes)
+    result = CliRunner().invoke(app, ["check", "--format", "json", str(tmp_path)])
+    assert result.exit_code == 2
+    data = json.loads(result.stdout)
+    reasons = {Path(u["file"]).name: u["reason"] for u in data["unreadable"]}
+    assert reasons.pop("b.yaml") == "Permission denied"
+    # gone before it was listed, or told
+    assert reasons in ({}, {"c.yaml": "No such file or directory"})
+    assert "SL102" in [f["rule"] for f in data["findings"]]
+
+
+EVIL = "\\e]0;owned\\a\\e[31m\\n::error::x\\n<script>|`[a](b)"
+
+
+@pytest.mark.parametrize("output", ["text", "concise", "json", "sarif"])
+def test_names_are_never_echoed_raw(output: str, tmp_path: Path) -> None:
+    text = GOOD.replace("metadata: {name: good}", f'metadata: {{name: "{EVIL}"}}').replace(
+        "name: a,", f'name: "{EVIL}",'
+    )
+    (tmp_path / "a\x1b[31m.yaml").write_text(text)
+    done = run("check", "--format", output, tmp_path)
+    assert done.returncode == 1
+    assert "\x1b" not in done.stdout
+    assert "\x07" not in done.stdout
+    assert "\n::error" not in done.stdout
+    assert "SL102" in done.stdout
+    assert "\x1b" not in run("explain", tmp_path).stdout
+    assert "\x1b" not in run("suggest", tmp_path, "--p99", "40s").stdout
+
+
+def test_a_source_comment_is_a_name_and_no_path(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(f"---\n# Source: ../../../../etc/passwd\n{GOOD}")
+    done = run("check", "--fix", "--format", "json", tmp_path)
+    (finding,) = json.loads(done.stdout)["findings"]
+    assert finding["template"] == "../../../../etc/passwd"
+    assert finding["file"] == str(tmp_path / "a.yaml")
+    assert "not mended" in done.stderr
+
+
+def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("---\n".join([GOOD] * 300))
+    command = f"{sys.executable} -m shutdownlint check {tmp_path} | head -1"
+    done = subprocess.run(
+        ["bash", "-c", command], capture_output=True, encoding="utf-8", timeout=60, check=False
+    )
+    assert "Traceback" not in done.stderr
+    assert "Broken" not in done.stderr
+
+
+def test_an_interrupt_ends_quietly_and_writes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("---\n".join([GOOD] * 3000))
+    report = tmp_path / "report.json"
+    command = [sys.executable, "-m", "shutdownlint", "check", "--format", "json"]
+    with subprocess.Popen(
+        [*command, "-o", str(report), str(tmp_path)], stderr=subprocess.PIPE, encoding="utf-8"
+    ) as process:
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(1.0)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    assert process.returncode in (130, -signal.SIGINT)
+    assert "Traceback" not in said
+    assert [p.name for p in tmp_path.iterdir()] == ["a.yaml"]
+
+
+def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(GOOD)
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("shutdownlint.files.os.fsync", full)
+    result = CliRunner().invoke(app, ["check", "--fix", str(path)])
+    assert result.exit_code == 2
+    assert "No space left" in result.stderr
+    assert path.read_text() == GOOD
+    assert [p.name for p in tmp_path.iterdir()] == ["a.yaml"]
+    result = CliRunner().invoke(app, ["check", "-o", str(tmp_path / "report.txt"), str(path)])
+    assert result.exit_code == 2
+    assert [p.name for p in tmp_path.iterdir()] == ["a.yaml"]
+
+
+def test_memory_follows_the_largest_document(tmp_path: Path) -> None:
+    """A hundred times the documents take hardly more memory than ten times as many."""
+    secret = (
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata: {x: " + "y" * 2000 + "}\n---\n"
+    )
+    peaks = []
+    for count in (2000, 20000):
+        path = tmp_path / f"{count}.yaml"
+        for part in range(count // 2000):
+            (tmp_path / f"{count}-{part}.yaml").write_text(secret * 2000)
+        code = (
+            "import resource, sys\nfrom shutdownlint.__main__ import main\n"
+            "try:\n    main()\nexcept SystemExit:\n    pass\n"
+            "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)\n"
+        )
+        files = [str(p) for p in tmp_path.glob(f"{count}-*.yaml")]
+        done = subprocess.run(
+            [sys.executable, "-c", code, "check", *files],
+            capture_output=True,
+            encoding="utf-8",
+            timeout=120,
+            check=True,
+        )
+        peaks.append(int(done.stderr.split()[-1]))
+        assert not path.exists()
+    assert peaks[1] < 1.3 * peaks[0]
+    assert resource.getpagesize() > 0
