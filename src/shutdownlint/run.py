@@ -157,13 +157,24 @@ def check(
     tick: Callable[[], None] = no_tick,
 ) -> Result:
     """Lint the files. ``rules`` is called only when there is something to ask of."""
+    with collector_off():  # a collection would walk all that was read, again and again
+        return _check(sources, given, rules, severities or {}, tick)
+
+
+def _check(
+    sources: Iterable[Source],
+    given: Given,
+    rules: Callable[[], Sequence[Rule]],
+    severities: Mapping[str, Severity],
+    tick: Callable[[], None],
+) -> Result:
     scene = read(sources, given, tick)
     result = Result(scene, whole=scene.whole)
     if not scene.pods and not scene.reading.unreadable and not scene.mesh_defects:
         return result
     from shutdownlint.rules.ask import Asker  # noqa: PLC0415
 
-    asker = Asker(rules(), severities or {}, kubernetes=given.kubernetes, istio=given.istio)
+    asker = Asker(rules(), severities, kubernetes=given.kubernetes, istio=given.istio)
     # The same workload in several files (renderings of one chart) makes the same finding of what
     # they share.
     told = {_order(finding): finding for finding in _findings(scene, asker)}

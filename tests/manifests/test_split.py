@@ -46,7 +46,7 @@ def test_what_is_parsed() -> None:
     for text in (
         b"kind: Deployment\nspec: {containers: []}\n",
         b"kind: Namespace\n",
-        b"kind: ConfigMap\nmetadata: {name: istio}\n",
+        b"kind: ConfigMap\nmetadata: {name: istio}\ndata: {mesh: x}\n",
         b"kind: List\nitems: [{kind: Namespace}]\n",
         b'kind: Strange\nspec: {"cont\\x61iners": []}\n',
         b'{"kind": "Pod", "spec": {"containers": []}}',

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Annotated, Any, Final, TypeVar
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, get_args
 
 from pydantic import (
     BaseModel,
@@ -19,6 +19,11 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
+
+from shutdownlint.yamltext.tree import Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _PLACEHOLDER: Final = re.compile(
     r"\$\{|\$\(|\{\{|\{%|#\{|^<[^<>]+>$|^@.+@$|^\$\w+$|^\{[A-Z_]+\}|^__\w+__$"
@@ -537,6 +542,24 @@ class Rejected:
     reason: str
     #: The value is a placeholder: nothing is wrong with it, but nothing is known either.
     hidden: bool = False
+
+
+@cache
+def shape_of(model: type[Model]) -> Shape:
+    """The keys that a model reads; a value of another type than expected is taken whole."""
+    found = Shape()
+    for name, field in model.model_fields.items():
+        below = next(_models(field.annotation), None)
+        found[field.alias or name] = shape_of(below) if below is not None else None
+    return found
+
+
+def _models(annotation: Any) -> Iterator[type[Model]]:
+    """The models in a field's type: itself, of a list, or optional."""
+    if isinstance(annotation, type) and issubclass(annotation, Model):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models(part)
 
 
 _AnyModel = TypeVar("_AnyModel", bound=Model)

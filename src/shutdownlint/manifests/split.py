@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: Kinds that are read for what they say of others' shutdown, pods or not: if one of these words
-#: stands in them, or always.
-CONTEXT_KINDS: Final[dict[bytes, tuple[bytes, ...]]] = {
+#: Kinds that are read for what they say of others' shutdown, pods or not: always, or if all words
+#: of one of these groups stand in them.
+CONTEXT_KINDS: Final[dict[bytes, tuple[tuple[bytes, ...], ...]]] = {
     **dict.fromkeys(
         (
             b"Namespace",
@@ -39,31 +39,33 @@ CONTEXT_KINDS: Final[dict[bytes, tuple[bytes, ...]]] = {
     ),
     # Istio's mesh configuration and gateway overrides; files and variables of frameworks.
     b"ConfigMap": (
-        b"istio",
-        b"hutdown",
-        b"SHUTDOWN",
-        b"GUNICORN_CMD_ARGS",
-        b"PM2_KILL",
-        b"REMAP_SIGTERM",
-        b"terminationGracePeriodSeconds",
+        (b"istio", b"mesh"),
+        (b"application.", b"hutdown"),
+        (b"SHUTDOWN",),
+        (b"GUNICORN_CMD_ARGS",),
+        (b"PM2_KILL",),
+        (b"REMAP_SIGTERM",),
+        (b"deployment", b"spec"),
     ),
     # Policies that limit the grace period.
-    b"ClusterPolicy": (b"terminationGracePeriodSeconds",),
-    b"Policy": (b"terminationGracePeriodSeconds",),
+    b"ClusterPolicy": ((b"terminationGracePeriodSeconds",),),
+    b"Policy": ((b"terminationGracePeriodSeconds",),),
     # Installations of Istio's chart.
-    b"HelmRelease": (b"meshConfig", b"ENABLE_NATIVE_SIDECARS"),
-    b"Application": (b"meshConfig", b"ENABLE_NATIVE_SIDECARS"),
+    b"HelmRelease": ((b"meshConfig",), (b"ENABLE_NATIVE_SIDECARS",)),
+    b"Application": ((b"meshConfig",), (b"ENABLE_NATIVE_SIDECARS",)),
 }
 #: Helm values of Istio's control plane: no Kubernetes object, but they say how proxies drain.
 _MESH_VALUES: Final = re.compile(rb"^meshConfig[ \t]*:", re.MULTILINE)
 CRD_KIND: Final = b"CustomResourceDefinition"
 
 _MARKER_REST: Final = re.compile(rb"[ \t]*(?:#[\x20-\x7e\t]*)?(?:\r\n|\n|\Z)")
-_ODD_LINE: Final = re.compile(rb"^(?:[^A-Za-z# \r\n\-]|-(?![ \r\n]|\Z))", re.MULTILINE)
+# With the line break in front of it this is found by looking for line breaks only.
+_ODD_LINE: Final = re.compile(rb"\n(?:[^A-Za-z# \r\n\-]|-(?![ \r\n]|\Z))")
+_ODD_START: Final = re.compile(rb"[^A-Za-z# \r\n\-]|-(?![ \r\n]|\Z)")
 _LONE_BREAK: Final = re.compile(rb"\r(?!\n)|\xc2\x85|\xe2\x80[\xa8\xa9]")
 _FIRST_CONTENT: Final = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\r?\n)*")
 _PLAIN_KEY: Final = re.compile(rb"[A-Za-z][A-Za-z0-9_.\-]* *:(?=[ \r\n]|\Z)")
-_KIND: Final = re.compile(rb"^kind[ \t]*:", re.MULTILINE)
+_KIND: Final = re.compile(rb"kind[ \t]*:")
 _KIND_WORD: Final = re.compile(
     rb"""kind:[ ]+(?:"([A-Za-z0-9]+)"|'([A-Za-z0-9]+)'|([A-Za-z0-9]+))
          [ ]*(?:[ ]\#[^\n]*)?(?:\r?\n(?![ \t])|\Z)""",
@@ -128,7 +130,7 @@ def relevance(chunk: bytes) -> Skip | None:
     """Why the chunk may be passed over; None when it must be parsed."""
     if b"\0" in chunk:  # UTF-16, or not text: the parser decides
         return None
-    if _BLANK.match(chunk) and not _LONE_BREAK.search(chunk):
+    if _BLANK.match(chunk) and not _breaks_oddly(chunk):
         return EMPTY
     words = _certain_kinds(chunk)
     if words is None:
@@ -144,8 +146,9 @@ def _kind_matters(kind: bytes, chunk: bytes) -> bool:
     wanted = CONTEXT_KINDS.get(kind)
     if wanted is None:
         return _may_matter(chunk, any_kind=kind.endswith(b"List"))
-    words = wanted if kind == b"ConfigMap" else (*wanted, b"containers")
-    return not wanted or any(word in chunk for word in words) or _hides(chunk)
+    groups = wanted if kind == b"ConfigMap" else (*wanted, (b"containers",))
+    said = any(all(word in chunk for word in group) for group in groups)
+    return not wanted or said or _hides(chunk)
 
 
 def _may_matter(chunk: bytes, *, any_kind: bool) -> bool:
@@ -160,15 +163,28 @@ def _hides(chunk: bytes) -> bool:
 
 def _certain_kinds(chunk: bytes) -> set[bytes] | None:
     """Every kind the chunk can be read as; None when that is not certain."""
-    if _LONE_BREAK.search(chunk) or _ODD_LINE.search(chunk):
+    if _breaks_oddly(chunk) or _ODD_START.match(chunk) or _ODD_LINE.search(chunk):
         return None
     first = _FIRST_CONTENT.match(chunk)
     if first is None or not _PLAIN_KEY.match(chunk, first.end()):
         return None
     words: set[bytes] = set()
-    for found in _KIND.finditer(chunk):
-        word = _KIND_WORD.match(chunk, found.start())
-        if word is None:
-            return None
-        words.add(word.group(1) or word.group(2) or word.group(3))
+    at = 0 if chunk.startswith(b"kind") else chunk.find(b"\nkind") + 1
+    while at or chunk.startswith(b"kind"):
+        if _KIND.match(chunk, at):
+            word = _KIND_WORD.match(chunk, at)
+            if word is None:
+                return None
+            words.add(word.group(1) or word.group(2) or word.group(3))
+        at = chunk.find(b"\nkind", at) + 1
+        if not at:
+            break
     return words
+
+
+def _breaks_oddly(chunk: bytes) -> bool:
+    """Whether a line may end in something that is no line feed."""
+    # Looking for single bytes first is many times faster than the expression.
+    if b"\r" not in chunk and b"\xc2\x85" not in chunk and b"\xe2\x80" not in chunk:
+        return False
+    return _LONE_BREAK.search(chunk) is not None

@@ -22,6 +22,7 @@ from shutdownlint.manifests.resources import (
     Namespace,
     NodePool,
     PodDisruptionBudget,
+    PodSpec,
     PodTemplate,
     ProxyConfigResource,
     Rejected,
@@ -31,6 +32,7 @@ from shutdownlint.manifests.resources import (
     TargetGroupConfiguration,
     WorkloadSpec,
     read_model,
+    shape_of,
 )
 from shutdownlint.yamltext import BudgetExceededError, Tree
 from shutdownlint.yamltext.tree import ALIAS_BUDGET, Route, child, key_text
@@ -314,10 +316,11 @@ def _has_containers(node: MappingNode) -> bool:
 
 
 def _workload(document: Document, route: Route, owner: _Object) -> Workload:
-    metadata, _ = read_model(Metadata, document.tree.plain((*owner.route, "metadata")))
+    shape = shape_of(Metadata)
+    metadata, _ = read_model(Metadata, document.tree.plain((*owner.route, "metadata"), shape))
     data = {
-        "metadata": document.tree.plain((*route, "metadata")),
-        "spec": document.tree.plain((*route, "spec")),
+        "metadata": document.tree.plain((*route, "metadata"), shape),
+        "spec": document.tree.plain((*route, "spec"), shape_of(PodSpec)),
     }
     if data["metadata"] is None:
         del data["metadata"]
@@ -420,7 +423,7 @@ def _context(document: Document, found: _Object, objects: Objects) -> None:
         objects.mesh_installs.append(install)
     elif known in _READERS:
         model = _READERS[known]
-        typed, rejected = read_model(model, document.tree.plain(found.route))
+        typed, rejected = read_model(model, document.tree.plain(found.route, shape_of(model)))
         if model in _CHECKED:
             objects.rejected += [(ref, problem) for problem in rejected if not problem.hidden]
         objects.others.setdefault(model, []).append(Located(typed, ref))

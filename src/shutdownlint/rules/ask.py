@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.versions import Range
     from shutdownlint.rules.cel import Value
     from shutdownlint.rules.load import Rule
-    from shutdownlint.rules.vocabulary import Subject, Target
+    from shutdownlint.rules.vocabulary import Subject, Target, Values
     from shutdownlint.shutdown import Assumption
     from shutdownlint.yamltext import Place, Where
 
@@ -143,12 +143,24 @@ def _applies(wanted: Range | None, version: Version | None) -> bool:
 
 def _fires(rule: Rule, subject: Subject) -> bool:
     """Whether the condition holds at every end of what is only bounded."""
-    for values in subject.corners:
-        if not all(values.holds(name) for name in rule.mentions):
+    return all(_holds(rule, values) for values in subject.corners)
+
+
+def _holds(rule: Rule, values: Values) -> bool:
+    for name in rule.mentions:
+        if name not in values and not values.holds(name):
             return False
-        if not rule.condition.holds({name: values[name] for name in rule.mentions}):
-            return False
-    return True
+    # Most pods say the same: what was asked before need not be worked out again.
+    asked = tuple([_hashable(values[name]) for name in rule.mentions])
+    known = rule.answers.get(asked)
+    if known is None:
+        known = rule.condition.holds({name: values[name] for name in rule.mentions})
+        rule.answers[asked] = known
+    return known
+
+
+def _hashable(value: Value) -> Value:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _confidence(assumptions: Iterable[Assumption]) -> Confidence:

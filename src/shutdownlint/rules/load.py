@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
@@ -27,6 +27,7 @@ from shutdownlint.yamltext import ComposeError, Part, Tree, compose
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from shutdownlint.rules.cel import Value
     from shutdownlint.rules.vocabulary import Subject, Values
     from shutdownlint.yamltext import Place
 
@@ -118,6 +119,8 @@ class Rule:
     fix: Words | None
     condition: Condition
     edits: tuple[RuleEdit, ...] = ()
+    #: What the condition said of values it was asked of.
+    answers: dict[tuple[Value, ...], bool] = field(default_factory=dict, repr=False)
 
     @property
     def id(self) -> str:

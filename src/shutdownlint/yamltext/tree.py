@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
 Route = tuple[str | int, ...]
 
+
+class Shape(dict[str, "Shape | None"]):
+    """The keys of a mapping that are wanted, each with what is wanted below it (None: all)."""
+
+
 #: How many values a document may grow to when its aliases are written out. go-yaml refuses
 #: documents by the ratio of alias-made values to all values; a count is simpler and bounds
 #: the same thing.
@@ -84,13 +89,14 @@ class Tree:
             node = spot.key
         return _place(node, file, first_line)
 
-    def plain(self, route: Route = ()) -> Any:
+    def plain(self, route: Route = (), shape: Shape | None = None) -> Any:
         """The value at ``route`` as plain Python data, aliases and merge keys written out.
 
-        Raises ``BudgetExceededError``. A recursive alias reads as None where it recurs.
+        Of mappings that ``shape`` knows only the keys it names are taken. A recursive alias reads
+        as None where it recurs. Raises ``BudgetExceededError``.
         """
         spot = self.spot(route)
-        return None if spot is None else _Writer().plain(spot.value)
+        return None if spot is None else _Writer().plain(spot.value, shape)
 
 
 def child(node: Node, step: str | int) -> Spot | None:
@@ -169,7 +175,7 @@ class _Writer:
         self.left = ALIAS_BUDGET
         self.inside: set[int] = set()
 
-    def plain(self, node: Node) -> Any:
+    def plain(self, node: Node, shape: Shape | None = None) -> Any:
         if isinstance(node, ScalarNode):
             self._spend()
             return read_scalar(node)
@@ -179,20 +185,22 @@ class _Writer:
         self.inside.add(id(node))
         try:
             if isinstance(node, SequenceNode):
-                return [self.plain(item) for item in node.value]
-            return self._mapping(node) if isinstance(node, MappingNode) else None
+                return [self.plain(item, shape) for item in node.value]
+            return self._mapping(node, shape) if isinstance(node, MappingNode) else None
         finally:
             self.inside.discard(id(node))
 
-    def _mapping(self, node: MappingNode) -> dict[str, Any]:
+    def _mapping(self, node: MappingNode, shape: Shape | None) -> dict[str, Any]:
         result: dict[str, Any] = {}
         for merged in reversed(list(merged_mappings(node))):
             if id(merged) not in self.inside:
-                result.update(self.plain(merged))
+                result.update(self.plain(merged, shape))
         for key, value in node.value:
             text = key_text(key)
-            if text is not None and not (text == "<<" and key.style in (None, "")):
-                result[text] = self.plain(value)
+            if text is None or (shape is not None and text not in shape):
+                continue
+            if not (text == "<<" and key.style in (None, "")):
+                result[text] = self.plain(value, shape[text] if shape is not None else None)
         return result
 
     def _spend(self) -> None:
