@@ -35,7 +35,7 @@ from shutdownlint.manifests.resources import (
     shape_of,
 )
 from shutdownlint.yamltext import BudgetExceededError, Tree
-from shutdownlint.yamltext.tree import ALIAS_BUDGET, Route, child, key_text
+from shutdownlint.yamltext.tree import ALIAS_BUDGET, Route, child
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -276,19 +276,20 @@ def _templates(root: Node) -> Iterator[tuple[Route, _Object]]:
             items = reversed(list(enumerate(node.value)))
             stack.extend((item, (*route, index), owner) for index, item in items)
         elif isinstance(node, MappingNode):
-            owner = _as_object(node, route) or owner
+            # The last of duplicate keys is the one that counts.
+            entries = {key.value: value for key, value in node.value if type(key) is ScalarNode}
+            if ("kind" in entries and "apiVersion" in entries) or "<<" in entries:
+                owner = _as_object(node, route) or owner
             if owner is not None and _only_describes(owner):
                 continue
             if owner is not None and _pod_place(route, owner) and _has_containers(node):
                 yield route[:-1], owner
                 continue
-            # The last of duplicate keys is the one that counts.
-            entries = {key_text(key): value for key, value in node.value}
-            stack.extend(
+            stack += [
                 (value, (*route, text), owner)
                 for text, value in reversed(entries.items())
-                if text is not None and text != "openAPIV3Schema"
-            )
+                if type(value) is not ScalarNode and text != "openAPIV3Schema"
+            ]
 
 
 def _only_describes(owner: _Object) -> bool:
@@ -365,15 +366,15 @@ def _duplicates(document: Document, route: Route) -> Iterator[Ref]:
         if isinstance(node, SequenceNode):
             stack.extend((item, (*here, index)) for index, item in enumerate(node.value))
         elif isinstance(node, MappingNode):
-            keys = [key_text(key) or "" for key, _ in node.value]
+            keys = [key.value if type(key) is ScalarNode else "" for key, _ in node.value]
             if len(set(keys)) < len(keys):
                 twice = (text for text, count in Counter(keys).items() if count > 1)
                 yield from (document.ref(*here, text).key for text in twice if text != "<<")
-            stack.extend(
+            stack += [
                 (value, (*here, text))
                 for text, (_, value) in zip(keys, node.value, strict=True)
-                if not isinstance(value, ScalarNode)
-            )
+                if type(value) is not ScalarNode
+            ]
 
 
 _READERS: Final[dict[tuple[str, str], type[Resource]]] = {
