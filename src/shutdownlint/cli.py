@@ -674,6 +674,9 @@ def _told(report: Report, output_format: Format, output: str | None) -> str | No
         from shutdownlint.reports.sarif import write_sarif  # noqa: PLC0415
 
         return write_sarif(report)
+    if not report.findings:  # nothing to draw: a hook does not wait for the library that draws
+        lines = report.summary() if output_format is Format.TEXT else []
+        return "".join(f"{line}\n" for line in lines)
     from shutdownlint.reports.text import write_concise, write_text  # noqa: PLC0415
 
     writer = write_text if output_format is Format.TEXT else write_concise

@@ -77,6 +77,16 @@ class Report:
         documents = _plural(self.reading.documents, "document")
         return f"{found}; {workloads} in {documents} of {_plural(self.reading.files, 'file')}"
 
+    def summary(self) -> list[str]:
+        """What the run went over and counted, line by line."""
+        lines = [
+            f"passed over: {reason} ({count:,})"
+            for reason, count in sorted(self.passed_over().items(), key=lambda item: -item[1])
+        ]
+        failed = len(self.reading.unreadable)
+        more = f"; {failed} could not be read" if failed else ""
+        return [*lines, f"{self.counted()}{more}"]
+
     def passed_over(self) -> Counter[str]:
         """What was recognised and not checked, by reason."""
         return self.reading.passed_over

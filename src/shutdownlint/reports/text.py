@@ -29,11 +29,10 @@ def write_text(report: Report, console: Console) -> None:
     """The full report; plain text where the console is no terminal."""
     for finding in report.findings:
         _finding(finding, report, console)
-    _passed_over(report, console)
-    counted = Text(report.counted())
-    if report.reading.unreadable:
-        counted.append(f"; {len(report.reading.unreadable)} could not be read")
-    console.print(counted, soft_wrap=True)
+    *passed_over, counted = report.summary()
+    for line in passed_over:
+        console.print(Text(line, "dim"), soft_wrap=True)
+    console.print(Text(counted), soft_wrap=True)
 
 
 def write_concise(report: Report, console: Console) -> None:
@@ -111,8 +110,3 @@ def _remarks(finding: Finding) -> list[tuple[str, str]]:
         remarks.append(("template", finding.template))
     remarks += [(f"{finding.confidence.value} confidence", text) for text in finding.assumed]
     return remarks
-
-
-def _passed_over(report: Report, console: Console) -> None:
-    for reason, count in sorted(report.passed_over().items(), key=lambda item: -item[1]):
-        console.print(Text(f"passed over: {reason} ({count:,})", "dim"), soft_wrap=True)
