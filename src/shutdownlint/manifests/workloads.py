@@ -157,6 +157,8 @@ class MeshInstall:
     values: Route
     mesh_config: Route | None = None
     rendered: bool = False
+    #: Where the chart's version stands, which is the release.
+    release: Route | None = None
 
 
 @dataclass(slots=True)
@@ -403,7 +405,6 @@ _INSTALLS: Final[dict[tuple[str, str], tuple[Route, Route | None, bool]]] = {
     ("sailoperator.io", "Istio"): (("spec", "values"), None, False),
     ("operator.istio.io", "Istio"): (("spec", "values"), None, False),
     ("helm.toolkit.fluxcd.io", "HelmRelease"): (("spec", "values"), None, True),
-    ("argoproj.io", "Application"): (("spec", "source", "helm", "valuesObject"), None, True),
 }
 
 
@@ -422,12 +423,29 @@ def _context(document: Document, found: _Object, objects: Objects) -> None:
             rendered,
         )
         objects.mesh_installs.append(install)
+    elif known == ("argoproj.io", "Application"):
+        objects.mesh_installs += _applications(document, found, ref)
     elif known in _READERS:
         model = _READERS[known]
         typed, rejected = read_model(model, document.tree.plain(found.route, shape_of(model)))
         if model in _CHECKED:
             objects.rejected += [(ref, problem) for problem in rejected if not problem.hidden]
         objects.others.setdefault(model, []).append(Located(typed, ref))
+
+
+def _applications(document: Document, found: _Object, ref: Ref) -> Iterator[MeshInstall]:
+    """Every source of an Argo Application that has Helm values, as an object or as a text."""
+    spec: Route = (*found.route, "spec")
+    several = child_at(document.tree.root, (*spec, "sources"))
+    count = len(several.value) if isinstance(several, SequenceNode) else 0
+    for source in ((*spec, "source"), *((*spec, "sources", number) for number in range(count))):
+        chart = document.tree.spot((*source, "chart")) is not None
+        # The revision of a git repository is no release.
+        release: Route | None = (*source, "targetRevision") if chart else None
+        for name in ("valuesObject", "values"):
+            route: Route = (*source, "helm", name)
+            if document.tree.spot(route) is not None:
+                yield MeshInstall(found.kind, ref, route, None, rendered=True, release=release)
 
 
 def _kustomization(document: Document, route: Route, objects: Objects) -> None:

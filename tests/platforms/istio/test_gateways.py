@@ -176,6 +176,21 @@ def test_a_service_of_its_own_kind_is_no_load_balancer() -> None:
             targetRevision: 1.26.1
             helm: {valuesObject: {meshConfig: {defaultConfig: {terminationDrainDuration: 44s}}}}
         """,
+        """
+        apiVersion: argoproj.io/v1alpha1
+        kind: Application
+        metadata: {name: istiod}
+        spec:
+          sources:
+            - path: elsewhere
+            - chart: istiod
+              targetRevision: 1.26.1
+              helm:
+                values: |
+                  meshConfig:
+                    defaultConfig:
+                      terminationDrainDuration: 44s
+        """,
     ],
 )
 def test_helm_values_carry_the_mesh_configuration(text: str) -> None:
@@ -190,6 +205,27 @@ spec: {containers: [{name: app, image: a}]}
     assert found.plan is not None
     assert found.plan.proxy is not None
     assert found.plan.proxy.termination_drain.value == seconds(44)
+
+
+def test_the_text_of_an_applications_values_has_places() -> None:
+    text = """
+        apiVersion: argoproj.io/v1alpha1
+        kind: Application
+        metadata: {name: istiod}
+        spec:
+          source:
+            path: charts
+            targetRevision: v1.4.0
+            helm:
+              values: |
+                meshConfig:
+                  defaultConfig:
+                    proxyMetadata: {EXIT_ON_ZERO_ACTIVE_CONNECTIONS: true}
+    """
+    result = check_text(dedent(text), name="application.yaml")
+    assert told(result.findings) == [("SL218", 12)]
+    broken = check_text(dedent(text).replace("meshConfig:\n", "meshConfig: [\n"))
+    assert told(broken.findings) == []
 
 
 def test_an_unquoted_boolean_in_helm_values_drops_the_whole_mesh_config() -> None:

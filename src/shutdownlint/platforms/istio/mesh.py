@@ -45,7 +45,7 @@ class MeshConfig:
     where: Ref
     proxy: ProxyConfigText = field(default_factory=ProxyConfigText)
     native: str | None = None
-    native_where: Ref | None = None
+    native_where: Where | None = None
     lifecycle: tuple[Setting[Span], Setting[Hook]] | None = None
     #: global.proxy.lifecycle is set, whatever stands in it: the template's hooks are not used.
     replaces_hook: bool = False
@@ -250,60 +250,93 @@ def _from_istiod(workload: Workload) -> MeshConfig | None:
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """Helm values: a part of a document, or the text of one of its scalars."""
+
+    tree: Tree
+    route: Route
+    host: Ref
+    inside: bool
+
+    @classmethod
+    def of(cls, install: MeshInstall) -> _Values:
+        """Raises ``ComposeError`` where a text is not YAML."""
+        document = install.ref.document
+        spot = document.tree.spot(install.values)
+        host = Ref(document, install.values)
+        if spot is None or not isinstance(spot.value, ScalarNode):
+            return cls(document.tree, install.values, host, inside=False)
+        roots = compose(str(spot.value.value)) or compose("{}")
+        return cls(Tree(roots[0]), (), host, inside=True)
+
+    def at(self, route: Route, part: Part = Part.VALUE) -> Where:
+        """The place of a route of the tree."""
+        if self.inside:
+            return InnerRef(self.host, self.tree, route, part)
+        return Ref(self.host.document, route, part)
+
+    def scalar(self, *steps: str) -> str | None:
+        """The text at a way below the values."""
+        return _scalar(self.tree, (*self.route, *steps))
+
+
 def _from_install(install: MeshInstall) -> MeshConfig | None:
     """An installation's values: an IstioOperator, Sail's Istio, a Helm release of the chart."""
     ref, tree = install.ref, install.ref.document.tree
     config = MeshConfig(f"mesh config ({install.kind})", "", ref)
     config.typed_strictly = install.rendered
-    spec: Route = (*ref.route, "spec")
-    config.revision = (
-        _scalar(tree, (*spec, "revision")) or _scalar(tree, (*install.values, "revision")) or ""
-    )
-
-    def at(route: Route, part: Part) -> Where:
-        return Ref(ref.document, route, part)
-
+    try:
+        values = _Values.of(install)
+    except ComposeError:
+        return None  # whoever renders it refuses it
+    config.revision = _scalar(tree, (*ref.route, "spec", "revision")) or ""
+    config.revision = config.revision or values.scalar("revision") or ""
     found = False
-    for above in (install.mesh_config, (*install.values, "meshConfig")):
-        route = (*(above or ()), "defaultConfig")
-        spot = tree.spot(route) if above is not None else None
-        if spot is not None:
-            config.proxy, found = read_proxy_config(spot.value, route, at), True
-    _install_values(config, install, tree)
+    beside = (*(install.mesh_config or ()), "defaultConfig")
+    spot = tree.spot(beside) if install.mesh_config is not None else None
+    if spot is not None:
+        config.proxy = read_proxy_config(spot.value, beside, lambda r, p: Ref(ref.document, r, p))
+        found = True
+    below = (*values.route, "meshConfig", "defaultConfig")
+    spot = values.tree.spot(below)
+    if spot is not None:
+        config.proxy, found = read_proxy_config(spot.value, below, values.at), True
+    _install_values(config, install, values)
     return config if found or not install.rendered or _says_something(config) else None
 
 
-def _install_values(config: MeshConfig, install: MeshInstall, tree: Tree) -> None:
-    ref, values = install.ref, install.values
+def _install_values(config: MeshConfig, install: MeshInstall, values: _Values) -> None:
+    ref, tree = install.ref, install.ref.document.tree
     spec: Route = (*ref.route, "spec")
-    native_route: Route = (*values, "pilot", "env", facts.NATIVE_ENV)
-    native = _scalar(tree, native_route)
+    native = values.scalar("pilot", "env", facts.NATIVE_ENV)
+    native_where: Where = values.at((*values.route, "pilot", "env", facts.NATIVE_ENV))
     variables = tree.plain((*spec, "components", "pilot", "k8s", "env"))
     for index, variable in enumerate(variables if isinstance(variables, list) else ()):
         if isinstance(variable, dict) and variable.get("name") == facts.NATIVE_ENV:
-            native_route = (*spec, "components", "pilot", "k8s", "env", index, "value")
-            native = str(variable.get("value"))
-    compatibility: Route = (*values, "compatibilityVersion")
-    if native is None and _scalar(tree, compatibility) in facts.COMPATIBILITY_WITHOUT_NATIVE:
-        native_route, native = compatibility, "false"
+            route = (*spec, "components", "pilot", "k8s", "env", index, "value")
+            native_where, native = Ref(ref.document, route), str(variable.get("value"))
+    compatibility = values.scalar("compatibilityVersion")
+    if native is None and compatibility in facts.COMPATIBILITY_WITHOUT_NATIVE:
+        native_where = values.at((*values.route, "compatibilityVersion"))
+        native = "false"
     if native is not None:
-        config.native, config.native_where = native.lower(), Ref(ref.document, native_route)
-    routes = _TAGS.get(install.kind, ())
-    if install.kind == "Application" and not _scalar(tree, (*ref.route, "spec", "source", "chart")):
-        routes = ()  # a revision of a git repository is no release
-    tags = (_scalar(tree, (*ref.route, *route)) for route in routes)
-    tag = next((tag for tag in tags if tag), None) or _scalar(tree, (*values, "global", "tag"))
+        config.native, config.native_where = native.lower(), native_where
+    tags = [_scalar(tree, (*ref.route, *route)) for route in _TAGS.get(install.kind, ())]
+    if install.release is not None:
+        tags.append(_scalar(tree, install.release))
+    tag = next((tag for tag in tags if tag), None) or values.scalar("global", "tag")
     config.version = Version.find(tag) if tag else None
-    lifecycle = (*values, "global", "proxy", "lifecycle")
+    lifecycle = (*values.route, "global", "proxy", "lifecycle")
     # An empty one is none: the template asks whether it is true.
-    written = tree.spot(lifecycle)
+    written = values.tree.spot(lifecycle)
     entries = written.value if written is not None else None
     config.replaces_hook = isinstance(entries, MappingNode) and bool(entries.value)
-    config.drops_hold = config.replaces_hook and tree.spot((*lifecycle, "postStart")) is None
-    route = (*lifecycle, "preStop")
-    if tree.spot(route) is not None:
-        handler, _ = read_model(LifecycleHandler, tree.plain(route))
-        where = Ref(ref.document, route)
+    config.drops_hold = config.replaces_hook and values.tree.spot((*lifecycle, "postStart")) is None
+    hook = (*lifecycle, "preStop")
+    if values.tree.spot(hook) is not None:
+        handler, _ = read_model(LifecycleHandler, values.tree.plain(hook))
+        where = values.host if values.inside else Ref(ref.document, hook)
         config.lifecycle = hook_settings(
             handler, where, "global.proxy.lifecycle preStop", lambda _name: None
         )
@@ -314,7 +347,6 @@ _TAGS: Final[dict[str, tuple[Route, ...]]] = {
     "Istio": (("spec", "version"),),
     "IstioOperator": (("spec", "tag"),),
     "HelmRelease": (("spec", "chart", "spec", "version"),),
-    "Application": (("spec", "source", "targetRevision"),),
 }
 
 
