@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from shutdownlint.manifests.discover import Missing
 from shutdownlint.manifests.read import Reading, Unreadable, collector_off, read_documents
-from shutdownlint.yamltext import BudgetExceededError, Place
+from shutdownlint.yamltext.errors import BudgetExceededError
+from shutdownlint.yamltext.place import Place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence

@@ -13,7 +13,7 @@ from shutdownlint.manifests.split import (
     relevance,
     split,
 )
-from shutdownlint.yamltext import ComposeError, compose
+from shutdownlint.yamltext.compose import ComposeError, compose
 
 
 def chunks(data: bytes) -> list[tuple[bytes, int]]:

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from shutdownlint.yamltext import BudgetExceededError, ComposeError, Part, Tree, compose
-from shutdownlint.yamltext.compose import MAX_DEPTH
+from shutdownlint.yamltext.compose import MAX_DEPTH, ComposeError, compose
+from shutdownlint.yamltext.errors import BudgetExceededError
+from shutdownlint.yamltext.place import Part
+from shutdownlint.yamltext.tree import Tree
 
 
 def error(text: str) -> ComposeError:

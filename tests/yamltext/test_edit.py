@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shutdownlint.fixes.proof import without
-from shutdownlint.yamltext import Tree, compose
+from shutdownlint.yamltext.compose import compose
 from shutdownlint.yamltext.edit import (
     CannotEditError,
     Edit,
@@ -21,6 +21,7 @@ from shutdownlint.yamltext.edit import (
     block_text,
     scalar_text,
 )
+from shutdownlint.yamltext.tree import Tree
 
 TEXT = """\
 # top

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from shutdownlint.yamltext import compose, read_scalar
-from shutdownlint.yamltext.scalars import resolve_plain
+from shutdownlint.yamltext.compose import compose
+from shutdownlint.yamltext.scalars import read_scalar, resolve_plain
 
 
 @pytest.mark.parametrize(

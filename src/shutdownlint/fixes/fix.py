@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    from shutdownlint.yamltext import Where
+    from shutdownlint.yamltext.place import Where
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from shutdownlint.fixes.slot import Slot
 from shutdownlint.manifests.read import decode
 from shutdownlint.manifests.split import split
-from shutdownlint.yamltext import BudgetExceededError, ComposeError, Tree, compose
+from shutdownlint.yamltext.compose import ComposeError, compose
+from shutdownlint.yamltext.errors import BudgetExceededError
+from shutdownlint.yamltext.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

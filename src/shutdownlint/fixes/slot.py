@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from yaml.nodes import MappingNode, ScalarNode
 
 from shutdownlint.manifests.document import InnerRef, Ref
-from shutdownlint.yamltext import ComposeError, Tree, compose
+from shutdownlint.yamltext.compose import ComposeError, compose
 from shutdownlint.yamltext.edit import (
     CannotEditError,
     Edit,
@@ -20,14 +20,15 @@ from shutdownlint.yamltext.edit import (
     block_text,
     scalar_text,
 )
+from shutdownlint.yamltext.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from yaml.nodes import Node
 
-    from shutdownlint.yamltext import Route, Where
     from shutdownlint.yamltext.edit import Value
+    from shutdownlint.yamltext.place import Route, Where
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,9 @@ from shutdownlint.manifests.read import decode
 from shutdownlint.manifests.split import split
 from shutdownlint.platforms.slots import slots_of
 from shutdownlint.shutdown.solve import Aims, solve
-from shutdownlint.yamltext import Tree, compose
+from shutdownlint.yamltext.compose import compose
 from shutdownlint.yamltext.edit import CannotEditError, applied
+from shutdownlint.yamltext.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from shutdownlint.fixes.mend import edits_of
 from shutdownlint.fixes.proof import Disproved, check_piece, expected
 from shutdownlint.fixes.slot import Slot
-from shutdownlint.yamltext import Place
 from shutdownlint.yamltext.edit import CannotEditError, applied
+from shutdownlint.yamltext.place import Place
 
 if TYPE_CHECKING:
     from shutdownlint.rules.finding import Finding

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from shutdownlint.yamltext import ComposeError, Part, Place, Route, Tree, compose
+from shutdownlint.yamltext.compose import ComposeError, compose
+from shutdownlint.yamltext.place import Part, Place, Route
+from shutdownlint.yamltext.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -34,8 +34,8 @@ from shutdownlint.manifests.resources import (
     read_model,
     shape_of,
 )
-from shutdownlint.yamltext import BudgetExceededError, Tree
-from shutdownlint.yamltext.tree import ALIAS_BUDGET, Route, child
+from shutdownlint.yamltext.errors import BudgetExceededError
+from shutdownlint.yamltext.tree import ALIAS_BUDGET, Tree, child
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from yaml.nodes import Node
 
     from shutdownlint.manifests.document import Document, Ref
+    from shutdownlint.yamltext.place import Route
 
 #: Groups whose objects only describe pods: policies, their tests, admission templates.
 DESCRIBING_GROUPS: Final = frozenset(

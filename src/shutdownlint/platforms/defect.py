@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from shutdownlint.shutdown import Assumption
-    from shutdownlint.yamltext import Where
+    from shutdownlint.yamltext.place import Where
 
 
 @dataclass(frozen=True, slots=True)

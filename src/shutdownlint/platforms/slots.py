@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.pods import Pod
     from shutdownlint.shutdown import ContainerPlan, ProxyPlan, Setting
-    from shutdownlint.yamltext import Where
+    from shutdownlint.yamltext.place import Where
 
 #: Where a proxy's settings stand in proxy.istio.io/config.
 _IN_ANNOTATION: Final = {

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from shutdownlint.reports.report import Report
     from shutdownlint.rules.finding import Finding
     from shutdownlint.rules.load import Rule
-    from shutdownlint.yamltext import Place
+    from shutdownlint.yamltext.place import Place
 
 SCHEMA: Final = (
     "https://raw.githubusercontent.com/oasis-tcs/sarif-spec/master/Schemata/sarif-schema-2.1.0.json"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from shutdownlint.rules.load import Rule
     from shutdownlint.rules.vocabulary import Subject, Target, Values
     from shutdownlint.shutdown import Assumption
-    from shutdownlint.yamltext import Place, Where
+    from shutdownlint.yamltext.place import Place, Where
 
 _BY_CONFIDENCE = (Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW)
 

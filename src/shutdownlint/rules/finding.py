@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from shutdownlint.fixes.fix import Fix
     from shutdownlint.manifests.workloads import ObjectId
     from shutdownlint.shutdown import Confidence
-    from shutdownlint.yamltext import Place
+    from shutdownlint.yamltext.place import Place
 
 
 class Severity(StrEnum):

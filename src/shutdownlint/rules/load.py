@@ -22,14 +22,16 @@ from shutdownlint.rules.cel import (
 )
 from shutdownlint.rules.form import RuleForm
 from shutdownlint.rules.vocabulary import FIELDS, kinds, shown
-from shutdownlint.yamltext import ComposeError, Part, Tree, compose
+from shutdownlint.yamltext.compose import ComposeError, compose
+from shutdownlint.yamltext.place import Part
+from shutdownlint.yamltext.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from shutdownlint.rules.cel import Value
     from shutdownlint.rules.vocabulary import Subject, Values
-    from shutdownlint.yamltext import Place
+    from shutdownlint.yamltext.place import Place
 
 
 class RuleFileError(Exception):

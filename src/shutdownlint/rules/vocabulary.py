@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from shutdownlint.platforms.defect import Defect
     from shutdownlint.shutdown import ContainerPlan, Plan, ProxyPlan, Reason
-    from shutdownlint.yamltext import Where
+    from shutdownlint.yamltext.place import Where
 
 
 class Target(StrEnum):

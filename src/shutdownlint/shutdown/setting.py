@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from shutdownlint.shutdown.span import written
 
 if TYPE_CHECKING:
-    from shutdownlint.yamltext import Where
+    from shutdownlint.yamltext.place import Where
 
 T_co = TypeVar("T_co", covariant=True)
 

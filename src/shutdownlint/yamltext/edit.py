@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from yaml.nodes import Node
 
-    from shutdownlint.yamltext.tree import Route
+    from shutdownlint.yamltext.place import Route
 
 Scalar = str | int | bool
 Value = Scalar | dict[str, Any]

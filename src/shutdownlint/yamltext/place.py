@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import Protocol
+
+Route = tuple[str | int, ...]
+
+
+class Part(Enum):
+    """Which part of an entry a place means."""
+
+    KEY = "key"
+    VALUE = "value"
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from shutdownlint.yamltext.place import Place
+from shutdownlint.yamltext.errors import BudgetExceededError
+from shutdownlint.yamltext.place import Part, Place, Route
 from shutdownlint.yamltext.scalars import read_scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-Route = tuple[str | int, ...]
 
 
 class Shape(dict[str, "Shape | None"]):
@@ -25,17 +23,6 @@ class Shape(dict[str, "Shape | None"]):
 #: documents by the ratio of alias-made values to all values; a count is simpler and bounds
 #: the same thing.
 ALIAS_BUDGET: Final = 1_000_000
-
-
-class BudgetExceededError(Exception):
-    """Aliases of the document would write out to more than ``ALIAS_BUDGET`` values."""
-
-
-class Part(Enum):
-    """Which part of an entry a place means."""
-
-    KEY = "key"
-    VALUE = "value"
 
 
 @dataclass(frozen=True, slots=True)

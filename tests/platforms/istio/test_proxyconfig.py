@@ -6,8 +6,8 @@ import pytest
 
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.istio.proxyconfig import ProxyConfigText, parse_bool, read_proxy_config
-from shutdownlint.yamltext import Part, Place, Route, compose
-from shutdownlint.yamltext.place import At
+from shutdownlint.yamltext.compose import compose
+from shutdownlint.yamltext.place import At, Part, Place, Route
 
 
 def read(text: str) -> ProxyConfigText:

@@ -10,8 +10,8 @@ from yaml.nodes import MappingNode, ScalarNode
 
 from shutdownlint.manifests.document import InnerRef
 from shutdownlint.manifests.resources import ConfigMap
-from shutdownlint.yamltext import ComposeError, Tree, compose
-from shutdownlint.yamltext.tree import key_text
+from shutdownlint.yamltext.compose import ComposeError, compose
+from shutdownlint.yamltext.tree import Tree, key_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.resources import Container
     from shutdownlint.manifests.workloads import Located, Workload
     from shutdownlint.platforms.world import World
-    from shutdownlint.yamltext import Route, Where
+    from shutdownlint.yamltext.place import Route, Where
 
 
 @dataclass(frozen=True, slots=True)

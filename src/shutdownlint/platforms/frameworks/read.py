@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.resources import Container
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.world import World
-    from shutdownlint.yamltext import Where
+    from shutdownlint.yamltext.place import Where
 
 
 @dataclass(slots=True)

@@ -21,7 +21,9 @@ from shutdownlint.manifests.workloads import ObjectId, Workload
 from shutdownlint.platforms.istio import facts
 from shutdownlint.platforms.loadbalancers.facts import GATEWAY_WINDOW
 from shutdownlint.shutdown import LoadBalancer, Origin, OriginKind, Setting
-from shutdownlint.yamltext import BudgetExceededError, ComposeError, Tree, compose
+from shutdownlint.yamltext.compose import ComposeError, compose
+from shutdownlint.yamltext.errors import BudgetExceededError
+from shutdownlint.yamltext.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

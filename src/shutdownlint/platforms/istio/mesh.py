@@ -21,9 +21,9 @@ from shutdownlint.platforms.istio import facts
 from shutdownlint.platforms.istio.proxyconfig import ProxyConfigText, read_proxy_config
 from shutdownlint.platforms.kubernetes.pods import hook_settings
 from shutdownlint.platforms.versions import Version
-from shutdownlint.yamltext import ComposeError, Part, Route, Tree, compose
-from shutdownlint.yamltext.place import At
-from shutdownlint.yamltext.tree import child
+from shutdownlint.yamltext.compose import ComposeError, compose
+from shutdownlint.yamltext.place import At, Part, Route
+from shutdownlint.yamltext.tree import Tree, child
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.workloads import Located, MeshInstall, Workload
     from shutdownlint.platforms.world import World
     from shutdownlint.shutdown import Hook, Setting, Span
-    from shutdownlint.yamltext import Where
+    from shutdownlint.yamltext.place import Where
 
 
 @dataclass(slots=True, eq=False)

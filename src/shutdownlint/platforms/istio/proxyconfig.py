@@ -19,7 +19,8 @@ from shutdownlint.platforms.defect import Defect
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.istio import facts
 from shutdownlint.shutdown.span import seconds
-from shutdownlint.yamltext import Part, Route, read_scalar
+from shutdownlint.yamltext.place import Part, Route
+from shutdownlint.yamltext.scalars import read_scalar
 from shutdownlint.yamltext.tree import child, key_text
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from yaml.nodes import Node
 
-    from shutdownlint.yamltext import Where
+    from shutdownlint.yamltext.place import Where
 
 #: Fields of istio/api mesh/v1alpha1/proxy.proto by their JSON names.
 FIELDS: Final[dict[str, str]] = {

@@ -37,8 +37,9 @@ from shutdownlint.shutdown import (
 )
 from shutdownlint.shutdown.plan import NO_HOOK
 from shutdownlint.shutdown.span import ZERO
-from shutdownlint.yamltext import ComposeError, Part, Route, Tree
-from shutdownlint.yamltext.place import At
+from shutdownlint.yamltext.compose import ComposeError
+from shutdownlint.yamltext.place import At, Part, Route
+from shutdownlint.yamltext.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.workloads import Located, Workload
     from shutdownlint.platforms.facts import Fact
     from shutdownlint.platforms.versions import Version
-    from shutdownlint.yamltext import Where
+    from shutdownlint.yamltext.place import Where
 
 T = TypeVar("T")
 _Found = tuple[T, Origin]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.document import Ref
     from shutdownlint.manifests.workloads import Located, Workload
     from shutdownlint.platforms.world import World
-    from shutdownlint.yamltext import Where
+    from shutdownlint.yamltext.place import Where
 
 
 def load_balancer(

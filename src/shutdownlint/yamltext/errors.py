@@ -1,0 +1,7 @@
+"""What reading YAML can raise, apart from the parser that is slow to import."""
+
+from __future__ import annotations
+
+
+class BudgetExceededError(Exception):
+    """Aliases of the document would write out to more than ``ALIAS_BUDGET`` values."""
