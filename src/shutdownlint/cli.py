@@ -7,12 +7,12 @@ import io
 import math
 import os
 import sys
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec.structs import replace
 
 from shutdownlint import __version__
 from shutdownlint.config import Config, ConfigError, find_config

@@ -5,8 +5,9 @@ The file's form and its reading are in ``config_file``, which is imported only w
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, field
 
 from shutdownlint.platforms.given import AppFacts, Given
 from shutdownlint.rules.finding import Severity
@@ -24,8 +25,7 @@ class ConfigError(Exception):
     """A configuration that cannot be used; the message names the file and the key."""
 
 
-@dataclass(slots=True)
-class Config:
+class Config(Struct):
     """All that the user said. Durations are ``timedelta``; paths are as the run opens them."""
 
     kubernetes: Version | None = None

@@ -7,9 +7,11 @@ was found that they are needed for: a hook on unrelated files stays cheap.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from shutdownlint.manifests.discover import Missing
 from shutdownlint.manifests.read import Reading, Unreadable, collector_off, read_documents
@@ -35,16 +37,14 @@ if TYPE_CHECKING:
     from shutdownlint.rules.load import Rule
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """A file of the run; one that is ``context`` only is read but not checked."""
 
     file: Found | Missing
     context: bool = False
 
 
-@dataclass(slots=True)
-class Scene:
+class Scene(Struct):
     """Everything that was read and what it means, before any rule is asked."""
 
     reading: Reading = field(default_factory=Reading)
@@ -59,8 +59,7 @@ class Scene:
         return not self.reading.unreadable
 
 
-@dataclass(slots=True)
-class Result:
+class Result(Struct):
     """What a check has found. ``whole`` is False when part of the job could not be done."""
 
     scene: Scene

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from shutdownlint.shutdown import Behaviour, Outcome, Plan, ProxyMode, Request, Timeline, seconds
 from shutdownlint.shutdown.solve import Aims, Change, solve

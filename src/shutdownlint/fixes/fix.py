@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -11,8 +12,7 @@ if TYPE_CHECKING:
     from shutdownlint.yamltext.place import Where
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One change of a fix: ``action`` is set, remove, rename or quote; ``field`` a setting's name.
 
     ``where`` is the place of the value, whether it exists or not; ``value`` what it becomes.
@@ -24,8 +24,7 @@ class Change:
     value: timedelta | bool | int | str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(Struct, frozen=True):
     """What to write instead: in words, and as the changes that a program can make."""
 
     words: str

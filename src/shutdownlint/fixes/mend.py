@@ -7,8 +7,9 @@ is gone, and nothing as bad has come.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, field
 
 from shutdownlint.fixes.proof import Disproved, check_text, expected
 from shutdownlint.fixes.slot import Slot
@@ -30,16 +31,14 @@ _BOM: Final = b"\xef\xbb\xbf"
 _Key = tuple[str, str, str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """A fix that was not made, and why."""
 
     finding: Finding
     reason: str
 
 
-@dataclass(slots=True)
-class Mended:
+class Mended(Struct):
     """What became of the fixes. ``texts`` are the files that change, by the names they are read by.
 
     ``left`` are the findings of the mended files.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from shutdownlint.fixes.slot import Slot
 from shutdownlint.manifests.read import decode
@@ -25,8 +26,7 @@ class Disproved(Exception):  # noqa: N818 - a proof that failed, no error of the
     """The changed text is not what it was meant to be."""
 
 
-@dataclass(frozen=True, slots=True)
-class Meant:
+class Meant(Struct, frozen=True):
     """An entry of a file's document that a change is about, and the way inside its text."""
 
     index: int

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
 from yaml.nodes import MappingNode, ScalarNode
 
 from shutdownlint.manifests.document import InnerRef, Ref
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from shutdownlint.yamltext.place import Route, Where
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(Struct, frozen=True):
     """An entry at ``ref``; with ``inner``, at that route of the YAML that the entry's text is."""
 
     ref: Ref

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from shutdownlint.fixes.fix import Change
 from shutdownlint.fixes.mend import change_edit, spliced
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
     from shutdownlint.yamltext.edit import Edit
 
 
-@dataclass(slots=True)
-class Suggestion:
+class Suggestion(Struct):
     """What one workload should be changed to.
 
     ``pieces`` are the edits, by file and the part of it that they count in; ``refused`` says why

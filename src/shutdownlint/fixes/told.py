@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from shutdownlint.fixes.mend import edits_of
 from shutdownlint.fixes.proof import Disproved, check_piece, expected
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from shutdownlint.rules.finding import Finding
 
 
-@dataclass(frozen=True, slots=True)
-class Replacement:
+class Replacement(Struct, frozen=True):
     """Text that takes the place of a region; one that is empty is where it is inserted."""
 
     place: Place

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,8 +22,7 @@ SKIPPED_FOLDERS: Final = frozenset(
 STDIN: Final = "-"
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """A file to read. ``shown`` is its path as the user wrote it, with forward slashes.
 
     ``data`` is read in its place where it is given.
@@ -33,8 +33,7 @@ class Found:
     data: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(Struct, frozen=True):
     """A path that could not be used, and why."""
 
     shown: str

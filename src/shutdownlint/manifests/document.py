@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from shutdownlint.yamltext.compose import ComposeError, compose
 from shutdownlint.yamltext.place import Part, Place, Route
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-@dataclass(slots=True, eq=False)
-class Document:
+class Document(Struct, eq=False):
     """One document of a file; its nodes can be dropped and come back when a place is asked for.
 
     ``line_offset`` is added to the lines of ``text`` (which count from 1) to give the file's.
@@ -28,7 +28,7 @@ class Document:
     source: str | None = None
     #: Where the chunk that ``text`` is begins in the file, in bytes.
     start: int = 0
-    _tree: Tree | None = field(default=None, repr=False)
+    _tree: Tree | None = field(default=None)
 
     @property
     def tree(self) -> Tree:
@@ -50,8 +50,7 @@ class Document:
         return Ref(self, route)
 
 
-@dataclass(frozen=True, slots=True)
-class Ref:
+class Ref(Struct, frozen=True):
     """A key or value of a document. Its place is looked up only when asked for."""
 
     document: Document
@@ -86,8 +85,7 @@ class Ref:
         return self.document.place(self.route, self.part)
 
 
-@dataclass(frozen=True, slots=True)
-class InnerRef:
+class InnerRef(Struct, frozen=True):
     """A key or value of YAML that is itself the text of a scalar (an annotation, a ConfigMap key).
 
     Shown exactly where the host's text is written as it is read (a literal block, or quotes

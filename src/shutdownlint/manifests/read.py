@@ -6,8 +6,9 @@ import gc
 import sys
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, field
 
 from shutdownlint.manifests.split import relevance, split
 from shutdownlint.yamltext.place import Place
@@ -24,16 +25,14 @@ MAX_BYTES: Final = 256 * 1024 * 1024
 _KUSTOMIZATIONS: Final = frozenset(("kustomization.yaml", "kustomization.yml", "Kustomization"))
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
+class Unreadable(Struct, frozen=True):
     """Something that could not be read: the job is not whole."""
 
     place: Place
     reason: str
 
 
-@dataclass(slots=True)
-class Reading:
+class Reading(Struct):
     """What was counted while reading: documents, what was passed over and what failed."""
 
     files: int = 0

@@ -7,10 +7,10 @@ read. ``Unknown`` stands where a placeholder of some templating tool hides the v
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, get_args
 
+from msgspec import Struct
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -534,8 +534,7 @@ class Kustomization(Model):
     patchesJson6902: Any = None  # noqa: N815
 
 
-@dataclass(frozen=True, slots=True)
-class Rejected:
+class Rejected(Struct, frozen=True):
     """A value that the API server would not take: its route within the object, and why."""
 
     route: tuple[str | int, ...]

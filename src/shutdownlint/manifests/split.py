@@ -8,8 +8,9 @@ read by eye: then its ``kind`` is certain. When in doubt, it is parsed.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,8 +77,7 @@ _HIDING_ESCAPE: Final = re.compile(rb"\\[xuU\r\n]")
 _BLANK: Final = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z))*\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(Struct, frozen=True):
     """The text of one document (or of several where ``...`` parts them)."""
 
     data: bytes
@@ -87,8 +87,7 @@ class Chunk:
     start: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Skip:
+class Skip(Struct, frozen=True):
     """Why a chunk need not be parsed."""
 
     reason: str

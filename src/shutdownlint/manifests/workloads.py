@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
+from msgspec import Struct, field
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from shutdownlint.manifests.resources import (
@@ -71,8 +71,7 @@ _DEEPEST: Final = 64
 _AnyModel = TypeVar("_AnyModel", bound=Resource)
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectId:
+class ObjectId(Struct, frozen=True):
     """What an object is called."""
 
     kind: str
@@ -84,8 +83,7 @@ class ObjectId:
         return f"{self.kind} {name}"
 
 
-@dataclass(slots=True, eq=False)
-class Workload:
+class Workload(Struct, eq=False):
     """A pod template with the object that holds it."""
 
     id: ObjectId
@@ -136,16 +134,14 @@ class Workload:
 _Model_co = TypeVar("_Model_co", covariant=True)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Located(Generic[_Model_co]):
+class Located(Struct, Generic[_Model_co], frozen=True, eq=False):
     """A typed object that is no workload, and where it stands."""
 
     model: _Model_co
     ref: Ref
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MeshInstall:
+class MeshInstall(Struct, frozen=True, eq=False):
     """Where an installation of Istio keeps its values.
 
     ``kind`` names the object; ``values`` is the route of its Helm values; ``mesh_config`` that of
@@ -162,8 +158,7 @@ class MeshInstall:
     release: Route | None = None
 
 
-@dataclass(slots=True)
-class Objects:
+class Objects(Struct):
     """Everything typed that a run has read."""
 
     workloads: list[Workload] = field(default_factory=list)
@@ -178,8 +173,7 @@ class Objects:
         return self.others.get(model, [])
 
 
-@dataclass(frozen=True, slots=True)
-class _Object:
+class _Object(Struct, frozen=True):
     """An object met on the way down, with its route."""
 
     kind: str

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from shutdownlint.shutdown import Assumption
     from shutdownlint.yamltext.place import Where
 
 
-@dataclass(frozen=True, slots=True)
-class Defect:
+class Defect(Struct, frozen=True):
     """``what`` is the name that rules ask for; ``words`` fill their messages."""
 
     what: str

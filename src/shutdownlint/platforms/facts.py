@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 T_co = TypeVar("T_co", covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Fact(Generic[T_co]):
+class Fact(Struct, Generic[T_co], frozen=True):
     """A default, limit or version, with the source it was read in."""
 
     value: T_co
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Dated:
+class Dated(Struct, frozen=True):
     """What a setting means, release by release: versions (as a range is written) and meaning."""
 
     setting: str

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from shutdownlint.shutdown import Behaviour
 
 
-@dataclass(frozen=True, slots=True)
-class AppFacts:
+class AppFacts(Struct, frozen=True):
     """What the user says of the apps whose workload matches ``Kind/namespace/name``."""
 
     match: str
@@ -35,8 +35,7 @@ class AppFacts:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(Struct, frozen=True):
     """What the user said: versions, and facts about apps, the strongest first."""
 
     kubernetes: Version | None = None

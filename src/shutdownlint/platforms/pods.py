@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, field
 
 from shutdownlint.manifests.resources import looks_templated
 from shutdownlint.platforms.defect import Defect
@@ -72,8 +73,7 @@ GRACEFUL: Final = Assumption(
 )
 
 
-@dataclass(slots=True, eq=False)
-class Pod:
+class Pod(Struct, eq=False):
     """One workload's pods: the plan of their shutdown, and what is wrong in how it is written."""
 
     id: ObjectId

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 _VERSION: Final = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?")
 _CLAUSE: Final = re.compile(r"\s*(>=|<=|==|>|<)\s*(v?\d+\.\d+(?:\.\d+)?)\s*")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Version:
+class Version(Struct, frozen=True, order=True):
     """A release; a missing patch number stands for the newest patch of that minor."""
 
     major: int
@@ -47,8 +47,7 @@ NEWEST_PATCH: Final = 999
 CURRENT: Final = Version(1, 999, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(Struct, frozen=True):
     """Clauses joined by commas (and), groups of them joined by ``||`` (or)."""
 
     text: str

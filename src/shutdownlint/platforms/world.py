@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct, field
 
 from shutdownlint.manifests.resources import Namespace, Resource, Service
 from shutdownlint.platforms.given import AppFacts, Given
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.workloads import Located, ObjectId, Objects, Workload
 
 
-@dataclass
-class World:
+class World(Struct, dict=True):
     """Everything a platform may look at."""
 
     objects: Objects

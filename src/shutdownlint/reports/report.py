@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, field
 
 from shutdownlint.manifests.read import decode
 from shutdownlint.rules.finding import Severity
@@ -33,8 +34,7 @@ def in_seconds(duration: timedelta) -> float:
     return round(duration.total_seconds(), 3)
 
 
-@dataclass
-class Report:
+class Report(Struct):
     """The outcome of a check."""
 
     findings: Sequence[Finding]
@@ -42,7 +42,7 @@ class Report:
     workloads: int
     rules: Sequence[Rule] = ()
     remarks: Sequence[str] = ()
-    _lines: tuple[str, list[str]] = field(default=("", []), repr=False)
+    _lines: tuple[str, list[str]] = field(default=("", []))
 
     def count(self, severity: Severity) -> int:
         """How many findings have this severity."""

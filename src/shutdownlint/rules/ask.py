@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from shutdownlint.fixes.fix import Change, Fix
 from shutdownlint.platforms.versions import CURRENT, Version
@@ -27,16 +28,14 @@ if TYPE_CHECKING:
 _BY_CONFIDENCE = (Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW)
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """A rule that could not be evaluated."""
 
     rule: Rule
     reason: str
 
 
-@dataclass
-class Asker:
+class Asker(Struct):
     """Asks the selected rules. A rule that fails is told once and not asked again."""
 
     rules: Sequence[Rule]
@@ -44,9 +43,9 @@ class Asker:
     kubernetes: Version | None = None
     istio: Version | None = None
     failures: dict[str, Failure] = field(default_factory=dict)
+    _by_target: dict[Target, list[Rule]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._by_target: dict[Target, list[Rule]] = {}
         for rule in self.rules:
             since = rule.form.since
             if _applies(since.kubernetes, self.kubernetes):

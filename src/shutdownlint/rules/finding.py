@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from shutdownlint.fixes.fix import Fix
@@ -26,16 +27,14 @@ class Severity(StrEnum):
         return ("note", "warning", "error").index(self.value)
 
 
-@dataclass(frozen=True, slots=True)
-class Related:
+class Related(Struct, frozen=True):
     """Another place that had a say."""
 
     label: str
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One finding. ``place`` is the one key or value that decides it."""
 
     rule: str

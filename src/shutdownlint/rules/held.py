@@ -6,9 +6,10 @@ facts and in the rule files.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import groupby, product
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from shutdownlint.platforms.facts import Fact
 from shutdownlint.platforms.istio import facts as istio
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     from shutdownlint.rules.load import Rule
 
 
-@dataclass(frozen=True, slots=True)
-class Releases:
+class Releases(Struct, frozen=True):
     """Releases that a run tries: ``kinds`` of a system's minors between which nothing changes."""
 
     name: str

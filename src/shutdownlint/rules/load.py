@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import Struct, field
 from pydantic import ValidationError
 
 from shutdownlint.rules.cel import (
@@ -44,8 +44,7 @@ class RuleFileError(Exception):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(Struct, frozen=True):
     """A message template: ``{field}`` for a value, ``{field.origin}`` for where it comes from."""
 
     text: str
@@ -95,8 +94,7 @@ def _shown(values: Values, name: str) -> str:
     return shown(values[name]) if values.holds(name) else "?"
 
 
-@dataclass(frozen=True, slots=True)
-class RuleEdit:
+class RuleEdit(Struct, frozen=True):
     """A loaded edit of a fix."""
 
     action: str
@@ -110,8 +108,7 @@ class RuleEdit:
 HERE, PARENT = "here", "parent"
 
 
-@dataclass
-class Rule:
+class Rule(Struct, dict=True):
     """A loaded rule."""
 
     form: RuleForm
@@ -122,7 +119,7 @@ class Rule:
     condition: Condition
     edits: tuple[RuleEdit, ...] = ()
     #: What the condition said of values it was asked of.
-    answers: dict[tuple[Value, ...], bool] = field(default_factory=dict, repr=False)
+    answers: dict[tuple[Value, ...], bool] = field(default_factory=dict)
 
     @property
     def id(self) -> str:

@@ -6,10 +6,11 @@ A condition compares these by name. When a rule needs more, a field is added her
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct, field
 
 from shutdownlint.platforms.kubernetes import facts as kubernetes
 from shutdownlint.rules.cel import Kind, Value
@@ -35,8 +36,7 @@ class Target(StrEnum):
     DEFECT = "defect"
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """A name a rule may use. ``setting``: it has an origin, so ``nameFrom`` exists too."""
 
     kind: Kind
@@ -315,8 +315,7 @@ def _wanted(shutdown: Shutdown, field_name: str, container: str | None) -> timed
     }[field_name]
 
 
-@dataclass(slots=True)
-class Subject:
+class Subject(Struct):
     """Something a rule is asked of.
 
     ``corners`` holds the fields' values once for every end of what is only bounded; ``settings``

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shutdownlint.shutdown.span import ENDLESS, Span
 
@@ -44,8 +46,7 @@ class Confidence(StrEnum):
     LOW = "low"
 
 
-@dataclass(frozen=True, slots=True)
-class Assumption:
+class Assumption(Struct, frozen=True):
     """Something taken to be so because the input does not show it, and how to tell us.
 
     ``leaves`` is the confidence of what rests on it; ``versions``: it is one about versions.
@@ -83,8 +84,7 @@ class HookKind(StrEnum):
     SEVERAL = "several"
 
 
-@dataclass(frozen=True, slots=True)
-class Hook:
+class Hook(Struct, frozen=True):
     """A preStop hook. ``fails`` says why it cannot work, empty where it can.
 
     ``seconds`` is what a sleep action asks for, as written; ``host`` is where an httpGet goes,
@@ -105,8 +105,7 @@ class Hook:
 NO_HOOK: Final = Hook()
 
 
-@dataclass(frozen=True, slots=True)
-class FrameworkPlan:
+class FrameworkPlan(Struct, frozen=True):
     """A framework of which no limit is written: what it does then, by its defaults.
 
     They can be changed out of sight, so nothing of it enters the timeline. ``usual`` is its limit
@@ -120,8 +119,7 @@ class FrameworkPlan:
     delay: Setting[timedelta] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ContainerPlan:
+class ContainerPlan(Struct, frozen=True):
     """A container of the pod that is not the mesh proxy.
 
     ``drain`` is how long it still accepts requests after its stop signal; ``finish_within`` is how
@@ -150,8 +148,7 @@ class ContainerPlan:
     startup_grace: Setting[timedelta] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ProxyPlan:
+class ProxyPlan(Struct, frozen=True):
     """The mesh proxy's settings; the names are Istio's.
 
     ``drain_hook``: its own preStop hook starts the drain and leaves the listener open (native).
@@ -192,8 +189,7 @@ class ProxyPlan:
         return self.mode.value is ProxyMode.GATEWAY
 
 
-@dataclass(frozen=True, slots=True)
-class LoadBalancer:
+class LoadBalancer(Struct, frozen=True):
     """What sends the pod requests from outside the cluster.
 
     ``window`` is how long it may go on with that after the pod's deletion, by its vendor's guides;
@@ -212,8 +208,7 @@ class LoadBalancer:
     ungated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """One pod.
 
     ``p99`` is how long its slowest ordinary requests take, where that is known;

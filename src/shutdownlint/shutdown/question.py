@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shutdownlint.shutdown.plan import Behaviour
 from shutdownlint.shutdown.setting import Reason
@@ -29,8 +31,7 @@ _LUCK: Final = "luck: whether a connection is open each time exit-on-zero looks"
 _BOUNDS: Final = "a duration of which only the bounds are known"
 
 
-@dataclass(frozen=True, slots=True)
-class Traffic:
+class Traffic(Struct, frozen=True):
     """What else is on the pod besides the requests that are asked about.
 
     ``idle``: keep-alive connections of clients, used before and held open without a word.
@@ -41,8 +42,7 @@ class Traffic:
     open_connections: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Headroom:
+class Headroom(Struct, frozen=True):
     """The longest requests that are still served, however the unknowns turn out.
 
     ``in_flight``: already running at deletion. ``late``: arriving at the last moment the app is
@@ -57,8 +57,7 @@ class Headroom:
     late_at: timedelta = ZERO
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(Struct, frozen=True):
     """A window of the shutdown in which requests fail, and its cause."""
 
     kind: str

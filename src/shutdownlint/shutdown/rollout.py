@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from shutdownlint.shutdown.span import ZERO, written
 
@@ -11,8 +12,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
 
-@dataclass(frozen=True, slots=True)
-class Rollout:
+class Rollout(Struct, frozen=True):
     """A workload's way to replace its pods.
 
     ``replicas`` is None where the number of nodes or an autoscaler decides it; ``batch`` pods are

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Generic, TypeVar
+
+from msgspec import Struct
 
 from shutdownlint.shutdown.span import written
 
@@ -24,8 +25,7 @@ class OriginKind(StrEnum):
     MEASURED = "measured"
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Where a value comes from.
 
     ``told`` is how a message names it ("the Kubernetes default", "mesh config"); ``where`` is its
@@ -53,8 +53,7 @@ class Origin:
         return self.told_in(None)
 
 
-@dataclass(frozen=True, slots=True)
-class Setting(Generic[T_co]):
+class Setting(Struct, Generic[T_co], frozen=True):
     """A named value and its origin."""
 
     name: str
@@ -79,8 +78,7 @@ class Setting(Generic[T_co]):
         return self.told_in(None)
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(Struct, frozen=True):
     """Why something happens when it does: words, and the settings that are filled into them.
 
     Written out only when somebody reads it, since a setting's place has to be looked up.

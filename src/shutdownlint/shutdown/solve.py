@@ -8,9 +8,11 @@ fits in. Only what is too short is changed. Durations are whole seconds.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shutdownlint.shutdown.plan import Behaviour
 from shutdownlint.shutdown.setting import Origin, OriginKind, Setting
@@ -31,8 +33,7 @@ MARGIN: Final = timedelta(seconds=5)
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
-class Aims:
+class Aims(Struct, frozen=True):
     """What the settings are to achieve: every request of this length, arriving until then."""
 
     p99: timedelta = USUAL_ROOM
@@ -53,8 +54,7 @@ class Aims:
         return cls(known if p99 is None else p99, propagation)
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One setting of a solution; ``container`` is whose it is, ``field`` the model's name."""
 
     field: str
@@ -64,8 +64,7 @@ class Change:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Solution:
+class Solution(Struct, frozen=True):
     """The changes, and the plan with them. ``proven``: the model serves every request then."""
 
     aims: Aims

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
+
+from msgspec import Struct
 
 ZERO: Final = timedelta(0)
 #: Stands for "as long as you like" where a bound is open: no pod outlives a day of grace.
@@ -30,8 +31,7 @@ def written(duration: timedelta) -> str:
     return f"{whole}s" if rest or hours else f"{minutes}m"
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """A duration of which at least the bounds are known; ``high`` None is unbounded."""
 
     low: timedelta

@@ -8,10 +8,11 @@ compared with a real Envoy.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from shutdownlint.shutdown.plan import Behaviour
 from shutdownlint.shutdown.setting import Reason
@@ -49,8 +50,7 @@ class Outcome(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """A request that reaches the pod ``arrives`` after its deletion and takes ``lasts``.
 
     One that arrives at zero is in flight at deletion, accepted before anything happens, with
@@ -66,8 +66,7 @@ class Request:
         return self.arrives <= ZERO or self.arrives < moment
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What became of a request, when, and which setting decided it."""
 
     request: Request
@@ -78,16 +77,14 @@ class Answer:
     chance: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """A point of time and the setting that puts it there."""
 
     at: timedelta
     by: Reason
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """Something that happens to a container (None: to the pod)."""
 
     at: timedelta
@@ -96,8 +93,7 @@ class Event:
     because: Reason
 
 
-@dataclass(frozen=True, slots=True)
-class Life:
+class Life(Struct, frozen=True):
     """One app container: its stop signal, until when it accepts, and its SIGKILL."""
 
     plan: ContainerPlan

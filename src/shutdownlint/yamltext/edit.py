@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import Struct
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from shutdownlint.yamltext.compose import ComposeError, compose
@@ -39,8 +39,7 @@ class LiteralText(str):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Edit:
+class Edit(Struct, frozen=True, order=True):
     """Replace the characters from ``start`` to ``end`` (offsets in a text) by ``text``."""
 
     start: int

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
+
+from msgspec import Struct
 
 Route = tuple[str | int, ...]
 
@@ -16,8 +17,7 @@ class Part(Enum):
     VALUE = "value"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Place:
+class Place(Struct, frozen=True, order=True):
     """A region of a file: lines and columns count from 1, columns in Unicode code points.
 
     ``end_column`` is the column after the last character, as SARIF and editors count it.
@@ -48,8 +48,7 @@ class Where(Protocol):
         """Its place in a file."""
 
 
-@dataclass(frozen=True, slots=True)
-class At:
+class At(Struct, frozen=True):
     """A place that is known already."""
 
     known: Place

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import Struct
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from shutdownlint.yamltext.errors import BudgetExceededError
@@ -25,8 +25,7 @@ class Shape(dict[str, "Shape | None"]):
 ALIAS_BUDGET: Final = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(Struct, frozen=True):
     """An entry of a mapping (with its key) or of a sequence (without)."""
 
     key: Node | None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import Struct, field
 from yaml.nodes import MappingNode, ScalarNode
 
 from shutdownlint.manifests.document import InnerRef
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from shutdownlint.yamltext.place import Route, Where
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     """A text and where it stands; ``inherited``: in another object than the pod."""
 
     text: str
@@ -34,8 +33,7 @@ class Written:
     inherited: bool = False
 
 
-@dataclass(slots=True)
-class Configured:
+class Configured(Struct):
     """A container's variables and application properties.
 
     ``variables`` has None where the value is not among the files; ``open_ended``: further ones,

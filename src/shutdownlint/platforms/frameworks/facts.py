@@ -6,8 +6,9 @@ Only what is written counts; that an image's name sounds like a framework proves
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from shutdownlint.platforms.facts import Fact
 from shutdownlint.shutdown.span import seconds
@@ -20,8 +21,7 @@ _SECOND: Final = seconds(1)
 _MILLISECOND: Final = seconds(0.001)
 
 
-@dataclass(frozen=True, slots=True)
-class Framework:
+class Framework(Struct, frozen=True):
     """One framework.
 
     It is there where a word of the command line is one of ``programs``, or a variable begins with

@@ -9,8 +9,9 @@ from __future__ import annotations
 import difflib
 import re
 import shlex
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, field
 
 from shutdownlint.manifests.resources import looks_templated
 from shutdownlint.platforms.defect import Defect
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
     from shutdownlint.yamltext.place import Where
 
 
-@dataclass(slots=True)
-class Shown:
+class Shown(Struct):
     """What is known of a container's framework. ``behaviour`` is set where it does not wait."""
 
     finish_within: Setting[timedelta] | None = None
@@ -42,8 +42,7 @@ class Shown:
     defects: list[Defect] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class _Word:
+class _Word(Struct, frozen=True):
     text: str
     where: Where
     inherited: bool = False

@@ -6,8 +6,10 @@ pods reach the webhook), pkg/kube/inject/inject.go:201-315 (what it then does).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shutdownlint.platforms.istio import facts
 from shutdownlint.platforms.versions import Version
@@ -24,8 +26,7 @@ NAMESPACE_REMEDY = "add the Namespace to the files, or name it with --context"
 VERSION_REMEDY = "say --istio-version and --kubernetes-version"
 
 
-@dataclass(frozen=True, slots=True)
-class Sidecar:
+class Sidecar(Struct, frozen=True):
     """The istio-proxy of a pod. ``container`` and ``ref`` are set where one is written."""
 
     mode: Setting[ProxyMode]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from yaml.nodes import MappingNode, ScalarNode
 
 from shutdownlint.manifests.document import InnerRef, Ref, inner_error_place
@@ -36,8 +37,7 @@ if TYPE_CHECKING:
     from shutdownlint.yamltext.place import Where
 
 
-@dataclass(slots=True, eq=False)
-class MeshConfig:
+class MeshConfig(Struct, eq=False):
     """One installation's settings for its proxies."""
 
     told: str
@@ -64,8 +64,7 @@ class MeshConfig:
         return bool(self.proxy.rejected) or self.unreadable is not None
 
 
-@dataclass
-class Mesh:
+class Mesh(Struct, dict=True):
     """All that the input says of Istio."""
 
     world: World
@@ -166,8 +165,7 @@ def _no_fields(located: Located[ProxyConfigResource]) -> Iterator[Defect]:
             yield Defect("proxy-config-object-field", where.key, words)
 
 
-@dataclass(frozen=True, slots=True)
-class ProxyEnvironment:
+class ProxyEnvironment(Struct, frozen=True):
     """A ProxyConfig object that reaches a pod. ``rank`` 2 beats the pod's own annotation."""
 
     rank: int
@@ -250,8 +248,7 @@ def _from_istiod(workload: Workload) -> MeshConfig | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Values:
+class _Values(Struct, frozen=True):
     """Helm values: a part of a document, or the text of one of its scalars."""
 
     tree: Tree

@@ -9,9 +9,9 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import Struct, field
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from shutdownlint.manifests.resources import looks_templated
@@ -94,8 +94,7 @@ _ELSEWHERE: Final = {
 _INTEGER: Final = re.compile(r"[-+]?[0-9]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """A key that Istio refuses or drops: where, which and why."""
 
     key: str
@@ -111,8 +110,7 @@ class Problem:
         return Defect(what, self.where, words)
 
 
-@dataclass(slots=True)
-class ProxyConfigText:
+class ProxyConfigText(Struct):
     """One ProxyConfig as written: the values that bear on shutdown, each with its place."""
 
     drain_duration: tuple[timedelta, Where] | None = None

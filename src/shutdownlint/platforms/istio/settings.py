@@ -7,8 +7,10 @@ ProxyConfig with a matching selector; environment variables merge per key (since
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from shutdownlint.manifests.document import InnerRef, inner_error_place
 from shutdownlint.manifests.resources import looks_templated
@@ -56,8 +58,7 @@ _Found = tuple[T, Origin]
 _ISTIO_DEFAULT = "Istio's default"
 
 
-@dataclass(slots=True)
-class _Merged:
+class _Merged(Struct):
     """What has been merged so far."""
 
     env: dict[str, _Found[str]] = field(default_factory=dict)
@@ -83,8 +84,7 @@ class _Merged:
                 self.env[name] = (value_text, Origin(kind, told, where))
 
 
-@dataclass(slots=True)
-class PodProxy:
+class PodProxy(Struct):
     """A pod's proxy with its settings, and what is wrong with how they are written.
 
     ``refused``: Istio's webhook would not take the pod. ``hidden``: a setting is a placeholder, so

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from shutdownlint.manifests.resources import Unknown, looks_templated
 from shutdownlint.platforms.kubernetes import facts

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from shutdownlint.shutdown import Span
 from shutdownlint.shutdown.plan import SignalPath
@@ -109,8 +110,7 @@ def shell_script(command: Sequence[str]) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
+class _Step(Struct, frozen=True):
     """A command of a script (its words) or a compound one, and what joins it to the next."""
 
     words: tuple[str, ...]
@@ -209,8 +209,7 @@ def _steps(words: Sequence[str]) -> list[_Step]:
     return steps
 
 
-@dataclass(frozen=True, slots=True)
-class _Pipeline:
+class _Pipeline(Struct, frozen=True):
     """Commands joined by pipes, and what joins the last of them to what follows."""
 
     steps: tuple[_Step, ...]
