@@ -18,7 +18,7 @@ from shutdownlint.run import Source, check, read
 if TYPE_CHECKING:
     from shutdownlint.platforms.given import Given
     from shutdownlint.rules.finding import Finding
-    from shutdownlint.rules.load import Rule
+    from shutdownlint.rules.rule import Rule
     from shutdownlint.run import Result, Scene
     from shutdownlint.shutdown import Plan
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from shutdownlint.fixes.mend import Mended
     from shutdownlint.reports.report import Report
-    from shutdownlint.rules.load import Rule
+    from shutdownlint.rules.rule import Rule
     from shutdownlint.run import Result
 
 CLEAN, FINDINGS, NOT_WHOLE = 0, 1, 2
@@ -576,11 +576,9 @@ def rule_command(
     rules = _rules(Config(notes=True))
     if rule_id is None:
         for rule in rules:
-            sys.stdout.write(f"{rule.id}  {rule.form.severity.value:<8} {rule.form.name}\n")
+            sys.stdout.write(f"{rule.id}  {rule.severity.value:<8} {rule.name}\n")
         return
-    found = next(
-        (rule for rule in rules if rule_id.upper() in (rule.id, rule.form.name.upper())), None
-    )
+    found = next((rule for rule in rules if rule_id.upper() in (rule.id, rule.name.upper())), None)
     if found is None:
         raise _stop(f"there is no rule {rule_id}; 'shutdownlint rule' lists them")
     from shutdownlint.reports.page import rule_page  # noqa: PLC0415
@@ -612,10 +610,11 @@ def _config(
 
 
 def _rules(config: Config) -> list[Rule]:
-    from shutdownlint.rules.load import RuleFileError, load_rules  # noqa: PLC0415
+    from shutdownlint.rules.kept import kept_rules  # noqa: PLC0415
+    from shutdownlint.rules.rule import RuleFileError, bundled_folder  # noqa: PLC0415
 
     try:
-        rules = load_rules()
+        rules = kept_rules(bundled_folder())
     except RuleFileError as error:
         raise _stop(str(error)) from None
     for name in (*config.select, *config.ignore, *config.severities):
@@ -632,7 +631,7 @@ def _listed(names: list[str] | None) -> list[str]:
 def _asked(rule: Rule, config: Config) -> bool:
     if rule.id in ALWAYS:
         return True
-    severity = config.severities.get(rule.id, rule.form.severity)
+    severity = config.severities.get(rule.id, rule.severity)
     return config.selects(rule.id) and (config.notes or severity is not Severity.NOTE)
 
 

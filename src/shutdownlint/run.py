@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from shutdownlint.rules.ask import Asker
     from shutdownlint.rules.finding import Finding, Severity
     from shutdownlint.rules.held import Releases
-    from shutdownlint.rules.load import Rule
+    from shutdownlint.rules.rule import Rule
 
 
 class Source(Struct, frozen=True):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from shutdownlint.fixes.mend import Mended
-    from shutdownlint.rules.load import Rule
+    from shutdownlint.rules.rule import Rule
 
 
 def everything() -> list[Rule]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from shutdownlint.fixes.mend import Mended
     from shutdownlint.rules.form import Example
-    from shutdownlint.rules.load import Rule
+    from shutdownlint.rules.rule import Rule
 
 ENABLED = """\
 apiVersion: v1

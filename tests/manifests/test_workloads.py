@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from shutdownlint.manifests.resources import PodSpec, Unknown, read_model
+from shutdownlint.manifests.model import Unknown, read_model
+from shutdownlint.manifests.resources import PodSpec
 from tests.helpers import check_text, dedent, read_files
 
 TEMPLATE = """

@@ -20,7 +20,7 @@ from shutdownlint.shutdown import seconds
 from tests.helpers import given, read_files, rules
 
 if TYPE_CHECKING:
-    from shutdownlint.rules.load import Rule
+    from shutdownlint.rules.rule import Rule
 
 FIELDS = {
     "grace": Kind.DURATION,

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from shutdownlint.manifests.discover import Found
-from shutdownlint.rules.load import RuleFileError, load_rules, parse_rule
+from shutdownlint.rules.load import load_rules, parse_rule
+from shutdownlint.rules.rule import RuleFileError
 from shutdownlint.rules.vocabulary import FIELDS, Target
 from shutdownlint.run import Source, check
 from tests.helpers import check_text, given

@@ -12,7 +12,7 @@ from tests.helpers import check_text, given, rules, told
 
 if TYPE_CHECKING:
     from shutdownlint.rules.form import Example
-    from shutdownlint.rules.load import Rule
+    from shutdownlint.rules.rule import Rule
 
 EXAMPLES = [
     pytest.param(rule, example, id=f"{rule.id}-{number}")
@@ -67,14 +67,14 @@ VERSIONED = [
     pytest.param(rule, system, id=f"{rule.id}-{system}")
     for rule in rules()
     for system in ("kubernetes", "istio")
-    if getattr(rule.form.since, system) is not None
+    if getattr(rule, system) is not None
     and rule.id != "SL216"  # a window of patch releases, tested below
 ]
 
 
 @pytest.mark.parametrize(("rule", "system"), VERSIONED)
 def test_silent_just_outside_its_versions(rule: Rule, system: str) -> None:
-    versions = getattr(rule.form.since, system)
+    versions = getattr(rule, system)
     inside = [Version.parse(f"1.{minor}") in versions for minor in range(60)]
     outside = [
         minor

@@ -62,10 +62,10 @@ def test_a_solution_needs_no_other(of: Plan, aims: Aims) -> None:
 def without(plan: Plan, change: Change) -> Plan:
     """The solved plan with one setting as it was."""
     if change.field == "grace":
-        return replace(plan, grace=change.old)  # type: ignore[arg-type]
+        return replace(plan, grace=change.old)
     if change.field == "preStop":
         containers = tuple(
-            replace(c, pre_stop=change.old) if c.name == change.container else c  # type: ignore[arg-type]
+            replace(c, pre_stop=change.old) if c.name == change.container else c
             for c in plan.containers
         )
         return replace(plan, containers=containers)

@@ -1,142 +1,44 @@
-"""Typed models of what bears on shutdown, as the Kubernetes API types it.
-
-A value of the wrong type is dropped and told (``Rejected``); the rest of the object is still
-read. ``Unknown`` stands where a placeholder of some templating tool hides the value.
-"""
+"""Typed models of what bears on shutdown, as the Kubernetes API types it."""
 
 from __future__ import annotations
 
-import re
-from functools import cache, cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, get_args
+from functools import cached_property
+from typing import Any
 
-from msgspec import Struct
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    model_validator,
-)
+from msgspec import field
 
-from shutdownlint.yamltext.tree import Shape
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-_PLACEHOLDER: Final = re.compile(
-    r"\$\{|\$\(|\{\{|\{%|#\{|^<[^<>]+>$|^@.+@$|^\$\w+$|^\{[A-Z_]+\}|^__\w+__$"
-)
+from shutdownlint.manifests.model import Bool, Int, Model, Str, Strings, StrMap
 
 
-class Unknown(str):
-    """The text of a placeholder where another type belongs: a value, but not known here."""
-
-    __slots__ = ()
-
-
-def looks_templated(text: str) -> bool:
-    """Whether some tool will replace this text before Kubernetes sees it."""
-    return _PLACEHOLDER.search(text) is not None
-
-
-def _integer(value: Any) -> Any:
-    if isinstance(value, str) and looks_templated(value):
-        return Unknown(value)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError("must be a whole number")
-    if isinstance(value, float) and not value.is_integer():
-        raise ValueError("must be a whole number")
-    return int(value)
-
-
-def _string(value: Any) -> Any:
-    if isinstance(value, bool):
-        raise ValueError("must be a string; unquoted it reads as a boolean")
-    if isinstance(value, int | float):
-        raise ValueError("must be a string; unquoted it reads as a number")
-    if not isinstance(value, str):
-        raise ValueError("must be a string")
-    return value
-
-
-def _boolean(value: Any) -> Any:
-    if isinstance(value, str) and looks_templated(value):
-        return Unknown(value)
-    if not isinstance(value, bool):
-        raise ValueError("must be true or false")
-    return value
-
-
-def _no_nulls(value: Any) -> Any:
-    return [] if value is None else value
-
-
-def _map(value: Any) -> Any:
-    if value is None:
-        return {}
-    return (
-        {k: "" if v is None else v for k, v in value.items()} if isinstance(value, dict) else value
-    )
-
-
-Int = Annotated[Any, BeforeValidator(_integer)]
-Str = Annotated[str, BeforeValidator(_string)]
-Bool = Annotated[Any, BeforeValidator(_boolean)]
-StrMap = Annotated[dict[str, Str], BeforeValidator(_map)]
-Strings = Annotated[list[Str], BeforeValidator(_no_nulls)]
-
-_Item = TypeVar("_Item")
-ListOf = Annotated[list[_Item], BeforeValidator(_no_nulls)]
-
-
-class Model(BaseModel):
-    """A part of an object: unknown fields are left alone, names are the API's own."""
-
-    # Built when first used: most runs read a few kinds only.
-    model_config = ConfigDict(
-        extra="ignore", frozen=True, arbitrary_types_allowed=True, defer_build=True
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _null_is_absent(cls, data: Any) -> Any:
-        """The API server takes a null for a field that is not there."""
-        if isinstance(data, dict) and None in data.values():
-            return {key: value for key, value in data.items() if value is not None}
-        return data
-
-
-class Metadata(Model):
+class Metadata(Model, frozen=True):
     """What names, labels and annotates an object or a pod."""
 
     name: Str | None = None
     generateName: Str | None = None  # noqa: N815 - the API's own names, here and below
     namespace: Str | None = None
-    labels: StrMap = Field(default_factory=dict)
-    annotations: StrMap = Field(default_factory=dict)
+    labels: StrMap = field(default_factory=dict)
+    annotations: StrMap = field(default_factory=dict)
 
 
-class Resource(Model):
+class Resource(Model, frozen=True):
     """An object of the API, with its name and labels."""
 
-    metadata: Metadata = Field(default_factory=Metadata)
+    metadata: Metadata = field(default_factory=Metadata)
 
 
-class ExecAction(Model):
+class ExecAction(Model, frozen=True):
     """A command run in the container, without a shell."""
 
-    command: Strings = Field(default_factory=list)
+    command: Strings = field(default_factory=list)
 
 
-class SleepAction(Model):
+class SleepAction(Model, frozen=True):
     """A pause made by the kubelet."""
 
     seconds: Int | None = None
 
 
-class HTTPGetAction(Model):
+class HTTPGetAction(Model, frozen=True):
     """A request made by the kubelet."""
 
     path: Str | None = None
@@ -144,11 +46,11 @@ class HTTPGetAction(Model):
     port: Any = None
 
 
-class TCPSocketAction(Model):
+class TCPSocketAction(Model, frozen=True):
     """Accepted by the API for hooks, never carried out."""
 
 
-class LifecycleHandler(Model):
+class LifecycleHandler(Model, frozen=True):
     """One hook."""
 
     exec: ExecAction | None = None
@@ -163,20 +65,20 @@ class LifecycleHandler(Model):
         return tuple(name for name in names if getattr(self, name) is not None)
 
 
-class Lifecycle(Model):
+class Lifecycle(Model, frozen=True):
     """A container's hooks and stop signal."""
 
     preStop: LifecycleHandler | None = None  # noqa: N815
     stopSignal: Str | None = None  # noqa: N815
 
 
-class Probe(Model):
+class Probe(Model, frozen=True):
     """Only what a probe says of termination."""
 
     terminationGracePeriodSeconds: Int | None = None  # noqa: N815
 
 
-class EnvVar(Model):
+class EnvVar(Model, frozen=True):
     """An environment variable; without ``value`` it comes from elsewhere."""
 
     name: Str = ""
@@ -184,7 +86,7 @@ class EnvVar(Model):
     valueFrom: Any = None  # noqa: N815
 
 
-class VolumeMount(Model):
+class VolumeMount(Model, frozen=True):
     """Where a volume is seen in a container."""
 
     name: Str = ""
@@ -192,24 +94,24 @@ class VolumeMount(Model):
     subPath: Str | None = None  # noqa: N815
 
 
-class Port(Model):
+class Port(Model, frozen=True):
     """A port that the container is said to listen on."""
 
     name: Str | None = None
     containerPort: Int | None = None  # noqa: N815
 
 
-class Container(Model):
+class Container(Model, frozen=True):
     """A container of a pod, or an init container."""
 
     name: Str = ""
     image: Str | None = None
-    command: Strings = Field(default_factory=list)
-    args: Strings = Field(default_factory=list)
-    env: ListOf[EnvVar] = Field(default_factory=list)
-    env_from: Any = Field(default=None, alias="envFrom")
-    volumeMounts: ListOf[VolumeMount] = Field(default_factory=list)  # noqa: N815
-    ports: ListOf[Port] = Field(default_factory=list)
+    command: Strings = field(default_factory=list)
+    args: Strings = field(default_factory=list)
+    env: list[EnvVar] = field(default_factory=list)
+    env_from: Any = field(default=None, name="envFrom")
+    volumeMounts: list[VolumeMount] = field(default_factory=list)  # noqa: N815
+    ports: list[Port] = field(default_factory=list)
     lifecycle: Lifecycle | None = None
     restartPolicy: Str | None = None  # noqa: N815
     livenessProbe: Probe | None = None  # noqa: N815
@@ -220,14 +122,14 @@ class Container(Model):
     preStop: Any = None  # noqa: N815
 
 
-class PodSpec(Model):
+class PodSpec(Model, frozen=True):
     """What a pod template says of its pods' shutdown."""
 
     terminationGracePeriodSeconds: Int | None = None  # noqa: N815
-    containers: ListOf[Container] = Field(default_factory=list)
-    initContainers: ListOf[Container] = Field(default_factory=list)  # noqa: N815
+    containers: list[Container] = field(default_factory=list)
+    initContainers: list[Container] = field(default_factory=list)  # noqa: N815
     restartPolicy: Str | None = None  # noqa: N815
-    nodeSelector: StrMap = Field(default_factory=dict)  # noqa: N815
+    nodeSelector: StrMap = field(default_factory=dict)  # noqa: N815
     affinity: Any = None
     tolerations: Any = None
     volumes: Any = None
@@ -238,35 +140,35 @@ class PodSpec(Model):
     shareProcessNamespace: Bool | None = None  # noqa: N815
 
 
-class PodTemplate(Model):
+class PodTemplate(Model, frozen=True):
     """A pod, or the template of one."""
 
-    metadata: Metadata = Field(default_factory=Metadata)
-    spec: PodSpec = Field(default_factory=PodSpec)
+    metadata: Metadata = field(default_factory=Metadata)
+    spec: PodSpec = field(default_factory=PodSpec)
 
 
-class ServicePort(Model):
+class ServicePort(Model, frozen=True):
     """A port of a Service."""
 
     port: Int | None = None
     targetPort: Any = None  # noqa: N815
 
 
-class ServiceSpec(Model):
+class ServiceSpec(Model, frozen=True):
     """What a Service says of the pods behind it."""
 
-    selector: StrMap = Field(default_factory=dict)
-    ports: ListOf[ServicePort] = Field(default_factory=list)
+    selector: StrMap = field(default_factory=dict)
+    ports: list[ServicePort] = field(default_factory=list)
     clusterIP: Str | None = None  # noqa: N815
     externalTrafficPolicy: Str | None = None  # noqa: N815
     publishNotReadyAddresses: Bool | None = None  # noqa: N815
     type: Str | None = None
 
 
-class Service(Resource):
+class Service(Resource, frozen=True):
     """A Service: which pods it sends requests to."""
 
-    spec: ServiceSpec = Field(default_factory=ServiceSpec)
+    spec: ServiceSpec = field(default_factory=ServiceSpec)
 
     @property
     def headless(self) -> bool:
@@ -274,7 +176,7 @@ class Service(Resource):
         return self.spec.clusterIP in ("None", "none")
 
 
-class WorkloadSpec(Model):
+class WorkloadSpec(Model, frozen=True):
     """What a workload says of how its pods are replaced."""
 
     replicas: Int | None = None
@@ -286,37 +188,37 @@ class WorkloadSpec(Model):
     terminationGracePeriodSeconds: Any = None  # noqa: N815
 
 
-class Namespace(Resource):
+class Namespace(Resource, frozen=True):
     """A Namespace: its labels decide what is injected."""
 
 
-class ConfigMap(Resource):
+class ConfigMap(Resource, frozen=True):
     """A ConfigMap: Istio's mesh configuration, or files and variables of an app."""
 
-    data: StrMap = Field(default_factory=dict)
+    data: StrMap = field(default_factory=dict)
 
 
-class LabelSelector(Model):
+class LabelSelector(Model, frozen=True):
     """A selector by labels; ``matchExpressions`` (Kubernetes' own only) as written."""
 
-    matchLabels: StrMap = Field(default_factory=dict)  # noqa: N815
+    matchLabels: StrMap = field(default_factory=dict)  # noqa: N815
     matchExpressions: Any = None  # noqa: N815
 
 
-class ProxyConfigSpec(Model):
+class ProxyConfigSpec(Model, frozen=True):
     """networking.istio.io ProxyConfig: environment variables are all it can say of shutdown."""
 
     selector: LabelSelector | None = None
-    environmentVariables: StrMap = Field(default_factory=dict)  # noqa: N815
+    environmentVariables: StrMap = field(default_factory=dict)  # noqa: N815
 
 
-class ProxyConfigResource(Resource):
+class ProxyConfigResource(Resource, frozen=True):
     """A ProxyConfig object."""
 
-    spec: ProxyConfigSpec = Field(default_factory=ProxyConfigSpec)
+    spec: ProxyConfigSpec = field(default_factory=ProxyConfigSpec)
 
 
-class Ingress(Resource):
+class Ingress(Resource, frozen=True, dict=True):
     """An Ingress: whose load balancer it asks for, and which Services are behind it."""
 
     spec: Any = None
@@ -353,74 +255,74 @@ def _service_names(data: Any, found: set[str], depth: int) -> None:
             _service_names(value, found, depth + 1)
 
 
-class TargetReference(Model):
+class TargetReference(Model, frozen=True):
     """The object that a policy is about."""
 
     kind: Str | None = None
     name: Str | None = None
 
 
-class ConnectionDraining(Model):
+class ConnectionDraining(Model, frozen=True):
     """How long Google's load balancers let connections finish."""
 
     drainingTimeoutSec: Int | None = None  # noqa: N815
 
 
-class BackendConfigSpec(Model):
+class BackendConfigSpec(Model, frozen=True):
     """What GKE's Ingress is told of a Service."""
 
     connectionDraining: ConnectionDraining | None = None  # noqa: N815
 
 
-class BackendConfig(Resource):
+class BackendConfig(Resource, frozen=True):
     """cloud.google.com BackendConfig."""
 
-    spec: BackendConfigSpec = Field(default_factory=BackendConfigSpec)
+    spec: BackendConfigSpec = field(default_factory=BackendConfigSpec)
 
 
-class GCPBackendPolicySpec(Model):
+class GCPBackendPolicySpec(Model, frozen=True):
     """What GKE's Gateway is told of a Service."""
 
     default: BackendConfigSpec | None = None
     targetRef: TargetReference | None = None  # noqa: N815
 
 
-class GCPBackendPolicy(Resource):
+class GCPBackendPolicy(Resource, frozen=True):
     """networking.gke.io GCPBackendPolicy."""
 
-    spec: GCPBackendPolicySpec = Field(default_factory=GCPBackendPolicySpec)
+    spec: GCPBackendPolicySpec = field(default_factory=GCPBackendPolicySpec)
 
 
-class TargetGroupAttribute(Model):
+class TargetGroupAttribute(Model, frozen=True):
     """One attribute of a target group."""
 
     key: Str = ""
     value: Str | None = None
 
 
-class TargetGroupProps(Model):
+class TargetGroupProps(Model, frozen=True):
     """What AWS's controller gives a target group."""
 
     targetType: Str | None = None  # noqa: N815
-    targetGroupAttributes: ListOf[TargetGroupAttribute] = Field(  # noqa: N815
+    targetGroupAttributes: list[TargetGroupAttribute] = field(  # noqa: N815
         default_factory=list
     )
 
 
-class TargetGroupConfigurationSpec(Model):
+class TargetGroupConfigurationSpec(Model, frozen=True):
     """What AWS's Gateway is told of a Service."""
 
     targetReference: TargetReference | None = None  # noqa: N815
     defaultConfiguration: TargetGroupProps | None = None  # noqa: N815
 
 
-class TargetGroupConfiguration(Resource):
+class TargetGroupConfiguration(Resource, frozen=True):
     """gateway.k8s.aws TargetGroupConfiguration."""
 
-    spec: TargetGroupConfigurationSpec = Field(default_factory=TargetGroupConfigurationSpec)
+    spec: TargetGroupConfigurationSpec = field(default_factory=TargetGroupConfigurationSpec)
 
 
-class PodDisruptionBudgetSpec(Model):
+class PodDisruptionBudgetSpec(Model, frozen=True):
     """How many pods an eviction must leave. Numbers or percentages, as written."""
 
     minAvailable: Any = None  # noqa: N815
@@ -428,58 +330,58 @@ class PodDisruptionBudgetSpec(Model):
     selector: LabelSelector | None = None
 
 
-class PodDisruptionBudget(Resource):
+class PodDisruptionBudget(Resource, frozen=True):
     """A PodDisruptionBudget."""
 
-    spec: PodDisruptionBudgetSpec = Field(default_factory=PodDisruptionBudgetSpec)
+    spec: PodDisruptionBudgetSpec = field(default_factory=PodDisruptionBudgetSpec)
 
 
-class ScalerSpec(Model):
+class ScalerSpec(Model, frozen=True):
     """What an autoscaler scales."""
 
     scaleTargetRef: TargetReference | None = None  # noqa: N815
 
 
-class Scaler(Resource):
+class Scaler(Resource, frozen=True):
     """A HorizontalPodAutoscaler or a KEDA ScaledObject: replicas are not what is written."""
 
-    spec: ScalerSpec = Field(default_factory=ScalerSpec)
+    spec: ScalerSpec = field(default_factory=ScalerSpec)
 
 
-class NodeClaimSpec(Model):
+class NodeClaimSpec(Model, frozen=True):
     """What Karpenter's nodes are made with; the duration is as written."""
 
     terminationGracePeriod: Str | None = None  # noqa: N815
     taints: Any = None
 
 
-class NodeClaimTemplate(Model):
+class NodeClaimTemplate(Model, frozen=True):
     """A NodePool's template."""
 
-    metadata: Metadata = Field(default_factory=Metadata)
-    spec: NodeClaimSpec = Field(default_factory=NodeClaimSpec)
+    metadata: Metadata = field(default_factory=Metadata)
+    spec: NodeClaimSpec = field(default_factory=NodeClaimSpec)
 
 
-class NodePoolSpec(Model):
+class NodePoolSpec(Model, frozen=True):
     """What a NodePool says of its nodes' end."""
 
-    template: NodeClaimTemplate = Field(default_factory=NodeClaimTemplate)
+    template: NodeClaimTemplate = field(default_factory=NodeClaimTemplate)
 
 
-class NodePool(Resource):
+class NodePool(Resource, frozen=True):
     """karpenter.sh NodePool."""
 
-    spec: NodePoolSpec = Field(default_factory=NodePoolSpec)
+    spec: NodePoolSpec = field(default_factory=NodePoolSpec)
 
 
-class KyvernoSpec(Model):
+class KyvernoSpec(Model, frozen=True):
     """A Kyverno policy's rules, as written."""
 
     validationFailureAction: Str | None = None  # noqa: N815
     rules: Any = None
 
 
-class KyvernoPolicy(Resource):
+class KyvernoPolicy(Resource, frozen=True, dict=True):
     """kyverno.io ClusterPolicy, or a namespace's Policy."""
 
     @cached_property
@@ -494,25 +396,25 @@ class KyvernoPolicy(Resource):
                 found[number] = rule
         return found
 
-    spec: KyvernoSpec = Field(default_factory=KyvernoSpec)
+    spec: KyvernoSpec = field(default_factory=KyvernoSpec)
 
 
-class GatewayParameters(Model):
+class GatewayParameters(Model, frozen=True):
     """The object that shapes what a Gateway deploys."""
 
     kind: Str | None = None
     name: Str | None = None
 
 
-class GatewayInfrastructure(Model):
+class GatewayInfrastructure(Model, frozen=True):
     """What a Gateway's own pods get."""
 
-    labels: StrMap = Field(default_factory=dict)
-    annotations: StrMap = Field(default_factory=dict)
+    labels: StrMap = field(default_factory=dict)
+    annotations: StrMap = field(default_factory=dict)
     parametersRef: GatewayParameters | None = None  # noqa: N815
 
 
-class GatewaySpec(Model):
+class GatewaySpec(Model, frozen=True):
     """Whose Gateway it is."""
 
     gatewayClassName: Str | None = None  # noqa: N815
@@ -520,110 +422,15 @@ class GatewaySpec(Model):
     infrastructure: GatewayInfrastructure | None = None
 
 
-class Gateway(Resource):
+class Gateway(Resource, frozen=True):
     """gateway.networking.k8s.io Gateway: Istio deploys a pod for it."""
 
-    spec: GatewaySpec = Field(default_factory=GatewaySpec)
+    spec: GatewaySpec = field(default_factory=GatewaySpec)
 
 
-class Kustomization(Model):
+class Kustomization(Model, frozen=True):
     """A kustomization, read for the files that it names as patches."""
 
     patches: Any = None
     patchesStrategicMerge: Any = None  # noqa: N815
     patchesJson6902: Any = None  # noqa: N815
-
-
-class Rejected(Struct, frozen=True):
-    """A value that the API server would not take: its route within the object, and why."""
-
-    route: tuple[str | int, ...]
-    reason: str
-    #: The value is a placeholder: nothing is wrong with it, but nothing is known either.
-    hidden: bool = False
-
-
-@cache
-def shape_of(model: type[Model]) -> Shape:
-    """The keys that a model reads; a value of another type than expected is taken whole."""
-    found = Shape()
-    for name, field in model.model_fields.items():
-        below = next(_models(field.annotation), None)
-        found[field.alias or name] = shape_of(below) if below is not None else None
-    return found
-
-
-def _models(annotation: Any) -> Iterator[type[Model]]:
-    """The models in a field's type: itself, of a list, or optional."""
-    if isinstance(annotation, type) and issubclass(annotation, Model):
-        yield annotation
-    for part in get_args(annotation):
-        yield from _models(part)
-
-
-_AnyModel = TypeVar("_AnyModel", bound=Model)
-_MOST_REPAIRS: Final = 64
-
-
-def read_model(model: type[_AnyModel], data: Any) -> tuple[_AnyModel, list[Rejected]]:
-    """The typed object, and what of ``data`` had the wrong type and was left out."""
-    rejected: list[Rejected] = []
-    if not isinstance(data, dict):
-        return model(), rejected
-    for _ in range(_MOST_REPAIRS):
-        try:
-            return model.model_validate(data), rejected
-        except ValidationError as error:
-            for problem in error.errors(include_url=False, include_context=False):
-                route = _within(data, problem["loc"])
-                if not route:
-                    continue
-                hidden = _templated(data, route)
-                _remove(data, route, mapping=problem["type"] in ("model_type", "dict_type"))
-                if all(route != known.route for known in rejected):
-                    rejected.append(Rejected(route, _reason(problem["msg"]), hidden))
-    return model(), rejected
-
-
-def _within(data: Any, loc: tuple[str | int, ...]) -> tuple[str | int, ...]:
-    """The part of a validation error's location that is a route in the data."""
-    route: list[str | int] = []
-    for step in loc:
-        if isinstance(data, list):
-            if not isinstance(step, int) or step >= len(data):
-                break
-            data = data[step]
-        elif isinstance(data, dict) and step in data:
-            data = data[step]
-        else:
-            break
-        route.append(step)
-    return tuple(route)
-
-
-def _templated(data: Any, route: tuple[str | int, ...]) -> bool:
-    for step in route:
-        data = data[step]
-    return isinstance(data, str) and looks_templated(data)
-
-
-def _remove(data: Any, route: tuple[str | int, ...], *, mapping: bool) -> None:
-    """Take a value out; an item of a list makes room for an empty one, so that places stay."""
-    for step in route[:-1]:
-        data = data[step]
-    last = route[-1]
-    if isinstance(data, list) and isinstance(last, int):
-        data[last] = {} if mapping else ""
-    elif isinstance(data, dict):
-        data.pop(last, None)
-
-
-def _reason(message: str) -> str:
-    text = message.removeprefix("Value error, ")
-    for ours, theirs in (
-        ("must be a mapping", "Input should be a valid dictionary"),
-        ("must be a list", "Input should be a valid list"),
-    ):
-        if text.startswith(theirs):
-            return ours
-    return text

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from msgspec import Struct, field
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
+from shutdownlint.manifests.model import Rejected, read_model, shape_of
 from shutdownlint.manifests.resources import (
     BackendConfig,
     ConfigMap,
@@ -25,14 +26,11 @@ from shutdownlint.manifests.resources import (
     PodSpec,
     PodTemplate,
     ProxyConfigResource,
-    Rejected,
     Resource,
     Scaler,
     Service,
     TargetGroupConfiguration,
     WorkloadSpec,
-    read_model,
-    shape_of,
 )
 from shutdownlint.yamltext.errors import BudgetExceededError
 from shutdownlint.yamltext.tree import ALIAS_BUDGET, Tree, child
@@ -346,7 +344,7 @@ def _rolling(document: Document, owner: _Object) -> tuple[WorkloadSpec, list[Rej
         return WorkloadSpec(), []
     spec = (*owner.route, "spec")
     tree = document.tree
-    data = {name: tree.plain((*spec, name)) for name in WorkloadSpec.model_fields}
+    data = {name: tree.plain((*spec, name)) for name in WorkloadSpec.__struct_fields__}
     model, rejected = read_model(WorkloadSpec, data)
     return model, [problem for problem in rejected if not problem.hidden]
 

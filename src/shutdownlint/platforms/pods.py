@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
-from shutdownlint.manifests.resources import looks_templated
+from shutdownlint.manifests.model import looks_templated
 from shutdownlint.platforms.defect import Defect
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.frameworks.read import Shown, framework_of
@@ -55,12 +55,8 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from shutdownlint.manifests.document import Ref
-    from shutdownlint.manifests.resources import (
-        Container,
-        PodSpec,
-        Rejected,
-        Service,
-    )
+    from shutdownlint.manifests.model import Rejected
+    from shutdownlint.manifests.resources import Container, PodSpec, Service
     from shutdownlint.manifests.workloads import Located, ObjectId, Workload
     from shutdownlint.platforms.istio.mesh import Mesh
     from shutdownlint.platforms.world import World

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from shutdownlint.rules.load import Rule
+    from shutdownlint.rules.rule import Rule
 
 
 def rule_page(rule: Rule) -> str:

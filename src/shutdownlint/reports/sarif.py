@@ -23,7 +23,7 @@ from shutdownlint.shutdown import Confidence
 if TYPE_CHECKING:
     from shutdownlint.reports.report import Report
     from shutdownlint.rules.finding import Finding
-    from shutdownlint.rules.load import Rule
+    from shutdownlint.rules.rule import Rule
     from shutdownlint.yamltext.place import Place
 
 SCHEMA: Final = (

@@ -11,7 +11,7 @@ from shutdownlint.fixes.fix import Change, Fix
 from shutdownlint.platforms.versions import CURRENT, Version
 from shutdownlint.rules.cel import ExpressionError
 from shutdownlint.rules.finding import Finding, Related, Severity
-from shutdownlint.rules.load import HERE, PARENT
+from shutdownlint.rules.rule import HERE, PARENT
 from shutdownlint.shutdown import Confidence
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.workloads import ObjectId
     from shutdownlint.platforms.versions import Range
     from shutdownlint.rules.cel import Value
-    from shutdownlint.rules.load import Rule
+    from shutdownlint.rules.rule import Rule
     from shutdownlint.rules.vocabulary import Subject, Target, Values
     from shutdownlint.shutdown import Assumption
     from shutdownlint.yamltext.place import Place, Where
@@ -47,9 +47,8 @@ class Asker(Struct):
 
     def __post_init__(self) -> None:
         for rule in self.rules:
-            since = rule.form.since
-            if _applies(since.kubernetes, self.kubernetes):
-                self._by_target.setdefault(rule.form.target, []).append(rule)
+            if _applies(rule.kubernetes, self.kubernetes):
+                self._by_target.setdefault(rule.target, []).append(rule)
 
     def ask(self, subject: Subject, workload: ObjectId | None = None) -> Iterable[Finding]:
         """The findings on one subject."""
@@ -65,7 +64,7 @@ class Asker(Struct):
                 yield self._finding(rule, subject, workload)
 
     def _version_fits(self, rule: Rule, subject: Subject) -> bool:
-        wanted = rule.form.since.istio
+        wanted = rule.istio
         if wanted is None:
             return True
         own = subject.corners[0].get("istioVersion")
@@ -74,17 +73,17 @@ class Asker(Struct):
 
     def _finding(self, rule: Rule, subject: Subject, workload: ObjectId | None) -> Finding:
         values = subject.corners[0]
-        setting = subject.settings.get(rule.form.at) if rule.form.at else None
+        setting = subject.settings.get(rule.at) if rule.at else None
         where = setting.origin.where if setting and setting.origin.where else subject.where
         place = where.place()
-        severity = self.severities.get(rule.id, rule.form.severity)
+        severity = self.severities.get(rule.id, rule.severity)
         assumptions = subject.assumed(rule.mentions)
         if assumptions and severity is Severity.ERROR:
             # An error holds whatever the unknowns; this one rests on something assumed.
             severity = Severity.WARNING
         return Finding(
             rule=rule.id,
-            name=rule.form.name,
+            name=rule.name,
             severity=severity,
             confidence=_confidence(assumptions),
             place=place,
@@ -105,18 +104,17 @@ def _fix(rule: Rule, subject: Subject, file: str) -> Fix | None:
         return None
     values = subject.corners[0]
     words = rule.fix.fill(subject, values, file)
-    safe = rule.form.fix is not None and rule.form.fix.safety == "safe"
     changes = []
     for edit in rule.edits:
         if not all(values.holds(name) for name in edit.mentions):
             return Fix(words)
         known = {name: values[name] for name in edit.mentions}
-        if edit.condition is not None and not edit.condition.holds(known):
+        if not edit.applies(known):
             continue
-        value = edit.to.value(known) if edit.to is not None else None
+        value = edit.value(known)
         where = _place_of(edit.field, rule, subject)
         changes.append(Change(edit.action, edit.field, where, _single(value)))
-    return Fix(words, tuple(changes), safe)
+    return Fix(words, tuple(changes), rule.safe)
 
 
 def _single(value: Value | None) -> timedelta | bool | int | str | None:
@@ -126,7 +124,7 @@ def _single(value: Value | None) -> timedelta | bool | int | str | None:
 def _place_of(field: str, rule: Rule, subject: Subject) -> Where | None:
     if field not in (HERE, PARENT):
         return subject.slots.get(field)
-    setting = subject.settings.get(rule.form.at) if rule.form.at else None
+    setting = subject.settings.get(rule.at) if rule.at else None
     where = setting.origin.where if setting is not None else subject.where
     return where.parent if field == PARENT and where is not None else where
 

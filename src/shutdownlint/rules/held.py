@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from types import ModuleType
 
-    from shutdownlint.rules.load import Rule
+    from shutdownlint.rules.rule import Rule
 
 
 class Releases(Struct, frozen=True):
@@ -62,7 +62,7 @@ class Releases(Struct, frozen=True):
 
 def releases(rules: Iterable[Rule]) -> tuple[Releases, Releases]:
     """The releases of Istio and of Kubernetes that are tried."""
-    since = [rule.form.since for rule in rules]
+    since = list(rules)
     return (
         Releases.of(
             "Istio",

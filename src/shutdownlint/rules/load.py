@@ -3,140 +3,34 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property
-from importlib.resources import files
-from pathlib import Path
-from string import Formatter
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import Struct, field
 from pydantic import ValidationError
 
 from shutdownlint.rules.cel import (
-    Condition,
-    Expression,
     ExpressionError,
     compile_condition,
     compile_expression,
     identifiers,
 )
 from shutdownlint.rules.form import RuleForm
-from shutdownlint.rules.vocabulary import FIELDS, kinds, shown
+from shutdownlint.rules.rule import (
+    HERE,
+    PARENT,
+    Rule,
+    RuleEdit,
+    RuleFileError,
+    Words,
+    bundled_folder,
+)
+from shutdownlint.rules.vocabulary import FIELDS, kinds
 from shutdownlint.yamltext.compose import ComposeError, compose
 from shutdownlint.yamltext.place import Part
 from shutdownlint.yamltext.tree import Tree
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from collections.abc import Iterable
-
-    from shutdownlint.rules.cel import Value
-    from shutdownlint.rules.vocabulary import Subject, Values
-    from shutdownlint.yamltext.place import Place
-
-
-class RuleFileError(Exception):
-    """A rule file that cannot be used: ``file:line: reason``."""
-
-    def __init__(self, file: str, line: int, reason: str) -> None:
-        super().__init__(f"{file}:{line}: {reason}")
-        self.file = file
-        self.line = line
-        self.reason = reason
-
-
-class Words(Struct, frozen=True):
-    """A message template: ``{field}`` for a value, ``{field.origin}`` for where it comes from."""
-
-    text: str
-    parts: tuple[tuple[str, str | None, bool], ...]
-
-    @classmethod
-    def parse(cls, text: str, fields: Iterable[str], settings: Iterable[str]) -> Words:
-        """Raises ``ValueError`` for an unknown field or broken braces."""
-        known, with_origin = set(fields), set(settings)
-        parts: list[tuple[str, str | None, bool]] = []
-        for literal, name, spec, conversion in Formatter().parse(" ".join(text.split())):
-            if name is None:
-                parts.append((literal, None, False))
-                continue
-            base, _, attribute = name.partition(".")
-            if base not in known or spec or conversion or attribute not in ("", "origin"):
-                raise ValueError(f"unknown field '{{{name}}}'")
-            if attribute and base not in with_origin:
-                raise ValueError(f"'{base}' has no origin")
-            parts.append((literal, base, bool(attribute)))
-        return cls(text, tuple(parts))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The fields it mentions."""
-        return tuple(name for _, name, _ in self.parts if name is not None)
-
-    def fill(self, subject: Subject, values: Values, file: str) -> str:
-        """The message for one subject, shown in ``file``."""
-        out = []
-        for literal, name, origin in self.parts:
-            out.append(literal)
-            if name is None:
-                continue
-            setting = subject.settings.get(name)
-            if origin:
-                out.append(setting.origin.told_in(file) if setting else "unknown")
-            else:
-                value = setting.shown if setting else _shown(values, name)
-                if not value:  # an empty value leaves no gap
-                    out[-1] = out[-1].removesuffix(" ")
-                out.append(value)
-        return "".join(out)
-
-
-def _shown(values: Values, name: str) -> str:
-    return shown(values[name]) if values.holds(name) else "?"
-
-
-class RuleEdit(Struct, frozen=True):
-    """A loaded edit of a fix."""
-
-    action: str
-    field: str
-    to: Expression | None
-    condition: Condition | None
-    mentions: frozenset[str]
-
-
-#: The finding's own place, and the entry that it stands in.
-HERE, PARENT = "here", "parent"
-
-
-class Rule(Struct, dict=True):
-    """A loaded rule."""
-
-    form: RuleForm
-    file: str
-    place: Place
-    message: Words
-    fix: Words | None
-    condition: Condition
-    edits: tuple[RuleEdit, ...] = ()
-    #: What the condition said of values it was asked of.
-    answers: dict[tuple[Value, ...], bool] = field(default_factory=dict)
-
-    @property
-    def id(self) -> str:
-        """Such as SL101."""
-        return self.form.id
-
-    @cached_property
-    def mentions(self) -> frozenset[str]:
-        """The fields its condition needs: where one is absent the rule is not asked."""
-        return frozenset(identifiers(self.form.when) & set(kinds(self.form.target)))
-
-
-def bundled_folder() -> Path:
-    """Where the rule files that come with shutdownlint are."""
-    shipped = Path(str(files("shutdownlint"))) / "rulebook"
-    # In a source checkout they stand beside src/, and the wheel carries a copy.
-    return shipped if shipped.is_dir() else Path(__file__).resolve().parents[3] / "rules"
 
 
 def load_rules(folder: Path | None = None) -> list[Rule]:
@@ -157,27 +51,40 @@ def load_rules(folder: Path | None = None) -> list[Rule]:
 
 def load_rule(path: Path) -> Rule:
     """One rule file. Raises ``RuleFileError``."""
+    return parse_rule(_text(path), str(path))
+
+
+def load_form(path: Path) -> RuleForm:
+    """What stands in a rule file. Raises ``RuleFileError``."""
+    return _form(_tree(_text(path), str(path)), str(path))
+
+
+def _text(path: Path) -> str:
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise RuleFileError(str(path), 1, f"cannot be read: {error}") from None
-    return parse_rule(text, str(path))
 
 
-def parse_rule(text: str, file: str) -> Rule:
-    """A rule from its text. Raises ``RuleFileError`` with the line of the mistake."""
+def _tree(text: str, file: str) -> Tree:
     try:
         roots = compose(text)
     except ComposeError as error:
         raise RuleFileError(file, error.line, error.reason) from None
     if len(roots) != 1:
         raise RuleFileError(file, 1, "a rule file holds one document")
-    tree = Tree(roots[0])
+    return Tree(roots[0])
+
+
+def parse_rule(text: str, file: str) -> Rule:
+    """A rule from its text. Raises ``RuleFileError`` with the line of the mistake."""
+    tree = _tree(text, file)
     form = _form(tree, file)
     fields = FIELDS[form.target]
     settings = [name for name, described in fields.items() if described.setting]
+    types = kinds(form.target)
     try:
-        condition = compile_condition(form.when, kinds(form.target))
+        compile_condition(form.when, types)
     except ExpressionError as error:
         line = _line_in(tree, ("when",), error.line, text)
         raise RuleFileError(file, line, f"when: {error.reason}") from None
@@ -185,13 +92,27 @@ def parse_rule(text: str, file: str) -> Rule:
         raise RuleFileError(
             file, _line(tree, ("at",)), f"at: '{form.at}' is no setting of a {form.target}"
         )
-    message = _words(tree, file, ("message",), form.message, fields, settings)
-    fix = (
-        _words(tree, file, ("fix", "words"), form.fix.words, fields, settings) if form.fix else None
+    rule = Rule(
+        id=form.id,
+        name=form.name,
+        severity=form.severity,
+        target=form.target,
+        when=form.when,
+        mentions=tuple(sorted(identifiers(form.when) & set(types))),
+        at=form.at,
+        message=_words(tree, file, ("message",), form.message, fields, settings),
+        fix=_words(tree, file, ("fix", "words"), form.fix.words, fields, settings)
+        if form.fix
+        else None,
+        edits=_edits(tree, file, form, settings) if form.fix else (),
+        safe=form.fix is not None and form.fix.safety == "safe",
+        kubernetes=form.since.kubernetes,
+        istio=form.since.istio,
+        file=file,
+        place=tree.place(("when",), Part.KEY, file, 1),
     )
-    place = tree.place(("when",), Part.KEY, file, 1)
-    edits = _edits(tree, file, form, settings) if form.fix else ()
-    return Rule(form, file, place, message, fix, condition, edits)
+    rule.__dict__["form"] = form
+    return rule
 
 
 def _edits(tree: Tree, file: str, form: RuleForm, settings: Iterable[str]) -> tuple[RuleEdit, ...]:
@@ -207,13 +128,15 @@ def _edits(tree: Tree, file: str, form: RuleForm, settings: Iterable[str]) -> tu
             reason = f"'{name}' is no setting of a {form.target}, nor '{HERE}' or '{PARENT}'"
             raise RuleFileError(file, _line(tree, (*route, action)), f"fix: {reason}")
         try:
-            to = compile_expression(edit.to, types) if edit.to is not None else None
-            asked = edit.condition
-            condition = compile_condition(asked, types) if asked is not None else None
+            if edit.to is not None:
+                compile_expression(edit.to, types)
+            if edit.condition is not None:
+                compile_condition(edit.condition, types)
         except ExpressionError as error:
             raise RuleFileError(file, _line(tree, route), f"fix: {error.reason}") from None
         mentions = identifiers(f"{edit.to or ''} {edit.condition or ''}") & set(types)
-        found.append(RuleEdit(action, name, to, condition, frozenset(mentions)))
+        asked = tuple(sorted(mentions))
+        found.append(RuleEdit(form.target, action, name, edit.to, edit.condition, asked))
     return tuple(found)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
-from shutdownlint.manifests.resources import looks_templated
+from shutdownlint.manifests.model import looks_templated
 from shutdownlint.platforms.defect import Defect
 from shutdownlint.platforms.frameworks import facts
 from shutdownlint.platforms.frameworks.configured import Configured, Written, canonical, configured

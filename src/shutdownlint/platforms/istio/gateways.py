@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
+from shutdownlint.manifests.model import read_model
 from shutdownlint.manifests.resources import (
     ConfigMap,
     Container,
@@ -15,7 +18,6 @@ from shutdownlint.manifests.resources import (
     Metadata,
     PodSpec,
     PodTemplate,
-    read_model,
 )
 from shutdownlint.manifests.workloads import ObjectId, Workload
 from shutdownlint.platforms.istio import facts
@@ -67,7 +69,7 @@ def _workload(located: Located[Gateway], mesh: Mesh, *, waypoint: bool) -> Workl
         usual = (grace, f"the default of waypoints in Istio {version}")
     proxy = next((c for c in spec.containers if c.name == facts.PROXY_CONTAINER), None)
     arguments = ["proxy", "waypoint" if waypoint else "router"]
-    proxy = (proxy or Container(name=facts.PROXY_CONTAINER)).model_copy(update={"args": arguments})
+    proxy = replace(proxy or Container(name=facts.PROXY_CONTAINER), args=arguments)
     others = [c for c in spec.containers if c.name != facts.PROXY_CONTAINER]
     template = PodTemplate(
         metadata=Metadata(
@@ -75,7 +77,7 @@ def _workload(located: Located[Gateway], mesh: Mesh, *, waypoint: bool) -> Workl
             labels={**own.labels, _NAME_LABEL: name},
             annotations=own.annotations,
         ),
-        spec=spec.model_copy(update={"containers": [proxy, *others]}),
+        spec=replace(spec, containers=[proxy, *others]),
     )
     return Workload(
         id=ObjectId("Gateway", name, metadata.namespace),

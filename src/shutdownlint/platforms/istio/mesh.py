@@ -11,12 +11,8 @@ from msgspec.structs import replace
 from yaml.nodes import MappingNode, ScalarNode
 
 from shutdownlint.manifests.document import InnerRef, Ref, inner_error_place
-from shutdownlint.manifests.resources import (
-    ConfigMap,
-    LifecycleHandler,
-    ProxyConfigResource,
-    read_model,
-)
+from shutdownlint.manifests.model import read_model
+from shutdownlint.manifests.resources import ConfigMap, LifecycleHandler, ProxyConfigResource
 from shutdownlint.platforms.defect import Defect
 from shutdownlint.platforms.istio import facts
 from shutdownlint.platforms.istio.proxyconfig import ProxyConfigText, read_proxy_config

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct, field
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
-from shutdownlint.manifests.resources import looks_templated
+from shutdownlint.manifests.model import looks_templated
 from shutdownlint.platforms.defect import Defect
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.istio import facts

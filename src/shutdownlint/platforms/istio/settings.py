@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from shutdownlint.manifests.document import InnerRef, inner_error_place
-from shutdownlint.manifests.resources import looks_templated
+from shutdownlint.manifests.model import looks_templated
 from shutdownlint.platforms.defect import Defect
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.istio import facts

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from shutdownlint.manifests.resources import Unknown, looks_templated
+from shutdownlint.manifests.model import Unknown, looks_templated
 from shutdownlint.platforms.kubernetes import facts
 from shutdownlint.platforms.kubernetes.shell import (
     command_time,

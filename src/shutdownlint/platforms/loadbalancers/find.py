@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from shutdownlint.manifests.model import looks_templated
 from shutdownlint.manifests.resources import (
     BackendConfig,
     GCPBackendPolicy,
     Ingress,
     Service,
     TargetGroupConfiguration,
-    looks_templated,
 )
 from shutdownlint.platforms.defect import Defect
 from shutdownlint.platforms.kubernetes.services import reached
