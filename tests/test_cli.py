@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from shutdownlint import __version__
-from shutdownlint.cli import app
+from shutdownlint.cli.app import command_line
 
 RUN = CliRunner()
 
@@ -36,7 +36,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def invoke(*arguments: str, stdin: str | None = None) -> tuple[int, str, str]:
-    result = RUN.invoke(app, list(arguments), input=stdin)
+    result = RUN.invoke(command_line(), list(arguments), input=stdin)
     return result.exit_code, result.stdout, result.stderr
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from shutdownlint.cli import app
+from shutdownlint.cli.app import command_line
 from tests.helpers import check_files, told
 
 GOOD = textwrap.dedent("""\
@@ -147,7 +147,7 @@ def test_a_file_that_vanishes_or_cannot_be_read(
         return honest(path)
 
     monkeypatch.setattr(Path, "read_bytes", read_bytes)
-    result = CliRunner().invoke(app, ["check", "--format", "json", str(tmp_path)])
+    result = CliRunner().invoke(command_line(), ["check", "--format", "json", str(tmp_path)])
     assert result.exit_code == 2
     data = json.loads(result.stdout)
     reasons = {Path(u["file"]).name: u["reason"] for u in data["unreadable"]}
@@ -219,12 +219,14 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("shutdownlint.files.os.fsync", full)
-    result = CliRunner().invoke(app, ["check", "--fix", str(path)])
+    result = CliRunner().invoke(command_line(), ["check", "--fix", str(path)])
     assert result.exit_code == 2
     assert "No space left" in result.stderr
     assert path.read_text() == GOOD
     assert [p.name for p in tmp_path.iterdir()] == ["a.yaml"]
-    result = CliRunner().invoke(app, ["check", "-o", str(tmp_path / "report.txt"), str(path)])
+    result = CliRunner().invoke(
+        command_line(), ["check", "-o", str(tmp_path / "report.txt"), str(path)]
+    )
     assert result.exit_code == 2
     assert [p.name for p in tmp_path.iterdir()] == ["a.yaml"]
 

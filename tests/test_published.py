@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.testing import CliRunner
 
-from shutdownlint.cli import app
+from shutdownlint.cli.app import command_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +20,7 @@ def explain(root: Path, name: str, *requests: str) -> dict[str, Any]:
     file = str(root / "tests" / "fixtures" / "published" / f"{name}.yaml")
     options = [option for request in requests for option in ("--request", request)]
     result = RUN.invoke(
-        app, ["explain", file, "--format", "json", "--istio-version", "1.26", *options]
+        command_line(), ["explain", file, "--format", "json", "--istio-version", "1.26", *options]
     )
     assert result.exit_code == 0, result.output
     (workload,) = json.loads(result.stdout)["workloads"]
@@ -30,7 +30,7 @@ def explain(root: Path, name: str, *requests: str) -> dict[str, Any]:
 def found(root: Path, name: str, *options: str) -> list[tuple[str, str]]:
     file = str(root / "tests" / "fixtures" / "published" / f"{name}.yaml")
     result = RUN.invoke(
-        app, ["check", file, "--format", "json", "--istio-version", "1.26", *options]
+        command_line(), ["check", file, "--format", "json", "--istio-version", "1.26", *options]
     )
     return [(f["rule"], f["severity"]) for f in json.loads(result.stdout)["findings"]]
 

@@ -6,6 +6,7 @@ editors and hooks that ask for it do not wait.
 
 from __future__ import annotations
 
+import gc
 import sys
 
 from shutdownlint import __version__
@@ -16,9 +17,20 @@ def main() -> None:
     if sys.argv[1:] in (["--version"], ["-V"]):
         sys.stdout.write(f"shutdownlint {__version__}\n")
         raise SystemExit(0)
-    from shutdownlint.cli import app  # noqa: PLC0415 - see the module's docstring
+    # A run is short and leaves few cycles: looking for them costs more than they hold.
+    gc.disable()
+    from shutdownlint.cli.app import run  # noqa: PLC0415 - see the module's docstring
 
-    app()
+    try:
+        run()
+    except Exception as error:
+        where = error.__traceback__
+        while where is not None and where.tb_next is not None:
+            where = where.tb_next
+        at = f"{where.tb_frame.f_code.co_filename}:{where.tb_lineno}: " if where else ""
+        told = f"{at}{type(error).__name__}: {error}"
+        sys.stderr.write(f"shutdownlint: an error of its own, please report it: {told}\n")
+        raise SystemExit(2) from None
 
 
 if __name__ == "__main__":

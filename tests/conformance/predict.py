@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from typer.testing import CliRunner
 
-from shutdownlint.cli import app
+from shutdownlint.cli.app import command_line
 
 if TYPE_CHECKING:
     from tests.conformance.cases import Case
@@ -40,7 +40,7 @@ def predict(case: Case) -> Prediction:
             command += ["--request", f"{lasts}s@{arrives}s"]
         for arrives, lasts in case.outbound:
             command += ["--outbound", f"{lasts}s@{arrives}s"]
-        result = CliRunner().invoke(app, command)
+        result = CliRunner().invoke(command_line(), command)
     if result.exit_code != 0:
         raise AssertionError(f"explain failed on seed {case.seed}: {result.output}")
     (workload,) = json.loads(result.stdout)["workloads"]

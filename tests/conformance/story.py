@@ -12,7 +12,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from shutdownlint.cli import app
+from shutdownlint.cli.app import command_line
 from tests.conformance.cases import Case
 from tests.conformance.envoy import VERSIONS, binary
 from tests.conformance.pod import ROOT, observe
@@ -57,7 +57,7 @@ This page is written by `python -m tests.conformance.story`; how the pods are ru
 
 def told(arguments: list[str]) -> str:
     """What the command prints."""
-    result = CliRunner().invoke(app, arguments, env={"COLUMNS": "100"})
+    result = CliRunner().invoke(command_line(), arguments, env={"COLUMNS": "100"})
     return result.stdout.rstrip()
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
-from shutdownlint.cli import app
+from shutdownlint.cli.app import command_line
 from shutdownlint.run import mend
 from tests.helpers import _sources, check_text, dedent, given, rules
 
@@ -208,7 +208,7 @@ def test_a_byte_order_mark_and_other_documents_stay(tmp_path: Path) -> None:
 
 
 def run(*arguments: str, text: str | None = None) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, ["check", *arguments], input=text)
+    result = CliRunner().invoke(command_line(), ["check", *arguments], input=text)
     return result.exit_code, result.stdout, result.stderr
 
 

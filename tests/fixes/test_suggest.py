@@ -10,14 +10,14 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from shutdownlint.cli import app
+from shutdownlint.cli.app import command_line
 from tests.helpers import check_files, given, told
 
 SHOP = Path(__file__).resolve().parents[2] / "examples" / "shop"
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, ["suggest", *arguments])
+    result = CliRunner().invoke(command_line(), ["suggest", *arguments])
     return result.exit_code, result.stdout, result.stderr
 
 
@@ -81,11 +81,11 @@ def test_the_patch_applied_by_kustomize_makes_the_shop_clean(tmp_path: Path) -> 
 def test_the_diff_is_one_that_git_applies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(SHOP, tmp_path / "shop")
     monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(app, ["suggest", "shop", "--format", "diff"])
+    result = CliRunner().invoke(command_line(), ["suggest", "shop", "--format", "diff"])
     subprocess.run(
         ["git", "apply", "-"], input=result.stdout, cwd=tmp_path, encoding="utf-8", check=True
     )
-    again = CliRunner().invoke(app, ["suggest", "shop", "--format", "diff"])
+    again = CliRunner().invoke(command_line(), ["suggest", "shop", "--format", "diff"])
     assert again.stdout == ""
 
 

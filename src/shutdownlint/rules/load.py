@@ -29,8 +29,8 @@ from shutdownlint.yamltext.place import Part
 from shutdownlint.yamltext.tree import Tree
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from collections.abc import Iterable
+    from pathlib import Path
 
 
 def load_rules(folder: Path | None = None) -> list[Rule]:

@@ -1,0 +1,75 @@
+"""The command line, put together. Only the command that is asked for is imported and built."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from shutdownlint import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_EXIT_CODES: Final = (
+    "Exit codes: 0 clean, 1 findings at or above --fail-on, 2 part of the job was not done."
+)
+#: The commands, in the order of the help; each stands in the module of its name.
+COMMANDS: Final = ("check", "explain", "suggest", "rule")
+
+
+def command_line(arguments: Sequence[str] | None = None) -> typer.Typer:
+    """The command line, whole where the arguments name no command (help, completion, mistakes)."""
+    app = _bare()
+    first = next((word for word in arguments or () if not word.startswith("-")), None)
+    for name in (first,) if first in COMMANDS else COMMANDS:
+        module = import_module(f"shutdownlint.cli.{name}")
+        app.command(name)(module.command)
+    return app
+
+
+def run() -> None:
+    """Run it; never returns normally (exits with the run's code)."""
+    command_line(sys.argv[1:])()
+
+
+def _version_callback(value: bool) -> None:
+    if value:
+        sys.stdout.write(f"shutdownlint {__version__}\n")
+        raise typer.Exit
+
+
+def _bare() -> typer.Typer:
+    app = typer.Typer(
+        name="shutdownlint",
+        help="Work out, second by second, how Kubernetes pods shut down, and what that loses.",
+        epilog=_EXIT_CODES,
+        no_args_is_help=True,
+        add_completion=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(main)
+    return app
+
+
+def main(
+    _version_flag: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            "-V",
+            callback=_version_callback,
+            is_eager=True,
+            help="Print the version and exit.",
+        ),
+    ] = False,
+) -> None:
+    """Work out, second by second, how Kubernetes pods shut down, and what that loses.
+
+    When a pod is deleted, half a dozen clocks run: the grace period, preStop hooks, the mesh
+    proxy's drain, the app's own shutdown. shutdownlint reads the manifests, computes the
+    timeline, and names each setting that loses requests.
+    """

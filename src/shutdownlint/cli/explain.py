@@ -1,0 +1,149 @@
+"""``explain``: draw timelines and answer for requests."""
+
+from __future__ import annotations
+
+import math
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shutdownlint.cli.given import (
+    configured,
+    matches,
+    progress,
+    workload_last,
+)
+from shutdownlint.cli.options import (
+    P99,
+    ConfigFile,
+    Context,
+    Exclude,
+    IstioVersion,
+    KubernetesVersion,
+)
+from shutdownlint.cli.say import NOT_WHOLE, printed, remark, stop, write
+from shutdownlint.platforms.durations import go_duration
+from shutdownlint.run import read
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+class ExplainFormat(StrEnum):
+    """How an explanation is told."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def command(
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[PATH]... [WORKLOAD]",
+            help="Files and folders, and last, optionally, a workload: checkout, shop/checkout or "
+            "Deployment/shop/checkout (shell patterns work).",
+            show_default=False,
+        ),
+    ] = None,
+    request: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--request",
+            metavar="LASTS[@ARRIVES]",
+            help="Ask what becomes of a request: 10s is in flight at deletion with 10s to go, "
+            "2s@4s arrives 4s after it and takes 2s. Several are asked together.",
+            show_default=False,
+        ),
+    ] = None,
+    outbound: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--outbound",
+            metavar="LASTS[@ARRIVES]",
+            help="The same for a call that the app itself makes through its proxy.",
+            show_default=False,
+        ),
+    ] = None,
+    idle_connections: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Idle keep-alive connections of clients; they hold exit-on-zero up.",
+        ),
+    ] = 0,
+    open_connections: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="How many other connections are open on average: gives luck its odds; 0 means "
+            "nothing but what is asked about.",
+            show_default=False,
+        ),
+    ] = None,
+    output_format: Annotated[
+        ExplainFormat, typer.Option("--format", help="How to tell it.")
+    ] = ExplainFormat.TEXT,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write it to a file."),
+    ] = None,
+    kubernetes: KubernetesVersion = None,
+    istio: IstioVersion = None,
+    p99: P99 = None,
+    context: Context = None,
+    exclude: Exclude = None,
+    config_file: ConfigFile = None,
+) -> None:
+    """Draw the timeline of each pod's shutdown, with the longest requests that survive it."""
+    config = configured(config_file, kubernetes, istio, context, exclude)
+    if open_connections is not None and not math.isfinite(open_connections):
+        raise stop("--open-connections: must be a number")
+    requests = [_request(text) for text in request or []]
+    requests += [_request(text, outbound=True) for text in outbound or []]
+    given, wanted = workload_last(paths or ["."])
+    with progress(given, config) as (sources, tick):
+        scene = read(sources, config.given(p99), tick)
+    pods = [pod for pod in scene.pods if wanted is None or matches(pod.id, wanted)]
+    from shutdownlint.reports import explain as told  # noqa: PLC0415 - only once there is a scene
+    from shutdownlint.shutdown import Traffic  # noqa: PLC0415
+
+    traffic = Traffic(idle_connections, open_connections)
+
+    for unreadable in scene.reading.unreadable:
+        remark(f"{unreadable.place}: {unreadable.reason}")
+    for assumed in scene.remarks:
+        remark(assumed)
+    planned = [pod for pod in pods if pod.plan is not None]
+    if not planned:
+        what = "no complete pod template" if wanted is None else f"no workload matches {wanted}"
+        remark(f"{what} in {', '.join(given)}")
+    if output_format is ExplainFormat.JSON:
+        write(told.explain_json(planned, requests, traffic), output)
+    else:
+
+        def draw(console: Console) -> None:
+            if planned:
+                console.print(told.legend(console))
+                console.print()
+            told.explain_text(planned, requests, traffic, console)
+
+        write(printed(draw, output), output)
+    if not scene.whole or (wanted is not None and not planned):
+        raise typer.Exit(NOT_WHOLE)
+
+
+def _request(text: str, *, outbound: bool = False) -> Any:
+    from shutdownlint.shutdown import Request  # noqa: PLC0415
+
+    lasts, at, arrives = text.partition("@")
+    try:
+        request = Request(go_duration(arrives if at else "0s"), go_duration(lasts), outbound)
+    except ValueError as error:
+        raise stop(f"{text}: {error} (write 10s, or 2s@4s)") from None
+    if min(request.arrives, request.lasts).total_seconds() < 0:
+        raise stop(f"{text}: durations must not be negative")
+    return request

@@ -1,0 +1,119 @@
+"""What a command was given: configuration, rules, files, the workload that is meant."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shutdownlint.cli.say import stop
+from shutdownlint.config import Config, ConfigError, find_config
+from shutdownlint.manifests.discover import SUFFIXES, discover
+from shutdownlint.rules.finding import Severity
+from shutdownlint.run import Source, no_tick
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from shutdownlint.platforms.versions import Version
+    from shutdownlint.rules.rule import Rule
+
+#: What makes a run end with 2 is told whatever rules are selected.
+ALWAYS = ("SL001", "SL002")
+
+
+def configured(
+    file: str | None,
+    kubernetes: Version | None,
+    istio: Version | None,
+    context: list[str] | None,
+    exclude: list[str] | None,
+) -> Config:
+    path = Path(file) if file is not None else find_config(Path.cwd())
+    config = Config()
+    if path is not None:
+        from shutdownlint.config_file import load_config  # noqa: PLC0415 - needs pydantic
+
+        try:
+            config = load_config(path)
+        except ConfigError as error:
+            raise stop(str(error)) from None
+    config.kubernetes = kubernetes or config.kubernetes
+    config.istio = istio or config.istio
+    config.context += context or []
+    config.exclude += exclude or []
+    return config
+
+
+def rules_for(config: Config) -> list[Rule]:
+    from shutdownlint.rules.kept import kept_rules  # noqa: PLC0415
+    from shutdownlint.rules.rule import RuleFileError, bundled_folder  # noqa: PLC0415
+
+    try:
+        rules = kept_rules(bundled_folder())
+    except RuleFileError as error:
+        raise stop(str(error)) from None
+    for name in (*config.select, *config.ignore, *config.severities):
+        if not any(rule.id.startswith(name.upper()) for rule in rules):
+            raise stop(f"no rule is called {name} or begins so ('shutdownlint rule' lists them)")
+    return [rule for rule in rules if _asked(rule, config)]
+
+
+def listed(names: list[str] | None) -> list[str]:
+    """Rules as people list them: several options, or commas."""
+    return [name.strip() for given in names or () for name in given.split(",") if name.strip()]
+
+
+def _asked(rule: Rule, config: Config) -> bool:
+    if rule.id in ALWAYS:
+        return True
+    severity = config.severities.get(rule.id, rule.severity)
+    return config.selects(rule.id) and (config.notes or severity is not Severity.NOTE)
+
+
+def sources_of(paths: list[str], config: Config) -> Iterator[Source]:
+    suffixes = (*SUFFIXES, *config.suffixes)
+    for found in discover(paths, exclude=config.exclude, suffixes=suffixes):
+        yield Source(found)
+    for found in discover(config.context, exclude=config.exclude, suffixes=suffixes):
+        yield Source(found, context=True)
+
+
+@contextlib.contextmanager
+def progress(
+    paths: list[str], config: Config
+) -> Iterator[tuple[Iterator[Source], Callable[[], None]]]:
+    """The run's files, with a progress bar on stderr where the run is long and somebody watches."""
+    sources = sources_of(paths, config)
+    if not sys.stderr.isatty() or os.environ.get("CI"):
+        yield sources, no_tick
+        return
+    listed = list(sources)
+    if len(listed) < 500:
+        yield iter(listed), no_tick
+        return
+    from rich.console import Console  # noqa: PLC0415 - only for a person at a terminal
+    from rich.progress import Progress  # noqa: PLC0415
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading", total=len(listed))
+        yield iter(listed), lambda: bar.advance(task)
+
+
+def workload_last(paths: list[str]) -> tuple[list[str], str | None]:
+    """The last argument is a workload if it is no path that exists."""
+    last = paths[-1]
+    if last == "-" or Path(last).exists() or (len(paths) == 1 and last.endswith(tuple(SUFFIXES))):
+        return paths, None
+    return paths[:-1] or ["."], last
+
+
+def matches(workload: Any, wanted: str) -> bool:
+    from shutdownlint.platforms.given import AppFacts  # noqa: PLC0415
+
+    parts = wanted.split("/")
+    if len(parts) == 2 and AppFacts(f"{parts[0]}/*/{parts[1]}").matches(workload):
+        return True
+    return AppFacts(wanted).matches(workload)

@@ -1,0 +1,100 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shutdownlint.platforms.durations import go_duration
+from shutdownlint.platforms.versions import Version
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+
+def duration(text: str) -> timedelta:
+    try:
+        duration = go_duration(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{error} (write for example 10s, 500ms or 1m30s)") from None
+    if duration.total_seconds() < 0:
+        raise typer.BadParameter("must not be negative")
+    return duration
+
+
+def version(text: str) -> Version:
+    try:
+        return Version.parse(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+Paths = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[PATH]...",
+        help="Files and folders of Kubernetes YAML or JSON; - is standard input. Default: the "
+        "current folder.",
+        show_default=False,
+    ),
+]
+ConfigFile = Annotated[
+    str | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        help="Configuration file. Default: the nearest shutdownlint.toml, or pyproject.toml with "
+        "\\[tool.shutdownlint].",
+        show_default=False,
+    ),
+]
+KubernetesVersion = Annotated[
+    Any,
+    typer.Option(
+        "--kubernetes-version",
+        metavar="VERSION",
+        parser=version,
+        help="The cluster's version, such as 1.33.",
+        show_default=False,
+    ),
+]
+IstioVersion = Annotated[
+    Any,
+    typer.Option(
+        "--istio-version",
+        metavar="VERSION",
+        parser=version,
+        help="The mesh's version, such as 1.26; otherwise read from the manifests, where they "
+        "show it.",
+        show_default=False,
+    ),
+]
+P99 = Annotated[
+    Any,
+    typer.Option(
+        "--p99",
+        metavar="DURATION",
+        parser=duration,
+        help="How long the slowest ordinary requests take, such as 10s.",
+        show_default=False,
+    ),
+]
+Context = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--context",
+        metavar="PATH",
+        help="Files to read for what they say of others (namespaces, mesh config), not to check.",
+        show_default=False,
+    ),
+]
+Exclude = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--exclude",
+        metavar="PATTERN",
+        help="Files to leave out, as shell patterns, such as '*/testdata/*'.",
+        show_default=False,
+    ),
+]

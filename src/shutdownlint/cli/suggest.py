@@ -1,0 +1,143 @@
+"""``suggest``: the smallest set of settings that serves every request."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+from msgspec.structs import replace
+
+from shutdownlint.cli.given import (
+    configured,
+    matches,
+    rules_for,
+    sources_of,
+    workload_last,
+)
+from shutdownlint.cli.options import (
+    P99,
+    ConfigFile,
+    Context,
+    Exclude,
+    IstioVersion,
+    KubernetesVersion,
+    duration,
+)
+from shutdownlint.cli.say import NOT_WHOLE, printed, remark, write
+from shutdownlint.manifests.discover import Found
+from shutdownlint.run import Source, mend, read
+
+
+class SuggestFormat(StrEnum):
+    """How suggestions are told."""
+
+    TEXT = "text"
+    DIFF = "diff"
+    KUSTOMIZE = "kustomize"
+    HELM = "helm"
+
+
+def command(
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[PATH]... [WORKLOAD]",
+            help="Files and folders, and last, optionally, a workload (shell patterns work).",
+            show_default=False,
+        ),
+    ] = None,
+    p99: P99 = None,
+    propagation: Annotated[
+        Any,
+        typer.Option(
+            metavar="DURATION",
+            parser=duration,
+            help="How long new requests still arrive after the deletion. Default: 5s behind a "
+            "Service, what its guide says behind a load balancer.",
+            show_default=False,
+        ),
+    ] = None,
+    output_format: Annotated[
+        SuggestFormat, typer.Option("--format", help="How to tell it.")
+    ] = SuggestFormat.TEXT,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write it to a file."),
+    ] = None,
+    kubernetes: KubernetesVersion = None,
+    istio: IstioVersion = None,
+    context: Context = None,
+    exclude: Exclude = None,
+    config_file: ConfigFile = None,
+) -> None:
+    """The smallest consistent set of settings with which every request is served.
+
+    Examples:
+
+      shutdownlint suggest k8s/ --p99 10s
+
+      shutdownlint suggest k8s/ checkout --format kustomize > patch.yaml
+    """
+    config = configured(config_file, kubernetes, istio, context, exclude)
+    given, wanted = workload_last(paths or ["."])
+    sources = list(sources_of(given, config))
+    scene = read(sources, config.given(p99))
+    from shutdownlint.fixes.suggest import changed_files, suggestions  # noqa: PLC0415
+    from shutdownlint.reports import suggest as told  # noqa: PLC0415
+    from shutdownlint.reports.diff import unified  # noqa: PLC0415
+
+    pods = [pod for pod in scene.pods if wanted is None or matches(pod.id, wanted)]
+    for unreadable in scene.reading.unreadable:
+        remark(f"{unreadable.place}: {unreadable.reason}")
+    for assumed in scene.remarks:
+        remark(assumed)
+    found = suggestions(pods, p99, propagation)
+    if not found:
+        what = "no complete pod template" if wanted is None else f"no workload matches {wanted}"
+        remark(f"{what} in {', '.join(given)}")
+    originals = _texts(sources, scene.reading.stdin, {one.pod.ref.document.file for one in found})
+    texts = changed_files(found, originals)
+    # What is refused or in the way is mended with it; only of the workloads that were asked about.
+    config.notes = False
+    _, mended = mend(
+        [_with_text(source, texts) for source in sources],
+        config.given(p99),
+        rules=lambda: rules_for(config),
+        unsafe=True,
+        only={one.pod.id for one in found},
+    )
+    texts = {**texts, **mended.texts}
+    if output_format is not SuggestFormat.TEXT:
+        for one in found:
+            if one.refused:
+                remark(f"{one.pod.id}: {one.refused}")
+    match output_format:
+        case SuggestFormat.KUSTOMIZE:
+            write(told.kustomize_patch(found, texts), output)
+        case SuggestFormat.HELM:
+            write(told.helm_values(found, texts), output)
+        case SuggestFormat.DIFF:
+            diffs = (unified(n, originals[n], texts[n]) for n in sorted(texts) if n in originals)
+            write("".join(diffs), output)
+        case _:
+            draw = lambda console: told.suggest_text(found, mended.fixed, console)  # noqa: E731
+            write(printed(draw, output), output)
+    if not scene.whole or (wanted is not None and not found):
+        raise typer.Exit(NOT_WHOLE)
+
+
+def _texts(sources: list[Source], stdin: bytes, names: set[str]) -> dict[str, bytes]:
+    """What the files of these names hold."""
+    return {
+        source.file.shown: stdin if source.file.path is None else source.file.path.read_bytes()
+        for source in sources
+        if isinstance(source.file, Found) and source.file.shown in names
+    }
+
+
+def _with_text(source: Source, texts: dict[str, bytes]) -> Source:
+    """The source with its new text, where it has one."""
+    if isinstance(source.file, Found) and source.file.shown in texts:
+        return replace(source, file=replace(source.file, data=texts[source.file.shown]))
+    return source
