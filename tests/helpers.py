@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from shutdownlint.config import Config
 from shutdownlint.manifests.discover import Found
+from shutdownlint.manifests.gather import Source
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.versions import Version
 from shutdownlint.rules.load import load_rules
-from shutdownlint.run import Source, check, read
+from shutdownlint.run import check, read
 
 if TYPE_CHECKING:
     from shutdownlint.platforms.given import Given

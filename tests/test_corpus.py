@@ -13,9 +13,10 @@ import pytest
 
 from shutdownlint.config import Config
 from shutdownlint.manifests.discover import discover
+from shutdownlint.manifests.gather import Source
 from shutdownlint.reports.report import Report
 from shutdownlint.reports.sarif import write_sarif
-from shutdownlint.run import Source, check
+from shutdownlint.run import check
 from tests.helpers import rules
 from tests.reports.sarif_schema import official_schema
 
@@ -47,7 +48,7 @@ def test_counts(corpus: Path) -> None:
     reading = run(corpus).scene.reading
     assert reading.files > 5000
     assert reading.documents > 9000
-    assert len(run(corpus).scene.pods) > 1600
+    assert run(corpus).workloads > 1600
     assert reading.passed_over["custom resource definitions"] > 100
     assert reading.passed_over["unrendered Helm or Go templates"] > 200
     # one file, deliberately broken by its authors
@@ -127,7 +128,7 @@ def test_sarif_is_valid_and_points_at_real_lines(
     corpus: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     result = run(corpus)
-    report = Report(result.findings, result.scene.reading, len(result.scene.pods), rules())
+    report = Report(result.findings, result.scene.reading, result.workloads, rules())
     log: dict[str, Any] = json.loads(write_sarif(report))
     for location in _locations(log):
         physical = location["physicalLocation"]

@@ -69,7 +69,7 @@ def test_a_rejected_grace_period_is_not_called_the_default() -> None:
 def test_only_the_last_of_duplicate_keys_counts() -> None:
     two = POD + POD.lstrip().replace("shop/app:1", "shop/other:1")
     result = check_text(two)
-    assert len(result.scene.pods) == 1
+    assert result.workloads == 1
     assert {f.rule for f in result.findings} == {"SL004"}
 
 
@@ -191,7 +191,7 @@ metadata:
 spec: {{selector: {{app: {name}}}, ports: [{{port: 80, targetPort: web}}]}}
 """)
     result = check_text("---".join(documents))
-    assert len(result.scene.pods) == 32
+    assert result.workloads == 32
     assert result.findings == []
 
 
@@ -285,9 +285,7 @@ def test_which_container_serves_may_be_unknown() -> None:
 def test_placeholders_in_place_of_a_whole_part(line: str) -> None:
     result = check_text(POD + f"      lifecycle: {{{line}}}\n")
     assert not result.findings
-    assert [p.unplanned for p in result.scene.pods] == [
-        "pods whose shutdown settings are placeholders"
-    ]
+    assert result.scene.reading.passed_over == {"pods whose shutdown settings are placeholders": 1}
 
 
 def test_a_refused_mesh_config_lowers_what_rests_on_the_defaults() -> None:

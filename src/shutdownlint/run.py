@@ -6,42 +6,44 @@ was found that they are needed for: a hook on unrelated files stays cheap.
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from shutdownlint.halves import in_two
 from shutdownlint.manifests.discover import Missing
-from shutdownlint.manifests.read import Reading, Unreadable, collector_off, read_documents
-from shutdownlint.yamltext.errors import BudgetExceededError
-from shutdownlint.yamltext.place import Place
+from shutdownlint.manifests.gather import gather
+from shutdownlint.manifests.read import Reading, Unreadable, collector_off
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from shutdownlint.fixes.mend import Mended
     from shutdownlint.manifests.discover import Found
-    from shutdownlint.manifests.document import Document
-    from shutdownlint.manifests.workloads import ObjectId, Objects
+    from shutdownlint.manifests.gather import Source
+    from shutdownlint.manifests.workloads import ObjectId, Workload
     from shutdownlint.platforms.defect import Defect
     from shutdownlint.platforms.given import Given
     from shutdownlint.platforms.istio.mesh import Mesh
     from shutdownlint.platforms.pods import Pod
     from shutdownlint.platforms.versions import Version
     from shutdownlint.platforms.world import World
-    from shutdownlint.rules.ask import Asker
+    from shutdownlint.rules.ask import Asker, Failure
     from shutdownlint.rules.finding import Finding, Severity
     from shutdownlint.rules.held import Releases
     from shutdownlint.rules.rule import Rule
+    from shutdownlint.yamltext.place import Place
 
 
-class Source(Struct, frozen=True):
-    """A file of the run; one that is ``context`` only is read but not checked."""
-
-    file: Found | Missing
-    context: bool = False
+#: From so many workloads on judging them is shared between two processes.
+_WORTH_SHARING: Final = 200
+_VERSION_ASSUMED: Final = (
+    "Istio's version is not known: sidecars are judged as classic ones (say --istio-version, and "
+    "from Istio 1.27 on --kubernetes-version too)"
+)
 
 
 class Scene(Struct):
@@ -50,13 +52,21 @@ class Scene(Struct):
     reading: Reading = field(default_factory=Reading)
     pods: list[Pod] = field(default_factory=list)
     mesh_defects: list[Defect] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
+    workloads: list[Workload] = field(default_factory=list)
     world: World | None = None
+    mesh: Mesh | None = None
+    #: Whether a pod's proxy is judged without knowing which release it is of.
+    version_assumed: bool = False
 
     @property
     def whole(self) -> bool:
         """Whether everything could be read."""
         return not self.reading.unreadable
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a person should know of the run as a whole."""
+        return [_VERSION_ASSUMED] if self.version_assumed else []
 
 
 class Result(Struct):
@@ -64,6 +74,8 @@ class Result(Struct):
 
     scene: Scene
     findings: list[Finding] = field(default_factory=list)
+    #: How many workloads were judged.
+    workloads: int = 0
     whole: bool = True
 
 
@@ -73,73 +85,55 @@ def no_tick() -> None:
 
 def read(sources: Iterable[Source], given: Given, tick: Callable[[], None] = no_tick) -> Scene:
     """Read the files and plan every pod's shutdown."""
-    scene = Scene()
-    context: set[str] = set()
-    objects: Objects | None = None
     with collector_off():
-        for source, document in _documents(sources, scene.reading, tick):
-            objects = _collect(document, objects, scene.reading)
-            document.drop_nodes()
-            if source.context:
-                context.add(document.file)
-        if objects is not None:
-            _plan(objects, context, given, scene)
+        scene = _read(sources, given, tick)
+        pods = (_planned(workload, scene) for workload in scene.workloads)
+        scene.pods = [pod for pod in pods if pod is not None]
     return scene
 
 
-def _documents(
-    sources: Iterable[Source], reading: Reading, tick: Callable[[], None]
-) -> Iterator[tuple[Source, Document]]:
-    for source in sources:
-        if isinstance(source.file, Missing):
-            place = Place(source.file.shown, 1, 1, 1, 1)
-            reading.unreadable.append(Unreadable(place, source.file.reason))
-            continue
-        for document in read_documents(source.file, reading, tick):
-            yield source, document
-
-
-def _collect(document: Document, objects: Objects | None, reading: Reading) -> Objects:
-    from shutdownlint.manifests.workloads import Objects, collect  # noqa: PLC0415
-
-    objects = Objects() if objects is None else objects
-    try:
-        collect(document, objects)
-    except BudgetExceededError:
-        reason = "its aliases write out to more values than is reasonable"
-        reading.unreadable.append(Unreadable(document.place(()), reason))
-    return objects
-
-
-def _plan(objects: Objects, context: set[str], given: Given, scene: Scene) -> None:
+def _read(sources: Iterable[Source], given: Given, tick: Callable[[], None]) -> Scene:
+    """Read the files: the workloads are known, none is planned yet."""
+    gathered = gather(sources, tick)
+    scene = Scene(gathered.reading)
+    if gathered.objects is None:
+        return scene
     from shutdownlint.manifests.workloads import mark_partial  # noqa: PLC0415
     from shutdownlint.platforms.istio.gateways import deployed_gateways  # noqa: PLC0415
     from shutdownlint.platforms.istio.mesh import Mesh  # noqa: PLC0415
-    from shutdownlint.platforms.pods import context_defects, plan_pod  # noqa: PLC0415
+    from shutdownlint.platforms.pods import context_defects  # noqa: PLC0415
     from shutdownlint.platforms.world import World  # noqa: PLC0415
 
-    mark_partial(objects)
-    world = World(objects, given)
-    mesh = Mesh(world)
-    scene.world = world
-    for workload in (*objects.workloads, *deployed_gateways(mesh)):
-        if workload.ref.document.file in context:
-            continue
-        try:
-            scene.pods.append(plan_pod(workload, world, mesh))
-        except Exception as error:
-            reason = f"shutdownlint fails on it ({type(error).__name__}: {error}): please report"
-            scene.reading.unreadable.append(Unreadable(workload.ref.place(), reason))
-    scene.reading.passed_over.update(
-        Counter(pod.unplanned for pod in scene.pods if pod.unplanned is not None)
-    )
-    found = (*mesh.defects(), *context_defects(world))
-    scene.mesh_defects = [d for d in found if d.where.place().file not in context]
-    if any(_version_assumed(pod) for pod in scene.pods):
-        scene.remarks.append(
-            "Istio's version is not known: sidecars are judged as classic ones (say "
-            "--istio-version, and from Istio 1.27 on --kubernetes-version too)"
-        )
+    mark_partial(gathered.objects)
+    scene.world = World(gathered.objects, given)
+    scene.mesh = Mesh(scene.world)
+    scene.workloads = [
+        workload
+        for workload in (*gathered.objects.workloads, *deployed_gateways(scene.mesh))
+        if workload.ref.document.file not in gathered.context
+    ]
+    found = (*scene.mesh.defects(), *context_defects(scene.world))
+    scene.mesh_defects = [d for d in found if d.where.place().file not in gathered.context]
+    return scene
+
+
+def _planned(workload: Workload, scene: Scene) -> Pod | None:
+    """The workload's pod; what it says of the whole run is told to the scene."""
+    from shutdownlint.platforms.pods import plan_pod  # noqa: PLC0415
+
+    assert scene.world is not None
+    assert scene.mesh is not None
+    try:
+        pod = plan_pod(workload, scene.world, scene.mesh)
+    except Exception as error:
+        reason = f"shutdownlint fails on it ({type(error).__name__}: {error}): please report"
+        scene.reading.unreadable.append(Unreadable(workload.ref.place(), reason))
+        return None
+    if pod.unplanned is not None:
+        scene.reading.passed_over[pod.unplanned] += 1
+    if _version_assumed(pod):
+        scene.version_assumed = True
+    return pod
 
 
 def _version_assumed(pod: Pod) -> bool:
@@ -168,19 +162,73 @@ def _check(
     severities: Mapping[str, Severity],
     tick: Callable[[], None],
 ) -> Result:
-    scene = read(sources, given, tick)
+    scene = _read(sources, given, tick)
     result = Result(scene, whole=scene.whole)
-    if not scene.pods and not scene.reading.unreadable and not scene.mesh_defects:
+    if not scene.workloads and not scene.reading.unreadable and not scene.mesh_defects:
         return result
     from shutdownlint.rules.ask import Asker  # noqa: PLC0415
 
     asker = Asker(rules(), severities, kubernetes=given.kubernetes, istio=given.istio)
+    found: list[Finding] = []
+    for part in in_two(
+        scene.workloads, lambda some: _judged(some, scene, asker), worth=_WORTH_SHARING
+    ):
+        found += part.findings
+        result.workloads += part.workloads
+        part.tell(scene, asker)
+    found += _of_the_run(scene, asker)
     # The same workload in several files (renderings of one chart) makes the same finding of what
     # they share.
-    told = {_order(finding): finding for finding in _findings(scene, asker)}
+    told = {_order(finding): finding for finding in found}
     result.findings = [told[key] for key in sorted(told)]
     result.whole = scene.whole and not asker.failures
     return result
+
+
+class _Judged(Struct):
+    """What was found on some of the workloads, and what that says of the run."""
+
+    findings: list[Finding]
+    workloads: int
+    unreadable: list[Unreadable]
+    passed_over: Counter[str]
+    version_assumed: bool
+    failures: dict[str, Failure]
+
+    def tell(self, scene: Scene, asker: Asker) -> None:
+        """Tell the run, once, what may have been found in another process."""
+        scene.reading.unreadable += self.unreadable
+        scene.reading.passed_over.update(self.passed_over)
+        scene.version_assumed = scene.version_assumed or self.version_assumed
+        for name, failure in self.failures.items():
+            asker.failures.setdefault(name, failure)
+
+
+def _judged(workloads: Sequence[Workload], scene: Scene, asker: Asker) -> _Judged:
+    """Plan each pod and ask the rules of it; no pod is kept."""
+    part = Scene(world=scene.world, mesh=scene.mesh)
+    trial = _Trial(part, asker)
+    findings: list[Finding] = []
+    count = 0
+    for workload in workloads:
+        pod = _planned(workload, part)
+        if pod is None:
+            continue
+        count += 1
+        trial.found.clear()
+        findings += [
+            trial.dated(finding, pod) if finding.of_versions else finding
+            for finding in _of_pod(pod, asker)
+        ]
+    reading = part.reading
+    return _Judged(
+        findings,
+        count,
+        reading.unreadable,
+        reading.passed_over,
+        part.version_assumed,
+        asker.failures,
+    )
 
 
 def mend(
@@ -240,7 +288,8 @@ def _order(finding: Finding) -> tuple[Place, str, str]:
     return finding.place, finding.rule, finding.message
 
 
-def _findings(scene: Scene, asker: Asker) -> Iterator[Finding]:
+def _of_the_run(scene: Scene, asker: Asker) -> Iterator[Finding]:
+    """Findings on what is no pod: what could not be read, the mesh, rules that failed."""
     from shutdownlint.platforms.defect import Defect  # noqa: PLC0415
     from shutdownlint.rules.vocabulary import defect_subject  # noqa: PLC0415
     from shutdownlint.yamltext.place import At  # noqa: PLC0415
@@ -250,10 +299,6 @@ def _findings(scene: Scene, asker: Asker) -> Iterator[Finding]:
         yield from asker.ask(defect_subject(defect))
     for defect in scene.mesh_defects:
         yield from asker.ask(defect_subject(defect))
-    trial = _Trial(scene, asker)
-    for pod in scene.pods:
-        for finding in _of_pod(pod, asker):
-            yield trial.dated(finding, pod) if finding.of_versions else finding
     for failure in list(asker.failures.values()):
         words = {"key": failure.rule.id, "reason": failure.reason}
         defect = Defect("rule-failed", At(failure.rule.place), words)
@@ -281,7 +326,8 @@ class _Trial:
         self.scene = scene
         self.asker = asker
         self.settings: dict[tuple[Version | None, Version], tuple[World, Mesh, Asker]] = {}
-        self.found: dict[tuple[int, Version | None, Version], set[tuple[str, str | None]]] = {}
+        #: Of one pod at a time.
+        self.found: dict[tuple[Version | None, Version], set[tuple[str, str | None]]] = {}
 
     @cached_property
     def releases(self) -> tuple[Releases, Releases]:
@@ -305,7 +351,7 @@ class _Trial:
     def _found(self, pod: Pod, istio: Version, kubernetes: Version) -> set[tuple[str, str | None]]:
         shown = pod.plan.proxy.version if pod.plan and pod.plan.proxy else ""
         known = None if shown else istio  # what the files show of Istio stays
-        key = (id(pod), known, kubernetes)
+        key = (known, kubernetes)
         if key not in self.found:
             from shutdownlint.platforms.pods import plan_pod  # noqa: PLC0415
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from shutdownlint.config import Config
 from shutdownlint.manifests.discover import Found, discover
-from shutdownlint.run import Source, mend
+from shutdownlint.manifests.gather import Source
+from shutdownlint.run import mend
 from shutdownlint.yamltext.compose import ComposeError, compose
 from shutdownlint.yamltext.tree import Tree
 from tests.helpers import given as said

@@ -38,7 +38,7 @@ spec:
 
 def report(result: Result) -> Report:
     scene = result.scene
-    return Report(result.findings, scene.reading, len(scene.pods), rules(), scene.remarks)
+    return Report(result.findings, scene.reading, result.workloads, rules(), scene.remarks)
 
 
 def printed(writer: Any, of: Report, *, colour: bool = False) -> str:

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from shutdownlint.manifests.discover import Found
+from shutdownlint.manifests.gather import Source
 from shutdownlint.rules.load import load_rules, parse_rule
 from shutdownlint.rules.rule import RuleFileError
 from shutdownlint.rules.vocabulary import FIELDS, Target
-from shutdownlint.run import Source, check
+from shutdownlint.run import check
 from tests.helpers import check_text, given
 
 GOOD = """\

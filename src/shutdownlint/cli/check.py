@@ -26,8 +26,9 @@ from shutdownlint.cli.options import (
 )
 from shutdownlint.cli.say import CLEAN, FINDINGS, NOT_WHOLE, printed, remark, write
 from shutdownlint.manifests.discover import Found
+from shutdownlint.manifests.gather import Source
 from shutdownlint.rules.finding import Severity
-from shutdownlint.run import Source, check, mend
+from shutdownlint.run import check, mend
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -156,7 +157,7 @@ def command(
     report = Report(
         findings=result.findings,
         reading=result.scene.reading,
-        workloads=len(result.scene.pods),
+        workloads=result.workloads,
         rules=loaded,
         remarks=result.scene.remarks,
     )

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from shutdownlint.cli.say import stop
 from shutdownlint.config import Config, ConfigError, find_config
 from shutdownlint.manifests.discover import SUFFIXES, discover
+from shutdownlint.manifests.gather import Source
 from shutdownlint.rules.finding import Severity
-from shutdownlint.run import Source, no_tick
+from shutdownlint.run import no_tick
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -26,7 +26,8 @@ from shutdownlint.cli.options import (
 )
 from shutdownlint.cli.say import NOT_WHOLE, printed, remark, write
 from shutdownlint.manifests.discover import Found
-from shutdownlint.run import Source, mend, read
+from shutdownlint.manifests.gather import Source
+from shutdownlint.run import mend, read
 
 
 class SuggestFormat(StrEnum):

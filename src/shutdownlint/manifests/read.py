@@ -42,6 +42,13 @@ class Reading(Struct):
     #: What came on standard input, kept for the reports that show source lines.
     stdin: bytes = b""
 
+    def add(self, other: Reading) -> None:
+        """Count what another has read, after this one."""
+        self.files += other.files
+        self.documents += other.documents
+        self.passed_over.update(other.passed_over)
+        self.unreadable += other.unreadable
+
 
 @contextmanager
 def collector_off() -> Iterator[None]:

@@ -170,6 +170,15 @@ class Objects(Struct):
         """Every object of this type."""
         return self.others.get(model, [])
 
+    def add(self, more: Objects) -> None:
+        """Add what was read after these."""
+        self.workloads += more.workloads
+        for model, found in more.others.items():
+            self.others.setdefault(model, []).extend(found)
+        self.mesh_installs += more.mesh_installs
+        self.patch_files |= more.patch_files
+        self.rejected += more.rejected
+
 
 class _Object(Struct, frozen=True):
     """An object met on the way down, with its route."""

@@ -1,0 +1,89 @@
+"""All files of a run into typed objects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from shutdownlint.halves import in_two
+from shutdownlint.manifests.discover import Missing
+from shutdownlint.manifests.read import Reading, Unreadable, read_documents
+from shutdownlint.yamltext.errors import BudgetExceededError
+from shutdownlint.yamltext.place import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from shutdownlint.manifests.discover import Found
+    from shutdownlint.manifests.document import Document
+    from shutdownlint.manifests.workloads import Objects
+
+#: From so many files on reading them is shared between two processes.
+_WORTH_SHARING = 400
+
+
+class Source(Struct, frozen=True):
+    """A file of the run; one that is ``context`` only is read but not checked."""
+
+    file: Found | Missing
+    context: bool = False
+
+
+class Gathered(Struct):
+    """What the files hold. ``objects`` is None where nothing bears on shutdown."""
+
+    reading: Reading = field(default_factory=Reading)
+    objects: Objects | None = None
+    #: The files that are read for context only.
+    context: set[str] = field(default_factory=set)
+
+
+def gather(sources: Iterable[Source], tick: Callable[[], None]) -> Gathered:
+    """Read the files. Never raises for bad input."""
+    listed = list(sources)
+    stdin = any(not isinstance(s.file, Missing) and s.file.path is None for s in listed)
+    first, *others = in_two(
+        listed, lambda some: _gather(some, tick), worth=len(listed) + 1 if stdin else _WORTH_SHARING
+    )
+    for other in others:
+        _add(first, other)
+        for _ in range(other.reading.files):
+            tick()
+    return first
+
+
+def _gather(sources: Sequence[Source], tick: Callable[[], None]) -> Gathered:
+    gathered = Gathered()
+    for source in sources:
+        if isinstance(source.file, Missing):
+            place = Place(source.file.shown, 1, 1, 1, 1)
+            gathered.reading.unreadable.append(Unreadable(place, source.file.reason))
+            continue
+        for document in read_documents(source.file, gathered.reading, tick):
+            _collect(document, gathered)
+            document.drop_nodes()
+            if source.context:
+                gathered.context.add(document.file)
+    return gathered
+
+
+def _collect(document: Document, gathered: Gathered) -> None:
+    from shutdownlint.manifests.workloads import Objects, collect  # noqa: PLC0415 - see run.py
+
+    if gathered.objects is None:
+        gathered.objects = Objects()
+    try:
+        collect(document, gathered.objects)
+    except BudgetExceededError:
+        reason = "its aliases write out to more values than is reasonable"
+        gathered.reading.unreadable.append(Unreadable(document.place(()), reason))
+
+
+def _add(to: Gathered, other: Gathered) -> None:
+    to.reading.add(other.reading)
+    to.context |= other.context
+    if to.objects is None:
+        to.objects = other.objects
+    elif other.objects is not None:
+        to.objects.add(other.objects)
