@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, field
 
@@ -12,6 +13,12 @@ from shutdownlint.yamltext.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+#: Documents whose nodes came back, the longest ago first: what is asked of a pod is asked at once,
+#: and the nodes of all pods together would be most of a large run's memory.
+_MOST_PARSED_AGAIN: Final = 16
+_parsed_again: Final[deque[Document]] = deque()
 
 
 class Document(Struct, eq=False):
@@ -35,6 +42,9 @@ class Document(Struct, eq=False):
         """The nodes, parsed again if they had been dropped."""
         if self._tree is None:
             self._tree = Tree(compose(self.text)[self.number])
+            _parsed_again.append(self)
+            if len(_parsed_again) > _MOST_PARSED_AGAIN:
+                _parsed_again.popleft().drop_nodes()
         return self._tree
 
     def drop_nodes(self) -> None:
