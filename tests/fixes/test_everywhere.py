@@ -5,10 +5,9 @@ from __future__ import annotations
 import difflib
 import io
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -16,9 +15,7 @@ from shutdownlint.config import Config
 from shutdownlint.manifests.discover import Found, discover
 from shutdownlint.manifests.gather import Source
 from shutdownlint.run import mend
-from shutdownlint.yamltext.compose import ComposeError, compose
-from shutdownlint.yamltext.tree import Tree
-from tests.helpers import given as said
+from tests.fuzz.targets import FIXING, MENDED, mends
 from tests.helpers import rules
 
 if TYPE_CHECKING:
@@ -84,85 +81,7 @@ def test_a_second_run_changes_nothing(corpus_mended: tuple[list[Source], Mended]
     assert second.texts == {}
 
 
-BASE = """\
-apiVersion: v1
-kind: Namespace
-metadata: {name: shop, labels: {istio-injection: enabled}}
----
-# the shop
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: shop  # c1
-  namespace: shop
-spec:
-  selector: {matchLabels: {app: shop}}
-  template:
-    metadata:
-      labels: {app: shop}
-      annotations:
-        other: "1"  # c2
-        proxy.istio.io/config: |
-          terminationDrainDuration: 9s  # inner
-          proxyMetadata:
-            EXIT_ON_ZERO_ACTIVE_CONNECTIONS: true
-    spec:
-      terminationGracePeriodSeconds: 20  # c3
-      containers:
-        - name: app
-          image: shop/app:1
-          # c4
-          lifecycle:
-            preStop:
-              exec:
-                command: ["sleep", "20"]
-        - {name: side, image: b, env: [{name: MINIMUM_DRAIN_DURATION, value: "5"}], lifecycle: {preStop: {tcpSocket: {port: 1}}}}
-"""
-PIECES = st.sampled_from(
-    [
-        ("9s", "90s"),
-        ("9s  # inner", "9s"),
-        ("true\n", "'true'\n"),
-        ("true\n", "'yes'\n"),
-        ("terminationDrainDuration", "terminationdrainduration"),
-        ("proxyMetadata:\n", ""),
-        ("20  # c3", "0"),
-        ("20  # c3", "-5"),
-        ("      terminationGracePeriodSeconds: 20  # c3\n", ""),
-        ('["sleep", "20"]', "[sh, -c, 'sleep 20']"),
-        ('["sleep", "20"]', "[sleep, 20s]"),
-        (
-            '              exec:\n                command: ["sleep", "20"]\n',
-            "              sleep: {seconds: 25}\n",
-        ),
-        ('              exec:\n                command: ["sleep", "20"]\n', ""),
-        ("          # c4\n", ""),
-        ("\n", "\r\n"),
-        ('        other: "1"  # c2\n', ""),
-        ("proxy.istio.io/config: |\n", "proxy.istio.io/config: |-\n"),
-        ("proxy.istio.io/config: |\n", "proxy.istio.io/config: >\n"),
-        ("labels: {app: shop}\n      ann", "labels: &l {app: shop}\n      ann"),
-        ("spec:\n      term", "spec: &s\n      term"),
-        ("kind: Deployment", "kind: StatefulSet"),
-        ("kind: Deployment", "kind: CronJob"),
-        ("# the shop\n", "# Source: a/b.yaml\n"),
-        ("name: side", "name: istio-proxy"),
-        ("{name: side, image: b,", "{name: side, image: b, # c5\n          "),
-        ("livenessProbe", "x"),
-        (
-            "image: shop/app:1\n",
-            "image: shop/app:1\n          readinessProbe: {terminationGracePeriodSeconds: 3}\n",
-        ),
-        (
-            "image: shop/app:1\n",
-            "image: shop/app:1\n          livenessProbe:\n            terminationGracePeriodSeconds: 3\n",
-        ),
-        ("matchLabels: {app: shop}", "matchLabels: {app: 5}"),
-        ('other: "1"', "other: 1"),
-        ("  annotations:", "  annotations: &a"),
-        ("        - name: app\n", "        - name: app # first\n"),
-    ]
-)
+PIECES = st.sampled_from(FIXING)
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -170,51 +89,7 @@ PIECES = st.sampled_from(
 def test_mutated_manifests_stay_what_they_are(
     pieces: list[tuple[str, str]], p99: str | None, unsafe: bool
 ) -> None:
-    text = BASE
+    text = MENDED
     for piece, instead in pieces:
         text = text.replace(piece, instead)
-    data = text.encode()
-    source = Source(Found(None, "<stdin>", data))
-    result, mended = mend([source], said(p99, istio="1.26"), rules=everything, unsafe=unsafe)
-    assert "fails on it" not in " ".join(u.reason for u in result.scene.reading.unreadable)
-    new = mended.texts.get("<stdin>")
-    if new is None:
-        return
-    try:
-        before, after = values(data.decode()), values(new.decode())
-    except ComposeError:
-        pytest.fail(f"does not parse: {new.decode()}")
-    assert len(before) == len(after)
-    for one, other in zip(before, after, strict=True):
-        assert stripped(one) == stripped(other)
-    yaml.compose_all(new.decode())
-
-
-def values(text: str) -> list[Any]:
-    return [Tree(root).plain() for root in compose(text)]
-
-
-#: What a fix may touch.
-TOUCHED = {
-    "terminationGracePeriodSeconds",
-    "lifecycle",
-    "proxy.istio.io/config",
-    "readinessProbe",
-    "livenessProbe",
-    "env",
-    "annotations",
-    "command",
-}
-
-
-def stripped(data: Any) -> Any:
-    """Everything that no fix may touch."""
-    if isinstance(data, dict):
-        return {
-            key: stripped(value)
-            if not isinstance(value, int | bool) or key == "port"
-            else str(value)
-            for key, value in data.items()
-            if key not in TOUCHED
-        }
-    return [stripped(item) for item in data] if isinstance(data, list) else data
+    mends(text.encode(), p99, unsafe=unsafe)

@@ -2,10 +2,8 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from shutdownlint.manifests.split import (
-    CONTEXT_KINDS,
     CRDS,
     EMPTY,
     NO_PODS,
@@ -13,7 +11,7 @@ from shutdownlint.manifests.split import (
     relevance,
     split,
 )
-from shutdownlint.yamltext.compose import ComposeError, compose
+from tests.fuzz.targets import READING, reads
 
 
 def chunks(data: bytes) -> list[tuple[bytes, int]]:
@@ -57,86 +55,10 @@ def test_what_is_parsed() -> None:
         assert relevance(text) is None, text
 
 
-PIECES = st.sampled_from(
-    [
-        b"kind: CustomResourceDefinition\n",
-        b"kind: Pod\n",
-        b"kind: Secret\n",
-        b'"kind": Pod\n',
-        b"kind: 'Namespace'\n",
-        b"kind: Secret # Pod\n",
-        b"kind: Secret\n  Pod\n",
-        b"kind:\n  Pod\n",
-        b"? kind\n: Pod\n",
-        b"kind: &a Secret\n",
-        b"kind: *a\n",
-        b"kind : Pod\n",
-        b"apiVersion: v1\n",
-        b"spec:\n  containers:\n  - name: a\n",
-        b'spec:\n  "cont\\u0061iners":\n  - name: a\n',
-        b"data: |\n  kind: Pod\n  containers: []\n",
-        b'text: "a\nkind: Secret\n b"\n',
-        b"text: 'a\n\nkind: CustomResourceDefinition\n'\n",
-        b"items:\n- kind: Pod\n",
-        b"<<: {kind: Pod}\n",
-        b"{kind: Pod, containers: [{name: a}]}\n",
-        b"# comment\n",
-        b"#kind: Secret\r",
-        b"\xef\xbb\xbf",
-        b"\xc2\x85",
-        b"\xe2\x80\xa8kind: Pod\n",
-        b"\r",
-        b"\r\n",
-        b"\n",
-        b"  ",
-        b"\t",
-        b"...\n",
-        b"!!map\n",
-        b"%YAML 1.1\n",
-        b"- ",
-        b"kind: PodList\n",
-        b"x: 1\n",
-    ]
-)
+PIECES = st.sampled_from(READING)
 
 
 @settings(max_examples=3000, deadline=None)
 @given(st.lists(PIECES, min_size=1, max_size=7))
 def test_nothing_that_matters_is_ever_passed_over(pieces: list[bytes]) -> None:
-    data = b"".join(pieces)
-    for chunk in split(data):
-        skip = relevance(chunk.data)
-        if skip is None:
-            continue
-        try:
-            roots = compose(chunk.data.decode("utf-8-sig"))
-        except (ComposeError, UnicodeDecodeError):
-            continue
-        for root in roots:
-            kinds = _root_kinds(root)
-            assert not kinds & {kind.decode() for kind in CONTEXT_KINDS}, (skip, chunk.data)
-            if skip is CRDS:
-                assert kinds <= {"CustomResourceDefinition"}
-            elif skip is NOT_KUBERNETES:
-                assert not kinds
-            else:
-                assert not _has_containers(root), (skip, chunk.data)
-
-
-def _root_kinds(root: Node) -> set[str]:
-    if not isinstance(root, MappingNode):
-        return set()
-    found = set()
-    for key, value in root.value:
-        if isinstance(key, ScalarNode) and key.value == "kind" and isinstance(value, ScalarNode):
-            found.add(value.value)
-    return found
-
-
-def _has_containers(node: Node) -> bool:
-    if isinstance(node, MappingNode):
-        return any(
-            (isinstance(key, ScalarNode) and key.value == "containers") or _has_containers(value)
-            for key, value in node.value
-        )
-    return isinstance(node, SequenceNode) and any(_has_containers(item) for item in node.value)
+    reads(b"".join(pieces))

@@ -1,0 +1,25 @@
+"""A short run of every target, always the same, and everything that was ever found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.fuzz.targets import TARGETS
+
+FOUND = sorted(path for path in (Path(__file__).parent / "found").iterdir() if path.suffix != ".md")
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_short_run(name: str) -> None:
+    target, share = TARGETS[name]
+    rng = Random(name)
+    for _ in range(share * 8):
+        target.hold(target.make(rng))
+
+
+@pytest.mark.parametrize("path", FOUND, ids=lambda path: path.name)
+def test_what_was_found(path: Path) -> None:
+    TARGETS[path.name.partition("-")[0]][0].hold(path.read_bytes())
