@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 from pathlib import Path
@@ -30,6 +31,9 @@ def replace_file(path: Path, data: bytes, *, mode: int | None = None) -> None:
             new.unlink(missing_ok=True)
             raise
     try:
+        if target.exists() and hasattr(os, "chown"):
+            with contextlib.suppress(PermissionError):  # only root gives files away
+                os.chown(new, target.stat().st_uid, target.stat().st_gid)
         new.chmod(kept if kept is not None else 0o644)
         new.replace(target)
     except BaseException:
@@ -46,8 +50,12 @@ def update_file(path: Path, old: bytes, new: bytes) -> None:
 
     Raises ``OSError``, ``ChangedError`` among them; then the file is as it was.
     """
-    if not os.access(path, os.W_OK):
+    # Somebody who may write everything was asked all the same to leave it as it is.
+    if not os.access(path, os.W_OK) or not path.stat().st_mode & 0o222:
         raise PermissionError(13, "it is read-only")
-    if path.read_bytes() != old:
+    now = path.read_bytes()
+    if now == new:  # another name of a file that is written already
+        return
+    if now != old:
         raise ChangedError("it was changed by somebody else meanwhile")
     replace_file(path, new)

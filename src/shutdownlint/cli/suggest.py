@@ -93,7 +93,8 @@ def command(
         remark(f"{unreadable.place}: {unreadable.reason}")
     for assumed in scene.remarks:
         remark(assumed)
-    found = suggestions(pods, p99, propagation)
+    patches = output_format in (SuggestFormat.KUSTOMIZE, SuggestFormat.HELM)
+    found = suggestions(pods, p99, propagation, rendered=patches)
     if not found:
         what = "no complete pod template" if wanted is None else f"no workload matches {wanted}"
         remark(f"{what} in {', '.join(given)}")

@@ -7,9 +7,11 @@ is gone, and nothing as bad has come.
 from __future__ import annotations
 
 from collections import Counter
+from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from shutdownlint.fixes.proof import Disproved, check_text, expected
 from shutdownlint.fixes.slot import Slot
@@ -58,11 +60,47 @@ Piece = tuple[str, int]
 
 def edits_of(finding: Finding) -> dict[Piece, list[Edit]]:
     """The edits of a finding's fix, by piece of a file. Raises ``CannotEditError``."""
-    found: dict[Piece, list[Edit]] = {}
-    for change in finding.fix.changes if finding.fix else ():
-        document = Slot.of(change.where).ref.document
-        found.setdefault((document.file, document.start), []).append(change_edit(change))
-    return found
+    return edits_for(finding.fix.changes if finding.fix else ())
+
+
+def edits_for(changes: Iterable[Change], *, rendered: bool = False) -> dict[Piece, list[Edit]]:
+    """The edits that make these changes together, by piece of a file.
+
+    Changes of one place (two settings of an annotation that is not there yet) are made one after
+    the other, and are one edit. ``rendered``: of what Helm has rendered, too. Raises
+    ``CannotEditError``.
+    """
+    by_piece: dict[Piece, list[tuple[Change, Slot]]] = {}
+    for change in changes:
+        slot = Slot.of(change.where)
+        template = slot.ref.document.source
+        if template is not None and not rendered:
+            raise CannotEditError(f"it is rendered from {template}: change it there")
+        document = slot.ref.document
+        by_piece.setdefault((document.file, document.start), []).append((change, slot))
+    return {piece: _together(those) for piece, those in by_piece.items()}
+
+
+def _together(changes: list[tuple[Change, Slot]]) -> list[Edit]:
+    edits = [change_edit(change, slot) for change, slot in changes]
+    pairs = combinations(edits, 2)
+    if not any(_collide(one, other) for one, other in pairs if one != other):
+        return edits
+    old = text = changes[0][1].ref.document.text
+    # Items of a list are taken out last, so that the others are still where they were.
+    for change, slot in sorted(changes, key=lambda made: made[0].action == "remove"):
+        now = replace(slot.ref.document, text=text, _tree=None)
+        moved = replace(slot, ref=replace(slot.ref, document=now))
+        text = applied(text, [change_edit(change, moved)])
+    start = _alike(old, text)
+    end = _alike(old[start:][::-1], text[start:][::-1])
+    return [Edit(start, len(old) - end, text[start : len(text) - end])]
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters at the beginning are the same."""
+    pairs = zip(one, other, strict=False)
+    return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
 
 def spliced(old: bytes, pieces: Mapping[int, list[Edit]]) -> bytes:
@@ -83,12 +121,8 @@ def spliced(old: bytes, pieces: Mapping[int, list[Edit]]) -> bytes:
     return b"".join([*out, old[at:]])
 
 
-def change_edit(change: Change) -> Edit:
-    """The edit that makes a change. Raises ``CannotEditError``."""
-    slot = Slot.of(change.where)
-    if slot.ref.document.source is not None:
-        template = slot.ref.document.source
-        raise CannotEditError(f"it is rendered from {template}: change it there")
+def change_edit(change: Change, slot: Slot) -> Edit:
+    """The edit that makes a change at its slot. Raises ``CannotEditError``."""
     match change.action:
         case "remove":
             return slot.remove()
@@ -248,9 +282,9 @@ def _worse(
     for kind, count in Counter(map(_kind, made)).items():
         if now[kind] > was[kind] - count:
             return kind[3], "the finding would still be there"
-    least = {f.place.file: f.severity.rank for f in made}
+    least = min(f.severity.rank for f in made)
     for finding in after:
         kind = _kind(finding)
-        if now[kind] > was[kind] and finding.severity.rank >= min(least.values()):
+        if now[kind] > was[kind] and finding.severity.rank >= least:
             return finding.place.file, f"{finding.rule} would come instead"
     return None

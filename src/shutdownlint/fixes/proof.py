@@ -6,11 +6,13 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from shutdownlint.fixes.slot import Slot
 from shutdownlint.manifests.read import decode
 from shutdownlint.manifests.split import split
 from shutdownlint.yamltext.compose import ComposeError, compose
+from shutdownlint.yamltext.edit import is_json
 from shutdownlint.yamltext.errors import BudgetExceededError
 from shutdownlint.yamltext.tree import Tree
 
@@ -33,6 +35,8 @@ class Meant(Struct, frozen=True):
     number: int
     route: _Route
     inner: _Route | None
+    #: It is taken out: where it stood in a list, another item stands now.
+    removed: bool = False
 
 
 def expected(changes: Iterable[Change]) -> list[Meant]:
@@ -43,7 +47,14 @@ def expected(changes: Iterable[Change]) -> list[Meant]:
         document = slot.ref.document
         slots = [slot, slot.beside(str(change.value))] if change.action == "rename" else [slot]
         found += [
-            Meant(document.index, document.number, each.ref.route, each.inner) for each in slots
+            Meant(
+                document.index,
+                document.number,
+                each.ref.route,
+                each.inner,
+                removed=change.action == "remove",
+            )
+            for each in slots
         ]
     return found
 
@@ -63,16 +74,47 @@ def check_text(old: bytes, new: bytes, meant: Iterable[Meant]) -> None:
                 raise Disproved("another document would change")
             continue
         _compare(_plain(one.data), _plain(other.data), here)
+        _still_sound(_text(one.data), _text(other.data))
 
 
 def check_piece(old: str, new: str, meant: Iterable[Meant]) -> None:
     """The same for the text of one piece of a file. Raises ``Disproved``."""
     _compare(_values(old), _values(new), list(meant))
+    _still_sound(old, new)
+
+
+def _still_sound(old: str, new: str) -> None:
+    if is_json(old) and not is_json(new):
+        raise Disproved("the text would not be JSON any more")
+    if _twice(new) > _twice(old):
+        raise Disproved("a key would stand twice")
+
+
+def _twice(text: str) -> int:
+    """How many keys of a text stand twice in one mapping."""
+    found, stack = 0, list(compose(text))
+    seen: set[int] = set()
+    while stack:
+        node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, MappingNode):
+            keys = [key.value for key, _ in node.value if isinstance(key, ScalarNode)]
+            found += len(keys) - len(set(keys))
+            stack += [value for _, value in node.value]
+        elif isinstance(node, SequenceNode):
+            stack += node.value
+    return found
 
 
 def _plain(data: bytes) -> list[Any]:
+    return _values(_text(data))
+
+
+def _text(data: bytes) -> str:
     try:
-        return _values(decode(data))
+        return decode(data)
     except UnicodeDecodeError as error:
         raise Disproved(f"the text would not be UTF-8: {error}") from None
 
@@ -95,6 +137,8 @@ def _compare(before: list[Any], after: list[Any], meant: list[Meant]) -> None:
     for each in meant:
         inner = ("", *each.inner) if each.inner is not None else ()
         for side in (before, after):
+            if side is after and each.removed and isinstance(each.route[-1], int):
+                continue
             side[each.number] = without(side[each.number], (*each.route, *inner))
     if before != after:
         raise Disproved("a value would change that was not meant to")
@@ -107,7 +151,10 @@ def _open(data: Any, route: _Route) -> None:
         parent = _at(parent, step)
     text = _at(parent, route[-1])
     if isinstance(text, str):
-        roots = compose(text)
+        try:
+            roots = compose(text)
+        except ComposeError as error:
+            raise Disproved(f"the text inside would not parse: {error}") from None
         parent[route[-1]] = {"": Tree(roots[0]).plain() if roots else None}
 
 

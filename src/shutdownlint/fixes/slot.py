@@ -10,6 +10,7 @@ from msgspec import Struct
 from yaml.nodes import MappingNode, ScalarNode
 
 from shutdownlint.manifests.document import InnerRef, Ref
+from shutdownlint.platforms.istio.facts import EXIT_ON_ZERO_ENV as EXIT_ON_ZERO
 from shutdownlint.yamltext.compose import ComposeError, compose
 from shutdownlint.yamltext.edit import (
     CannotEditError,
@@ -20,6 +21,7 @@ from shutdownlint.yamltext.edit import (
     block_text,
     scalar_text,
 )
+from shutdownlint.yamltext.scalars import read_scalar
 from shutdownlint.yamltext.tree import Tree
 
 if TYPE_CHECKING:
@@ -92,8 +94,14 @@ class Slot(Struct, frozen=True):
         node = self.value()
         if not isinstance(node, ScalarNode):
             raise CannotEditError("something else stands there")
-        text = scalar_text(str(node.value), "'")
-        return self._edit(lambda editor, route: editor.replace_text(route, text))
+        value = str(node.value)
+        if self.route[-1] == EXIT_ON_ZERO and isinstance(truth := read_scalar(node), bool):
+            value = scalar_text(truth)  # Istio's strconv.ParseBool knows no yes and no
+        return self._edit(
+            lambda editor, route: editor.replace_text(
+                route, scalar_text(value, '"' if editor.json else "'")
+            )
+        )
 
     def set_number(self, number: str) -> Edit:
         """Change the one number of the text that stands there. Raises ``CannotEditError``."""
@@ -103,7 +111,7 @@ class Slot(Struct, frozen=True):
             raise CannotEditError("it is part of a script")
         if node.style not in ("'", '"') and text.isdigit():
             return self.set(int(number))
-        return self.set(re.sub(r"[0-9]+(\.[0-9]+)?s?", number, text))
+        return self.set(_ONE_NUMBER.sub(rf"\g<1>{number}\g<2>", text))
 
     def _alone(self) -> bool:
         """Whether the entry is all that its host's text says."""
@@ -122,6 +130,8 @@ class Slot(Struct, frozen=True):
         host = spot.value
         if not isinstance(host, ScalarNode):
             raise CannotEditError("something else stands there")
+        if not str(host.value).strip():
+            return _lifted(editor, self.ref.route, host, "", self._first(make))
         inner = str(host.value)
         root = _inner_root(host) or _empty()
         edit = make(Editor(inner, root), self.inner)
@@ -129,12 +139,17 @@ class Slot(Struct, frozen=True):
 
     def _whole_annotation(self, editor: Editor, make: Callable[[Editor, Route], Edit]) -> Edit:
         """The scalar itself is not there yet: write it whole."""
+        return editor.set(self.ref.route, LiteralText(self._first(make).text))
+
+    def _first(self, make: Callable[[Editor, Route], Edit]) -> Edit:
+        """The whole text inside, where there was none."""
         inner = applied("{}", [make(Editor("{}", _empty()), self.inner or ())])
-        text = block_text(Tree(compose(inner)[0]).plain(), 0, "\n") + "\n"
-        return editor.set(self.ref.route, LiteralText(text))
+        return Edit(0, 0, block_text(Tree(compose(inner)[0]).plain(), 0, "\n") + "\n")
 
 
-_ONE_NUMBER: Final = re.compile(r"\s*(?:exec +)?(?:/[\w/]+/)?(?:sleep +)?[0-9]+(?:\.[0-9]+)?s?\s*")
+_ONE_NUMBER: Final = re.compile(
+    r"(\s*(?:exec +)?(?:(?:/[\w/]+/)?sleep +)?)[0-9]+(?:\.[0-9]+)?s?(\s*)"
+)
 
 
 def _empty() -> Node:
@@ -164,21 +179,33 @@ def _lifted(editor: Editor, route: Route, host: ScalarNode, inner: str, edit: Ed
         as_it_reads = raw == inner and not set(edit.text) & set(_ESCAPED.get(quote, ""))
         if as_it_reads and (quote or scalar_text(changed) == changed):
             return edit.moved(start + len(quote))
-    return editor.replace_text(route, _whole(editor, route, changed))
+    return _whole(editor, route, host, changed)
 
 
 _ESCAPED: Final = {"'": "'", '"': '"\\'}
 
 
-def _whole(editor: Editor, route: Route, text: str) -> str:
-    """The scalar written anew: as a block where blocks can stand."""
+def _whole(editor: Editor, route: Route, host: ScalarNode, text: str) -> Edit:
+    """The scalar written anew: as a block where blocks can stand. A comment keeps its line."""
     column = editor.block_column(route)
+    start, end = host.start_mark.index, host.end_mark.index
     if column is None or text != text.strip(" ") or "\t" in text:
-        return json.dumps(text, ensure_ascii=False)
+        return editor.replace_text(route, json.dumps(text, ensure_ascii=False))
     lines = text.rstrip("\n").split("\n")
     indent = " " * (column + 2)
-    keep = "|" if text.endswith("\n") else "|-"
-    return editor.line_end.join([keep, *(indent + line if line else "" for line in lines)])
+    head = "|" if text.endswith("\n") else "|-"
+    if host.style == ">":
+        header = editor.text[start : editor.line_close(start)]
+        end = start + len(editor.text[start:end].rstrip())
+    else:
+        header = editor.text[end : editor.line_close(end)]
+        end = editor.line_close(end) if "#" in header else end
+    if "#" in header:
+        head += f"  {header[header.index('#') :].rstrip()}"
+    elif start == host.end_mark.index and editor.text[start - 1 : start] == ":":
+        head = f" {head}"  # nothing stands behind the key yet
+    body = (indent + line if line else "" for line in lines)
+    return Edit(start, end, editor.line_end.join([head, *body]))
 
 
 def _lifted_into_block(text: str, start: int, end: int, inner: str, changed: str) -> Edit | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, field
 
 from shutdownlint.fixes.fix import Change
-from shutdownlint.fixes.mend import change_edit, spliced
+from shutdownlint.fixes.mend import edits_for, spliced
 from shutdownlint.fixes.proof import Disproved, check_piece, expected
 from shutdownlint.fixes.slot import Slot
 from shutdownlint.manifests.read import decode
@@ -42,33 +42,34 @@ class Suggestion(Struct):
 
 
 def suggestions(
-    pods: Iterable[Pod], p99: timedelta | None, propagation: timedelta | None
+    pods: Iterable[Pod],
+    p99: timedelta | None,
+    propagation: timedelta | None,
+    *,
+    rendered: bool = False,
 ) -> list[Suggestion]:
-    """One for each pod whose shutdown is planned."""
+    """One for each pod whose shutdown is planned; ``rendered``: of what Helm rendered, too."""
     found = []
     for pod in pods:
         if pod.plan is not None:
             aims = Aims.of(pod.plan, p99, propagation)
             suggestion = Suggestion(pod, solve(pod.plan, aims))
             try:
-                _work_out(suggestion)
+                _work_out(suggestion, rendered=rendered)
             except (CannotEditError, Disproved) as error:
                 suggestion.pieces, suggestion.refused = {}, str(error)
             found.append(suggestion)
     return found
 
 
-def _work_out(suggestion: Suggestion) -> None:
+def _work_out(suggestion: Suggestion, *, rendered: bool) -> None:
     slots = slots_of(suggestion.pod)
     for wanted in suggestion.solution.changes:
         where = slots.get(wanted.container, {}).get(wanted.field)
         if where is None:
             raise CannotEditError(f"{wanted.old.name} cannot be changed from here")
         suggestion.changes.append(Change("set", wanted.field, where, wanted.value))
-    for change in suggestion.changes:
-        document = Slot.of(change.where).ref.document
-        edits = suggestion.pieces.setdefault((document.file, document.start), [])
-        edits.append(change_edit(change))
+    suggestion.pieces = edits_for(suggestion.changes, rendered=rendered)
     for change in suggestion.changes:
         document = Slot.of(change.where).ref.document
         piece = (document.file, document.start)
@@ -96,28 +97,37 @@ def patch(suggestion: Suggestion, texts: Mapping[str, bytes]) -> dict[str, Any] 
     after = Tree(compose(decode(chunk.data))[document.number]).plain(ref.route)
     if before == after:
         return None
+    if "name" not in before["metadata"]:  # generateName: nothing that a patch could name
+        return None
     names = {key: before[key] for key in ("apiVersion", "kind")}
     metadata = {k: v for k, v in before["metadata"].items() if k in ("name", "namespace")}
-    changed = _difference(before, after)
+    # Strategic merges know the lists of the API's own kinds only.
+    merges = ref.document.tree.plain((*ref.route, "apiVersion")) in _OWN_KINDS
+    changed = _difference(before, after, merges=merges)
     return {**names, **changed, "metadata": {**changed.get("metadata", {}), **metadata}}
 
 
-def _difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """What a strategic merge makes of the first to get the second."""
+#: Versions whose lists kustomize merges by name; any other list is replaced whole.
+_OWN_KINDS: Final = frozenset(("v1", "apps/v1", "batch/v1", "batch/v1beta1"))
+
+
+def _difference(before: dict[str, Any], after: dict[str, Any], *, merges: bool) -> dict[str, Any]:
+    """What a merge makes of the first to get the second."""
     found: dict[str, Any] = {key: None for key in before if key not in after}
     for key, value in after.items():
         old = before.get(key)
         if old == value:
             continue
         if isinstance(old, dict) and isinstance(value, dict):
-            found[key] = _difference(old, value)
-        elif isinstance(old, list) and _named(old) and _named(value):
+            found[key] = _difference(old, value, merges=merges)
+        elif merges and isinstance(old, list) and _named(old) and _named(value):
             own = {item["name"]: item for item in old}
+            kept = {item["name"] for item in value}
             found[key] = [
-                {"name": item["name"], **_difference(own[item["name"]], item)}
+                {"name": item["name"], **_difference(own.get(item["name"], {}), item, merges=True)}
                 for item in value
-                if item["name"] in own and own[item["name"]] != item
-            ]
+                if own.get(item["name"]) != item
+            ] + [{"name": name, "$patch": "delete"} for name in own if name not in kept]
         else:
             found[key] = value
     return found

@@ -10,7 +10,7 @@ def unified(name: str, old: bytes, new: bytes) -> str:
     before, after = (
         text.decode("utf-8", "replace").splitlines(keepends=True) for text in (old, new)
     )
-    shown = name.removeprefix("./")
+    shown = name.removeprefix("./").lstrip("/")
     lines = []
     for line in difflib.unified_diff(before, after, f"a/{shown}", f"b/{shown}"):
         lines.append(line)

@@ -85,14 +85,18 @@ def helm_values(found: Sequence[Suggestion], texts: Mapping[str, bytes]) -> str:
             continue
         source = one.pod.ref.source or "its template"
         head = f"# {one.pod.id}, from {source}: look up what this chart calls these values\n"
-        template = data.get("spec", {}).get("template", data)
+        template = data.get("spec", {})
+        template = template.get("jobTemplate", data).get("spec", {}).get("template", data)
         spec, metadata = template.get("spec", {}), template.get("metadata", {})
         values: dict[str, Any] = {}
         if "terminationGracePeriodSeconds" in spec:
             values["terminationGracePeriodSeconds"] = spec["terminationGracePeriodSeconds"]
-        for container in spec.get("containers", ()):
-            if "lifecycle" in container:
-                values["lifecycle"] = container["lifecycle"]
+        hooks = {c["name"]: c["lifecycle"] for c in spec.get("containers", ()) if "lifecycle" in c}
+        for name, hook in hooks.items():
+            if len(hooks) == 1:
+                values["lifecycle"] = hook
+            else:
+                values[name] = {"lifecycle": hook}
         if "annotations" in metadata:
             values["podAnnotations"] = metadata["annotations"]
         parts.append(head + _document(values))

@@ -19,7 +19,7 @@ from shutdownlint.shutdown.setting import Reason
 from shutdownlint.shutdown.span import ZERO, written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from shutdownlint.shutdown.plan import ContainerPlan, Plan, ProxyPlan
 
@@ -218,33 +218,45 @@ class Timeline:
                     done = Moment(end, _FINISHED)
         return min(done, life.dies, key=lambda moment: moment.at)
 
-    def open_at(self, moment: timedelta, closes: Moment | None) -> bool:
-        """Whether the proxy, whose listener closes then, sees an open connection."""
-        if self.others or moment < self.idle_until:
-            return True
-        return any(self._is_open(request, moment, closes) for request in self.requests)
+    def open_until(self, moment: timedelta, closes: Moment | None) -> timedelta | None:
+        """Until when the proxy, whose listener closes then, sees the connections that are open.
 
-    def _is_open(self, request: Request, moment: timedelta, closes: Moment | None) -> bool:
-        if not request.arrives <= moment < request.arrives + request.lasts:
-            return False
+        None where it sees none at that moment.
+        """
+        if self.others:
+            return moment + self.grace + MINIMUM_GRACE  # beyond any SIGKILL
+        ends = [self._open_until(request, moment, closes) for request in self.requests]
+        return max((end for end in (self.idle_until, *ends) if end > moment), default=None)
+
+    def _open_until(self, request: Request, moment: timedelta, closes: Moment | None) -> timedelta:
+        ends = request.arrives + request.lasts
+        if not request.arrives <= moment < ends:
+            return ZERO
         inbound = not request.outbound
         if inbound and closes is not None and not request.precedes(closes.at):
-            return False
+            return ZERO
         if self.gateway:
-            return True
+            return ends
         app = self.app
-        return (
-            app is not None
-            and moment < app.dies.at
-            and not (inbound and not request.precedes(app.accepts_until.at))
-        )
+        if app is None or (inbound and not request.precedes(app.accepts_until.at)):
+            return ZERO
+        return min(ends, app.dies.at)
 
     def looks_without_known(self, until: timedelta) -> int:
         """How often exit-on-zero looks before then while none of these requests is open."""
         if self._proxy is None:
             return 0
-        looks = self._proxy.looks(until)
-        return sum(not self.open_at(look, self._proxy.listener_closes) for look in looks)
+        count, look = 0, self._proxy.first_look
+        end = min(until, self._proxy.kill.at)
+        while look < end:
+            open_until = self.open_until(look, self._proxy.listener_closes)
+            if open_until is None:
+                arrivals = (r.arrives for r in self.requests if r.arrives > look)
+                free_until = min(end, *arrivals, end)
+                count += _looks(look, free_until)
+                open_until = free_until
+            look += _looks(look, open_until) * POLL
+        return count
 
     def _answer(self, request: Request) -> Answer:
         arrives, proxy, app = request.arrives, self._proxy, self.app
@@ -328,6 +340,11 @@ def _app_events(life: Life) -> list[Event]:
     return events
 
 
+def _looks(first: timedelta, until: timedelta) -> int:
+    """How many looks there are from the first on, before then: at least that one."""
+    return max(1, -((first - until) // POLL))
+
+
 class _Proxy:
     """The mesh proxy of a timeline."""
 
@@ -358,12 +375,10 @@ class _Proxy:
         at = self.signal.at + self.plan.drain_duration.value
         return Moment(at, Reason.of(self.plan.drain_duration))
 
-    def looks(self, until: timedelta) -> Iterator[timedelta]:
-        """When exit-on-zero looks for open connections, before ``until`` and its SIGKILL."""
-        look = self.signal.at + max(self.plan.minimum_drain.value, ZERO) + POLL
-        while look < min(until, self.kill.at):
-            yield look
-            look += POLL
+    @property
+    def first_look(self) -> timedelta:
+        """When exit-on-zero first looks for open connections."""
+        return self.signal.at + max(self.plan.minimum_drain.value, ZERO) + POLL
 
     def _ends(self) -> Moment:
         if self.keeps_listening:
@@ -375,9 +390,12 @@ class _Proxy:
             )
             if self.plan.never_sees_zero:
                 return self.kill
-            for look in self.looks(self.kill.at):
-                if not self.timeline.open_at(look, self.listener_closes):
+            look = self.first_look
+            while look < self.kill.at:
+                open_until = self.timeline.open_until(look, self.listener_closes)
+                if open_until is None:
                     return Moment(look, told)
+                look += _looks(look, open_until) * POLL
             return self.kill
         at = self.signal.at + max(self.plan.termination_drain.value, ZERO)
         ends = Moment(at, Reason.of(self.plan.termination_drain))

@@ -62,6 +62,17 @@ def applied(text: str, edits: Iterable[Edit]) -> str:
     return "".join([*out, text[at:]])
 
 
+def is_json(text: str) -> bool:
+    """Whether a text is a JSON object, and not only YAML."""
+    if not text.lstrip().startswith("{"):
+        return False
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
 def scalar_text(value: Scalar, quote: str = "") -> str:
     """A scalar as YAML, in quotes of that kind, or plain where it reads back the same."""
     if isinstance(value, bool):
@@ -130,6 +141,8 @@ class Editor:
         self.root = root
         self.line_end = "\r\n" if "\r\n" in text else "\n"
         self._shared = _shared(root)
+        #: Whether the text is JSON, and must stay it.
+        self.json = is_json(text)
 
     def set(self, route: Route, value: Value) -> Edit:
         """Give the entry at ``route`` a value, with whatever is missing above it."""
@@ -233,9 +246,11 @@ class Editor:
         if node.style in ("|", ">"):
             raise CannotEditError("a block of text stands there")
         quote = node.style if node.style in ("'", '"') and isinstance(value, str) else ""
-        if node.style in ("'", '"') and not isinstance(value, str):
-            quote = ""
-        return Edit(node.start_mark.index, node.end_mark.index, scalar_text(value, quote))
+        text = scalar_text(value, '"' if self.json else quote)
+        at = node.start_mark.index
+        if at == node.end_mark.index and self.text[at - 1 : at] == ":":
+            text = f" {text}"  # nothing stands behind the key yet
+        return Edit(at, node.end_mark.index, text)
 
     def _insert(self, above: Route, node: Node, value: dict[str, Any]) -> Edit:
         if isinstance(node, ScalarNode):
@@ -243,7 +258,7 @@ class Editor:
         if not isinstance(node, MappingNode):
             raise CannotEditError("something else stands there")
         if node.flow_style:
-            as_json = self._is_json(node)
+            as_json = self.json or self._is_json(node)
             (added, inner) = next(iter(value.items()))
             name = json.dumps(added, ensure_ascii=False) if as_json else scalar_text(added)
             text = f"{name}: {_flow_text(inner, as_json=as_json)}"
@@ -258,12 +273,12 @@ class Editor:
             # Right below the parent's key, above comments that belong to the first entry.
             key = self._key_of(above)
             if key is not None and key.end_mark.line < first.start_mark.line:
-                at = self._line_close(key.end_mark.index)
+                at = self.line_close(key.end_mark.index)
                 return Edit(at, at, self.line_end + block_text(value, column, self.line_end, step))
             at = self._line_start(start)
             return Edit(at, at, block_text(value, column, self.line_end, step) + self.line_end)
         # The first entry of a list's item stands behind its dash: go below it and its like.
-        at = self._line_close(self._end(node.value[self._last_simple(node)][1]))
+        at = self.line_close(self._end(node.value[self._last_simple(node)][1]))
         return Edit(at, at, self.line_end + block_text(value, column, self.line_end, step))
 
     def _last_simple(self, node: MappingNode) -> int:
@@ -283,13 +298,13 @@ class Editor:
         if read_scalar(node) is not None or not above:
             raise CannotEditError("something else stands there")
         if node.end_mark.index > node.start_mark.index:
-            text = _flow_text(value, as_json=False)
+            text = _flow_text(value, as_json=self.json)
             return Edit(node.start_mark.index, node.end_mark.index, text)
         key = self._key_of(above)
         if key is None:
             raise CannotEditError("something else stands there")
         indent = key.start_mark.column + _STEP
-        at = self._line_close(key.end_mark.index)
+        at = self.line_close(key.end_mark.index)
         return Edit(at, at, self.line_end + block_text(value, indent, self.line_end))
 
     def _is_json(self, node: MappingNode) -> bool:
@@ -321,7 +336,7 @@ class Editor:
     def _line_start(self, at: int) -> int:
         return max(self.text.rfind("\n", 0, at), self.text.rfind("\r", 0, at)) + 1
 
-    def _line_close(self, at: int) -> int:
+    def line_close(self, at: int) -> int:
         """The end of the line (before its break) that this offset is on."""
         found = [i for i in (self.text.find("\r", at), self.text.find("\n", at)) if i >= 0]
         return min(found, default=len(self.text))
@@ -339,7 +354,7 @@ class Editor:
 
     def _remove_lines(self, parent: Node, number: int) -> Edit:
         start, end = self._begin(parent, number), self._close(parent, number)
-        begin, close = self._line_start(start), self._line_close(end)
+        begin, close = self._line_start(start), self.line_close(end)
         lead, after = self.text[begin:start].strip(), self.text[end:close].strip()
         if after and not after.startswith("#"):
             raise CannotEditError("something else stands on its line")
