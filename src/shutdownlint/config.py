@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
     from pathlib import Path
 
+    from shutdownlint.manifests.ignore import Ignore
     from shutdownlint.platforms.versions import Version
 
 NAMES: Final = ("shutdownlint.toml", ".shutdownlint.toml", "pyproject.toml")
@@ -41,6 +42,7 @@ class Config(Struct):
     suffixes: list[str] = field(default_factory=list)
     severities: dict[str, Severity] = field(default_factory=dict)
     apps: list[AppFacts] = field(default_factory=list)
+    ignores: list[Ignore] = field(default_factory=list)
 
     def given(self, p99: timedelta | None = None) -> Given:
         """What platforms need of it; ``p99`` is the command line's, which beats the file's."""
@@ -48,7 +50,12 @@ class Config(Struct):
         apps += self.apps
         if self.p99 is not None:
             apps.append(AppFacts("*", p99=self.p99, told="the configuration"))
-        return Given(kubernetes=self.kubernetes, istio=self.istio, apps=tuple(apps))
+        return Given(
+            kubernetes=self.kubernetes,
+            istio=self.istio,
+            apps=tuple(apps),
+            ignores=tuple(self.ignores),
+        )
 
     def selects(self, rule: str) -> bool:
         """Whether a rule is to be asked: ids and prefixes of ids, the longest match decides."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
 from pydantic import (
@@ -18,6 +18,7 @@ from pydantic import (
 
 from shutdownlint.config import Config, ConfigError
 from shutdownlint.manifests.discover import shown_path
+from shutdownlint.manifests.ignore import Ignore
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.given import AppFacts
 from shutdownlint.platforms.versions import Version
@@ -63,12 +64,20 @@ class WorkloadForm(_Form):
     p99: _Duration = None
     drain: _Duration = None
     app: Literal["graceful", "abrupt", "ignoring", "lingering"] | None = None
+    #: Rules (ids or their beginnings) that are not told of them, with a reason.
+    ignore: list[str] = Field(default_factory=list)
+    container: str | None = None
+    until: date | None = None
     reason: str = ""
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
         if self.app == "lingering" and self.drain is None:
             raise ValueError("app = 'lingering' needs drain: for how long it goes on accepting")
+        if self.ignore and not self.reason.strip():
+            raise ValueError("ignore needs a reason")
+        if not self.ignore and (self.container is not None or self.until is not None):
+            raise ValueError("container and until belong to ignore")
         if self.match.count("/") > 2:
             raise ValueError("match is Kind/namespace/name, kind and namespace may be left out")
         return self
@@ -119,7 +128,13 @@ def load_config(path: Path) -> Config:
         suffixes=[s if s.startswith(".") else f".{s}" for s in form.suffixes],
         severities=form.severity,
         apps=[_app(workload) for workload in form.workloads],
+        ignores=[_ignore(workload) for workload in form.workloads if workload.ignore],
     )
+
+
+def _ignore(said: WorkloadForm) -> Ignore:
+    rules = tuple(rule.upper() for rule in said.ignore)
+    return Ignore(rules, said.reason, said.until, container=said.container, pattern=said.match)
 
 
 def _app(said: WorkloadForm) -> AppFacts:

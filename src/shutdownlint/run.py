@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from shutdownlint.fixes.mend import Mended
     from shutdownlint.manifests.discover import Found
     from shutdownlint.manifests.gather import Source
+    from shutdownlint.manifests.ignore import Ignore
     from shutdownlint.manifests.workloads import ObjectId, Workload
     from shutdownlint.platforms.defect import Defect
     from shutdownlint.platforms.given import Given
@@ -34,10 +35,12 @@ if TYPE_CHECKING:
     from shutdownlint.rules.ask import Asker, Failure
     from shutdownlint.rules.finding import Finding, Severity
     from shutdownlint.rules.held import Releases
+    from shutdownlint.rules.ignored import Suppressed
     from shutdownlint.rules.rule import Rule
     from shutdownlint.yamltext.place import Place
 
 
+_IGNORE: Final = "shutdownlint.dev/ignore"
 #: From so many workloads on judging them is shared between two processes.
 _WORTH_SHARING: Final = 200
 _VERSION_ASSUMED: Final = (
@@ -53,6 +56,10 @@ class Scene(Struct):
     pods: list[Pod] = field(default_factory=list)
     mesh_defects: list[Defect] = field(default_factory=list)
     workloads: list[Workload] = field(default_factory=list)
+    #: What the manifests say is to be ignored.
+    ignores: list[Ignore] = field(default_factory=list)
+    #: What is to be said of ignores.
+    of_ignores: list[str] = field(default_factory=list)
     world: World | None = None
     mesh: Mesh | None = None
     #: Whether a pod's proxy is judged without knowing which release it is of.
@@ -66,7 +73,7 @@ class Scene(Struct):
     @property
     def remarks(self) -> list[str]:
         """What a person should know of the run as a whole."""
-        return [_VERSION_ASSUMED] if self.version_assumed else []
+        return [*([_VERSION_ASSUMED] if self.version_assumed else []), *self.of_ignores]
 
 
 class Result(Struct):
@@ -74,6 +81,7 @@ class Result(Struct):
 
     scene: Scene
     findings: list[Finding] = field(default_factory=list)
+    suppressed: list[Suppressed] = field(default_factory=list)
     #: How many workloads were judged.
     workloads: int = 0
     whole: bool = True
@@ -95,7 +103,7 @@ def read(sources: Iterable[Source], given: Given, tick: Callable[[], None] = no_
 def _read(sources: Iterable[Source], given: Given, tick: Callable[[], None]) -> Scene:
     """Read the files: the workloads are known, none is planned yet."""
     gathered = gather(sources, tick)
-    scene = Scene(gathered.reading)
+    scene = Scene(gathered.reading, ignores=gathered.ignores)
     if gathered.objects is None:
         return scene
     from shutdownlint.manifests.workloads import mark_partial  # noqa: PLC0415
@@ -181,8 +189,31 @@ def _check(
     # they share.
     told = {_order(finding): finding for finding in found}
     result.findings = [told[key] for key in sorted(told)]
+    _sort_out(result, asker.rules, given)
     result.whole = scene.whole and not asker.failures
     return result
+
+
+def _sort_out(result: Result, asked: Sequence[Rule], given: Given) -> None:
+    """Take out what is ignored."""
+    scene = result.scene
+    ignores = [*scene.ignores, *given.ignores]
+    for workload in scene.workloads:
+        names = (*workload.owner.annotations, *workload.template.metadata.annotations)
+        if any(name.startswith(_IGNORE) for name in names):
+            from shutdownlint.manifests.ignore import of_annotations  # noqa: PLC0415
+
+            ignores += of_annotations(workload)
+    if not ignores:
+        return
+    import datetime as dt  # noqa: PLC0415
+
+    from shutdownlint.rules.ignored import part  # noqa: PLC0415
+
+    today = dt.datetime.now(dt.UTC).date()
+    parted = part(result.findings, ignores, asked, today)
+    result.findings, result.suppressed = parted.left, parted.suppressed
+    scene.of_ignores += parted.remarks
 
 
 class _Judged(Struct):

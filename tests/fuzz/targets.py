@@ -287,7 +287,7 @@ def stripped(data: Any) -> Any:
     if isinstance(data, dict):
         return {
             key: stripped(value)
-            if not isinstance(value, int | bool) or key == "port"
+            if not isinstance(value, int | bool | float) or key == "port"
             else str(value)
             for key, value in data.items()
             if key not in TOUCHED

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
 import typer
 
@@ -24,16 +26,18 @@ from shutdownlint.cli.options import (
     KubernetesVersion,
     Paths,
 )
-from shutdownlint.cli.say import CLEAN, FINDINGS, NOT_WHOLE, printed, remark, write
+from shutdownlint.cli.say import CLEAN, FINDINGS, NOT_WHOLE, printed, remark, stop, write
 from shutdownlint.manifests.discover import Found
 from shutdownlint.manifests.gather import Source
 from shutdownlint.rules.finding import Severity
 from shutdownlint.run import check, mend
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
+    from shutdownlint.config import Config
     from shutdownlint.fixes.mend import Mended
+    from shutdownlint.platforms.given import Given
     from shutdownlint.reports.report import Report
     from shutdownlint.rules.rule import Rule
     from shutdownlint.run import Result
@@ -46,6 +50,10 @@ class Format(StrEnum):
     CONCISE = "concise"
     JSON = "json"
     SARIF = "sarif"
+    JUNIT = "junit"
+    GITHUB = "github"
+    GITLAB = "gitlab"
+    MARKDOWN = "markdown"
 
 
 class FailOn(StrEnum):
@@ -59,12 +67,24 @@ class FailOn(StrEnum):
 
 def command(
     paths: Paths = None,
-    output_format: Annotated[
-        Format, typer.Option("--format", help="How to tell it.")
-    ] = Format.TEXT,
-    output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the report to a file."),
+    formats: Annotated[
+        list[Format] | None,
+        typer.Option(
+            "--format",
+            help="How to tell it; several times for several reports.  [default: text]",
+            show_default=False,
+        ),
+    ] = None,
+    outputs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write the report to a file: the first --output is for the first --format, and so "
+            "on. The text goes to the screen all the same.",
+            show_default=False,
+        ),
     ] = None,
     select: Annotated[
         list[str] | None,
@@ -96,6 +116,22 @@ def command(
             "--diff", help="Show what --fix would change instead; exit with 1 if there is any."
         ),
     ] = False,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Findings that this file has are not told: only new ones are.",
+            show_default=False,
+        ),
+    ] = None,
+    write_baseline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write all findings into a baseline, and exit with 0.",
+            show_default=False,
+        ),
+    ] = None,
     kubernetes: KubernetesVersion = None,
     istio: IstioVersion = None,
     p99: P99 = None,
@@ -115,6 +151,7 @@ def command(
 
       shutdownlint check --diff k8s/
     """
+    told_as = _reports(formats or [Format.TEXT], outputs or [])
     config = configured(config_file, kubernetes, istio, context, exclude)
     config.select += listed(select)
     config.ignore += listed(ignore)
@@ -126,33 +163,19 @@ def command(
         return loaded
 
     given, severities = config.given(p99), config.severities
-    if fix or unsafe_fixes or diff:
-        sources = list(sources_of(paths or ["."], config))
-        result, mended = mend(
-            sources, given, rules=rules, unsafe=unsafe_fixes, severities=severities
-        )
-        for refused in mended.refused:
-            told = refused.finding
-            remark(f"{told.place}: {told.rule} is not mended: {refused.reason}")
-        if diff:
-            _show_diff(mended)
-            raise typer.Exit(NOT_WHOLE if not result.whole else FINDINGS if mended.texts else CLEAN)
-        if not _write_mended(sources, mended):
-            result.whole = False
-        if paths == ["-"]:  # the mended text goes where the text came from; the report to stderr
-            text = mended.texts.get("<stdin>", mended.originals.get("<stdin>", b""))
-            sys.stdout.buffer.write(text)
-            for finding in result.findings:
-                remark(
-                    f"{finding.place}: {finding.severity.value} {finding.rule} {finding.message}"
-                )
-            raise typer.Exit(_exit_code(result, fail_on or FailOn(config.fail_on)))
+    threshold = fail_on or FailOn(config.fail_on)
+    if diff:
+        _show_diff(paths or ["."], config, given, rules, unsafe=unsafe_fixes)
+    if fix or unsafe_fixes:
+        result = _mended(paths or ["."], config, given, rules, unsafe=unsafe_fixes)
+        if paths == ["-"]:
+            raise typer.Exit(_exit_code(result, threshold))
     else:
         with progress(paths or ["."], config) as (found, tick):
             result = check(found, given, rules=rules, severities=severities, tick=tick)
     from shutdownlint.reports.report import Report  # noqa: PLC0415 - only once there is a result
 
-    if output_format is Format.SARIF and not loaded:
+    if any(each is Format.SARIF for each, _ in told_as) and not loaded:
         rules()
     report = Report(
         findings=result.findings,
@@ -160,14 +183,57 @@ def command(
         workloads=result.workloads,
         rules=loaded,
         remarks=result.scene.remarks,
+        suppressed=result.suppressed,
     )
+    if write_baseline is not None:
+        _write_baseline(report, write_baseline)
+        raise typer.Exit(CLEAN if result.whole else NOT_WHOLE)
+    if baseline is not None:
+        _beside(report, baseline)
+        result.findings = list(report.findings)
     for assumed in result.scene.remarks:
         remark(assumed)
-    if output_format is Format.CONCISE:
+    if (Format.CONCISE, None) in told_as:
         for reason, count in report.passed_over().items():
             remark(f"passed over: {reason} ({count:,})")
-    write(_told(report, output_format, output), output)
-    raise typer.Exit(_exit_code(result, fail_on or FailOn(config.fail_on)))
+    for each, output in told_as:
+        write(_told(report, each, output), output)
+    raise typer.Exit(_exit_code(result, threshold))
+
+
+def _write_baseline(report: Report, file: str) -> None:
+    from shutdownlint.baseline import baseline_text  # noqa: PLC0415
+
+    write(baseline_text(report), file)
+    remark(f"{file}: {len(report.findings):,} findings are the baseline")
+
+
+def _beside(report: Report, file: str) -> None:
+    """Take out of the report what its baseline has, and tell what is gone."""
+    from shutdownlint.baseline import BaselineError, compare  # noqa: PLC0415
+
+    try:
+        compared = compare(report, Path(file).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise stop(f"{file}: {error.strerror}") from None
+    except (UnicodeDecodeError, BaselineError) as error:
+        raise stop(f"{file}: {error}") from None
+    report.findings = compared.new
+    report.suppressed = [*report.suppressed, *compared.known]
+    for entry in compared.gone:
+        remark(f"{entry.file}: {entry.rule} of the baseline is gone: write the baseline anew")
+
+
+def _reports(formats: list[Format], outputs: list[str]) -> list[tuple[Format, str | None]]:
+    """Which report goes where; at most one to standard output."""
+    if len(outputs) > len(formats):
+        raise stop(f"--output {outputs[len(formats)]}: there is no --format for it")
+    unnamed = formats[len(outputs) :]
+    if len(unnamed) > 1:
+        raise stop(f"--format {unnamed[1].value}: say with --output where it goes")
+    if not unnamed and Format.TEXT not in formats:
+        unnamed = [Format.TEXT]
+    return [*zip(formats, outputs, strict=False), *((each, None) for each in unnamed)]
 
 
 def _exit_code(result: Result, threshold: FailOn) -> int:
@@ -183,11 +249,56 @@ def _paths(sources: list[Source]) -> dict[str, Path | None]:
     return {s.file.shown: s.file.path for s in sources if isinstance(s.file, Found)}
 
 
-def _show_diff(mended: Mended) -> None:
+def _mend(
+    sources: list[Source],
+    config: Config,
+    given: Given,
+    rules: Callable[[], list[Rule]],
+    *,
+    unsafe: bool,
+) -> tuple[Result, Mended]:
+    result, mended = mend(sources, given, rules=rules, unsafe=unsafe, severities=config.severities)
+    for refused in mended.refused:
+        told = refused.finding
+        remark(f"{told.place}: {told.rule} is not mended: {refused.reason}")
+    return result, mended
+
+
+def _show_diff(
+    paths: list[str],
+    config: Config,
+    given: Given,
+    rules: Callable[[], list[Rule]],
+    *,
+    unsafe: bool,
+) -> NoReturn:
     from shutdownlint.reports.diff import unified  # noqa: PLC0415
 
+    result, mended = _mend(list(sources_of(paths, config)), config, given, rules, unsafe=unsafe)
     for name in sorted(mended.texts):
         sys.stdout.write(unified(name, mended.originals[name], mended.texts[name]))
+    raise typer.Exit(NOT_WHOLE if not result.whole else FINDINGS if mended.texts else CLEAN)
+
+
+def _mended(
+    paths: list[str],
+    config: Config,
+    given: Given,
+    rules: Callable[[], list[Rule]],
+    *,
+    unsafe: bool,
+) -> Result:
+    """Mend, write, and give what is left. Text from standard input goes to standard output."""
+    sources = list(sources_of(paths, config))
+    result, mended = _mend(sources, config, given, rules, unsafe=unsafe)
+    if not _write_mended(sources, mended):
+        result.whole = False
+    if paths == ["-"]:  # the mended text goes where the text came from; the report to stderr
+        text = mended.texts.get("<stdin>", mended.originals.get("<stdin>", b""))
+        sys.stdout.buffer.write(text)
+        for finding in result.findings:
+            remark(f"{finding.place}: {finding.severity.value} {finding.rule} {finding.message}")
+    return result
 
 
 def _write_mended(sources: list[Source], mended: Mended) -> bool:
@@ -211,15 +322,22 @@ def _write_mended(sources: list[Source], mended: Mended) -> bool:
     return whole
 
 
+#: The reports for programs, each in the room of its name.
+_WRITERS: Final = (
+    Format.JSON,
+    Format.SARIF,
+    Format.JUNIT,
+    Format.GITHUB,
+    Format.GITLAB,
+    Format.MARKDOWN,
+)
+
+
 def _told(report: Report, output_format: Format, output: str | None) -> str | None:
-    if output_format is Format.JSON:
-        from shutdownlint.reports.json import write_json  # noqa: PLC0415
-
-        return write_json(report)
-    if output_format is Format.SARIF:
-        from shutdownlint.reports.sarif import write_sarif  # noqa: PLC0415
-
-        return write_sarif(report)
+    if output_format in _WRITERS:
+        room = import_module(f"shutdownlint.reports.{output_format.value}")
+        text: str = getattr(room, f"write_{output_format.value}")(report)
+        return text
     if not report.findings:  # nothing to draw: a hook does not wait for the library that draws
         lines = report.summary() if output_format is Format.TEXT else []
         return "".join(f"{line}\n" for line in lines)

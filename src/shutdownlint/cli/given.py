@@ -13,6 +13,7 @@ from shutdownlint.config import Config, ConfigError, find_config
 from shutdownlint.manifests.discover import SUFFIXES, discover
 from shutdownlint.manifests.gather import Source
 from shutdownlint.rules.finding import Severity
+from shutdownlint.rules.ignored import ALWAYS
 from shutdownlint.run import no_tick
 
 if TYPE_CHECKING:
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 
     from shutdownlint.platforms.versions import Version
     from shutdownlint.rules.rule import Rule
-
-#: What makes a run end with 2 is told whatever rules are selected.
-ALWAYS = ("SL001", "SL002")
 
 
 def configured(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from shutdownlint.manifests.discover import Found
     from shutdownlint.manifests.document import Document
+    from shutdownlint.manifests.ignore import Ignore
     from shutdownlint.manifests.workloads import Objects
 
 #: From so many files on reading them is shared between two processes.
@@ -37,6 +38,7 @@ class Gathered(Struct):
     objects: Objects | None = None
     #: The files that are read for context only.
     context: set[str] = field(default_factory=set)
+    ignores: list[Ignore] = field(default_factory=list)
 
 
 def gather(sources: Iterable[Source], tick: Callable[[], None]) -> Gathered:
@@ -65,6 +67,10 @@ def _gather(sources: Sequence[Source], tick: Callable[[], None]) -> Gathered:
             document.drop_nodes()
             if source.context:
                 gathered.context.add(document.file)
+            elif "shutdownlint:" in document.text:
+                from shutdownlint.manifests.ignore import of_comments  # noqa: PLC0415
+
+                gathered.ignores += of_comments(document)
     return gathered
 
 
@@ -83,6 +89,7 @@ def _collect(document: Document, gathered: Gathered) -> None:
 def _add(to: Gathered, other: Gathered) -> None:
     to.reading.add(other.reading)
     to.context |= other.context
+    to.ignores += other.ignores
     if to.objects is None:
         to.objects = other.objects
     elif other.objects is not None:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import timedelta
 
+    from shutdownlint.manifests.ignore import Ignore
     from shutdownlint.manifests.workloads import ObjectId
     from shutdownlint.platforms.versions import Version
     from shutdownlint.shutdown import Behaviour
@@ -41,3 +42,5 @@ class Given(Struct, frozen=True):
     kubernetes: Version | None = None
     istio: Version | None = None
     apps: Sequence[AppFacts] = ()
+    #: What the configuration says is to be ignored.
+    ignores: Sequence[Ignore] = ()

@@ -35,6 +35,10 @@ def as_data(report: Report) -> dict[str, Any]:
             "warnings": report.count(Severity.WARNING),
             "notes": report.count(Severity.NOTE),
         },
+        "ignored": [
+            {**_finding(one.finding), "reason": one.reason, "in_source": one.in_source}
+            for one in report.suppressed
+        ],
         "passed_over": dict(report.passed_over()),
         "remarks": list(report.remarks),
     }

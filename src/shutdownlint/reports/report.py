@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from shutdownlint.manifests.read import Reading
     from shutdownlint.rules.finding import Finding
+    from shutdownlint.rules.ignored import Suppressed
     from shutdownlint.rules.rule import Rule
 
 #: Control characters (C0, DEL, C1) and those that reorder text: never sent to a screen raw.
@@ -42,6 +43,7 @@ class Report(Struct):
     workloads: int
     rules: Sequence[Rule] = ()
     remarks: Sequence[str] = ()
+    suppressed: Sequence[Suppressed] = ()
     _lines: tuple[str, list[str]] = field(default=("", []))
 
     def count(self, severity: Severity) -> int:
@@ -73,6 +75,8 @@ class Report(Struct):
             if self.count(severity)
         ]
         found = ", ".join(parts) if parts else "no findings"
+        if self.suppressed:
+            found += f" ({len(self.suppressed):,} ignored)"
         workloads = _plural(self.workloads, "workload")
         documents = _plural(self.reading.documents, "document")
         return f"{found}; {workloads} in {documents} of {_plural(self.reading.files, 'file')}"

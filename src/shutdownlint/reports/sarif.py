@@ -6,8 +6,6 @@ GitHub uses the first location only, with all four region numbers and a relative
 
 from __future__ import annotations
 
-import hashlib
-from collections import Counter
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
@@ -17,12 +15,14 @@ from pydantic.alias_generators import to_camel
 
 from shutdownlint import __version__
 from shutdownlint.fixes.told import replacements
+from shutdownlint.reports.fingerprint import fingerprints
 from shutdownlint.rules.finding import Severity
 from shutdownlint.shutdown import Confidence
 
 if TYPE_CHECKING:
     from shutdownlint.reports.report import Report
     from shutdownlint.rules.finding import Finding
+    from shutdownlint.rules.ignored import Suppressed
     from shutdownlint.rules.rule import Rule
     from shutdownlint.yamltext.place import Place
 
@@ -177,6 +177,13 @@ class SarifFix(_Sarif):
     artifact_changes: list[ArtifactChange]
 
 
+class Suppression(_Sarif):
+    """Why a result is not to be shown."""
+
+    kind: str
+    justification: str
+
+
 class SarifResult(_Sarif):
     """A finding."""
 
@@ -188,6 +195,7 @@ class SarifResult(_Sarif):
     related_locations: list[Location] | None = None
     partial_fingerprints: dict[str, str]
     fixes: list[SarifFix] | None
+    suppressions: list[Suppression] | None = None
     rank: float
     properties: ResultProperties
 
@@ -228,8 +236,10 @@ def write_sarif(report: Report) -> str:
     """The report as SARIF text. Files that could not be read at all are notifications."""
     rules = sorted(report.rules, key=lambda rule: rule.id)
     index = {rule.id: number for number, rule in enumerate(rules)}
-    hashes: Counter[str] = Counter()
-    kept = [f for f in report.findings if f.rule != "SL001"][:MOST_RESULTS]
+    why = {id(one.finding): one for one in report.suppressed}
+    found = [*report.findings, *(one.finding for one in report.suppressed)]
+    kept = [f for f in found if f.rule != "SL001"][:MOST_RESULTS]
+    names = fingerprints(kept, report)
     run = SarifRun(
         tool=Tool(driver=Driver(rules=[_descriptor(rule) for rule in rules])),
         invocations=[
@@ -241,13 +251,23 @@ def write_sarif(report: Report) -> str:
                         message=Message(text=f"{u.place.file}:{u.place.line}: {u.reason}"),
                     )
                     for u in report.reading.unreadable
-                ],
+                ]
+                + _left_out(len(found) - MOST_RESULTS),
             )
         ],
-        results=[_result(finding, index[finding.rule], report, hashes) for finding in kept],
+        results=[
+            _result(finding, index[finding.rule], name, why.get(id(finding)))
+            for finding, name in zip(kept, names, strict=True)
+        ],
     )
     log = Log(runs=[run])
     return log.model_dump_json(by_alias=True, exclude_none=True, indent=2) + "\n"
+
+
+def _left_out(count: int) -> list[Notification]:
+    """A word where GitHub would take no more results."""
+    text = f"{count:,} more results are left out: code scanning reads {MOST_RESULTS:,} at most"
+    return [Notification(level="warning", message=Message(text=text))] if count > 0 else []
 
 
 def _descriptor(rule: Rule) -> Descriptor:
@@ -274,7 +294,7 @@ def _descriptor(rule: Rule) -> Descriptor:
     )
 
 
-def _result(finding: Finding, index: int, report: Report, hashes: Counter[str]) -> SarifResult:
+def _result(finding: Finding, index: int, name: str, ignored: Suppressed | None) -> SarifResult:
     related = [
         Location(
             id=number, physical_location=_physical(other.place), message=Message(text=other.label)
@@ -297,13 +317,19 @@ def _result(finding: Finding, index: int, report: Report, hashes: Counter[str]) 
         message=Message(text=text),
         locations=[Location(physical_location=_physical(finding.place), logical_locations=logical)],
         related_locations=related or None,
-        partial_fingerprints={"primaryLocationLineHash": _fingerprint(finding, report, hashes)},
+        partial_fingerprints={"primaryLocationLineHash": name},
         fixes=_fixes(finding),
+        suppressions=[_suppression(ignored)] if ignored is not None else None,
         rank=_RANK[finding.confidence],
         properties=ResultProperties(
             confidence=finding.confidence.value, assumed=list(finding.assumed)
         ),
     )
+
+
+def _suppression(ignored: Suppressed) -> Suppression:
+    kind = "inSource" if ignored.in_source else "external"
+    return Suppression(kind=kind, justification=ignored.reason)
 
 
 def _fixes(finding: Finding) -> list[SarifFix] | None:
@@ -353,13 +379,3 @@ def _sentence(text: str) -> str:
 def _escaped(text: str) -> str:
     """Square brackets would be links in a SARIF message."""
     return text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
-
-
-def _fingerprint(finding: Finding, report: Report, hashes: Counter[str]) -> str:
-    """Stable when lines are inserted above: the rule, the workload and the line's own text."""
-    line = report.line(finding.place.file, finding.place.line) or ""
-    seed = "\n".join((finding.rule, str(finding.workload), str(finding.container), line.strip()))
-    digest = hashlib.sha256(seed.encode()).hexdigest()[:16]
-    key = f"{finding.place.file}:{digest}"
-    hashes[key] += 1
-    return f"{digest}:{hashes[key]}"

@@ -1,0 +1,76 @@
+"""Findings that were there when a team began: a file of their fingerprints.
+
+They survive lines that move and files that are formatted anew elsewhere; a finding whose own line
+changes is a new one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from shutdownlint.reports.fingerprint import fingerprints
+from shutdownlint.rules.ignored import ALWAYS, Suppressed
+
+if TYPE_CHECKING:
+    from shutdownlint.reports.report import Report
+    from shutdownlint.rules.finding import Finding
+
+
+class BaselineError(Exception):
+    """A baseline that cannot be used."""
+
+
+class Entry(Struct, frozen=True):
+    """One finding of a baseline."""
+
+    file: str
+    fingerprint: str
+    rule: str
+
+
+class Compared(Struct):
+    """A run beside its baseline: what is new, what is known, what is gone."""
+
+    new: list[Finding]
+    known: list[Suppressed]
+    gone: list[Entry]
+
+
+def _entries(report: Report) -> list[tuple[Entry, Finding]]:
+    findings = [finding for finding in report.findings if finding.rule not in ALWAYS]
+    names = fingerprints(findings, report)
+    return [
+        (Entry(finding.place.file.removeprefix("./"), name, finding.rule), finding)
+        for finding, name in zip(findings, names, strict=True)
+    ]
+
+
+def baseline_text(report: Report) -> str:
+    """All findings of a report as a baseline."""
+    entries = [
+        {"rule": entry.rule, "file": entry.file, "fingerprint": entry.fingerprint}
+        for entry, _ in _entries(report)
+    ]
+    return json.dumps({"version": 1, "findings": entries}, indent=1, ensure_ascii=False) + "\n"
+
+
+def compare(report: Report, text: str) -> Compared:
+    """Part a report's findings by the baseline. Raises ``BaselineError``."""
+    try:
+        data: Any = json.loads(text)
+        known = Counter(Entry(e["file"], e["fingerprint"], e["rule"]) for e in data["findings"])
+    except (ValueError, KeyError, TypeError):
+        raise BaselineError("it is no baseline: write one with --write-baseline") from None
+    compared = Compared([f for f in report.findings if f.rule in ALWAYS], [], [])
+    for entry, finding in _entries(report):
+        if known[entry] > 0:
+            known[entry] -= 1
+            compared.known.append(Suppressed(finding, "in the baseline", in_source=False))
+        else:
+            compared.new.append(finding)
+    compared.gone = list(known.elements())
+    return compared

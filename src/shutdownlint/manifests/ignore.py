@@ -1,0 +1,118 @@
+"""What people have decided to live with, as it is written in manifests.
+
+On the line of a finding, or alone above it::
+
+    terminationGracePeriodSeconds: 5  # shutdownlint: ignore[SL101] batch work only
+
+and in the annotations of a workload or its pods, with ``.container`` behind the name for one of its
+containers::
+
+    shutdownlint.dev/ignore: SL101, SL2 until 2027-03-31 -- the mesh goes in spring
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from shutdownlint.yamltext.place import At, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shutdownlint.manifests.document import Document
+    from shutdownlint.manifests.workloads import ObjectId, Workload
+    from shutdownlint.yamltext.place import Where
+
+ANNOTATION: Final = "shutdownlint.dev/ignore"
+_NAME: Final = r"[A-Za-z]{2,8}[0-9]{0,3}"
+_RULES: Final = rf"(?P<rules>{_NAME}(?:\s*,\s*{_NAME})*)(?:\s+until\s+(?P<until>[0-9-]+))?"
+_COMMENT: Final = re.compile(rf"#\s*shutdownlint:\s*ignore\[\s*{_RULES}\s*\](?P<reason>[^\r\n]*)")
+_SAID: Final = re.compile(rf"\s*{_RULES}\s*(?:--(?P<reason>.*))?", re.DOTALL)
+
+
+class Ignore(Struct, frozen=True, eq=False):
+    """One decision: for which rules (ids or their beginnings), why, until when, and for what.
+
+    That is a ``line`` of a ``file``, a ``workload`` of a file (or its ``container``), or the
+    workloads that a ``pattern`` of the configuration matches.
+    """
+
+    rules: tuple[str, ...]
+    reason: str
+    until: dt.date | None = None
+    file: str | None = None
+    line: int | None = None
+    workload: ObjectId | None = None
+    container: str | None = None
+    pattern: str | None = None
+    #: None in the configuration.
+    where: Where | None = None
+
+
+def of_comments(document: Document) -> Iterator[Ignore]:
+    """The ignores in a document's comments: for their line, or for the next one with text."""
+    if "shutdownlint:" not in document.text:
+        return
+    lines = document.text.splitlines()
+    first = document.line_offset + 1
+    for number, line in enumerate(lines):
+        found = _COMMENT.search(line)
+        if found is None:
+            continue
+        about = number
+        if not line[: found.start()].strip():
+            about = next((n for n in range(number + 1, len(lines)) if _says(lines[n])), number)
+        here = first + number
+        place = Place(document.file, here, found.start() + 1, here, found.end() + 1)
+        yield Ignore(
+            rules_of(found["rules"]),
+            found["reason"].strip(" \t-"),
+            day_of(found["until"]),
+            file=document.file,
+            line=first + about,
+            where=At(place),
+        )
+
+
+def _says(line: str) -> bool:
+    return line.strip() != "" and not line.lstrip().startswith("#")
+
+
+def of_annotations(workload: Workload) -> Iterator[Ignore]:
+    """The ignores in the annotations of a workload and of its pods, parted by semicolons."""
+    own = workload.object_ref / "metadata" / "annotations"
+    places = [(workload.template.metadata.annotations, workload.annotations)]
+    if own.route != workload.annotations.route:
+        places.append((workload.owner.annotations, own))
+    for written, where in places:
+        for key, text in written.items():
+            if not key.startswith(ANNOTATION):
+                continue
+            for part in text.split(";"):
+                found = _SAID.fullmatch(part)
+                yield Ignore(
+                    rules_of(found["rules"]) if found else (),
+                    (found["reason"] or "").strip() if found else "",
+                    day_of(found["until"]) if found else None,
+                    file=workload.ref.document.file,
+                    workload=workload.id,
+                    container=key.removeprefix(ANNOTATION).removeprefix(".") or None,
+                    where=(where / key).key,
+                )
+
+
+def rules_of(text: str) -> tuple[str, ...]:
+    """Ids, or beginnings of ids, parted by commas."""
+    return tuple(name.strip().upper() for name in text.split(","))
+
+
+def day_of(text: str | None) -> dt.date | None:
+    """The last day; one that does not exist has passed."""
+    try:
+        return dt.date.fromisoformat(text) if text else None
+    except ValueError:
+        return dt.date.min

@@ -1,0 +1,27 @@
+"""Names for findings that stay the same when lines are inserted above."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from shutdownlint.reports.report import Report
+    from shutdownlint.rules.finding import Finding
+
+
+def fingerprints(findings: Iterable[Finding], report: Report) -> list[str]:
+    """Of the rule, the workload and the line's own text; counted where several share them."""
+    seen: Counter[str] = Counter()
+    found = []
+    for finding in findings:
+        line = report.line(finding.place.file, finding.place.line) or ""
+        parts = (finding.rule, str(finding.workload), str(finding.container), line.strip())
+        digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+        key = f"{finding.place.file}:{digest}"
+        seen[key] += 1
+        found.append(f"{digest}:{seen[key]}")
+    return found

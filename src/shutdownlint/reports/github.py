@@ -1,0 +1,48 @@
+"""GitHub workflow commands: findings as annotations of a pull request's lines.
+
+Source: docs.github.com, workflow commands; escaping as in actions/toolkit, core/src/command.ts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from shutdownlint.reports.report import safe
+from shutdownlint.rules.finding import Severity
+
+if TYPE_CHECKING:
+    from shutdownlint.reports.report import Report
+
+_COMMANDS: Final = {
+    Severity.ERROR: "error",
+    Severity.WARNING: "warning",
+    Severity.NOTE: "notice",
+}
+
+
+def write_github(report: Report) -> str:
+    """One command a finding, and the count as plain text."""
+    lines = []
+    for finding in report.findings:
+        place = finding.place
+        properties = {
+            "file": place.file.removeprefix("./"),
+            "line": place.line,
+            "endLine": place.end_line,
+            "title": f"{finding.rule} {finding.name}",
+        }
+        if place.line == place.end_line:  # columns of several lines are refused
+            properties |= {"col": place.column, "endColumn": place.end_column}
+        told = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
+        fix = f"\nFix: {safe(finding.fix.words)}" if finding.fix else ""
+        message = _data(safe(finding.message) + fix)
+        lines.append(f"::{_COMMANDS[finding.severity]} {told}::{message}\n")
+    return "".join([*lines, f"{report.counted()}\n"])
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(safe(text)).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,50 @@
+"""JUnit XML: every finding is a failed test of its file."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from shutdownlint.reports.report import safe
+from shutdownlint.rules.finding import Severity
+
+if TYPE_CHECKING:
+    from shutdownlint.reports.report import Report
+
+
+def write_junit(report: Report) -> str:
+    """The report as XML text. Notes are passed tests with an output; a clean run has one test."""
+    failed = sum(finding.severity is not Severity.NOTE for finding in report.findings)
+    tests = max(len(report.findings), 1)
+    root = Element("testsuites", name="shutdownlint", tests=str(tests), failures=str(failed))
+    for file, findings in groupby(report.findings, key=lambda finding: finding.place.file):
+        suite = SubElement(root, "testsuite", name=safe(file))
+        failures = 0
+        for count, finding in enumerate(findings, 1):
+            place = finding.place
+            of = f" ({finding.workload})" if finding.workload is not None else ""
+            case = SubElement(
+                suite,
+                "testcase",
+                classname=safe(file),
+                name=safe(f"{finding.rule} {finding.name} at line {place.line}{of}"),
+                file=safe(file),
+                line=str(place.line),
+            )
+            fix = f"\nFix: {safe(finding.fix.words)}" if finding.fix else ""
+            told = safe(f"{place}: {finding.message}") + fix
+            if finding.severity is Severity.NOTE:
+                SubElement(case, "system-out").text = told
+            else:
+                failures += 1
+                message = safe(finding.message)
+                problem = SubElement(case, "failure", type=finding.severity.value, message=message)
+                problem.text = told
+            suite.set("tests", str(count))
+            suite.set("failures", str(failures))
+    if not report.findings:
+        suite = SubElement(root, "testsuite", name="shutdownlint", tests="1", failures="0")
+        SubElement(suite, "testcase", classname="shutdownlint", name=safe(report.counted()))
+    indent(root)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(root, encoding="unicode") + "\n"

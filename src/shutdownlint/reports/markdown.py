@@ -1,0 +1,52 @@
+"""Markdown: a table fit for a comment on a pull request or a job's summary."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from shutdownlint.reports.report import safe
+
+if TYPE_CHECKING:
+    from shutdownlint.reports.report import Report
+    from shutdownlint.rules.finding import Finding
+
+#: A comment on GitHub holds 65,536 characters; what is left is for the person who writes it.
+MOST_CHARACTERS: Final = 60_000
+_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~&@$])")
+
+
+def write_markdown(report: Report) -> str:
+    """The counts, and a row for each finding, the worst first, as far as a comment holds them."""
+    if not report.findings:
+        return f"**shutdownlint**: {_escaped(report.counted())}\n"
+    head = f"**shutdownlint**: {_escaped(report.counted())}\n\n"
+    head += "| | rule | where | what | fix |\n|---|---|---|---|---|\n"
+    rows, length = [], len(head)
+    ordered = sorted(report.findings, key=lambda finding: -finding.severity.rank)
+    for finding in ordered:
+        row = _row(finding)
+        if length + len(row) > MOST_CHARACTERS:
+            break
+        rows.append(row)
+        length += len(row)
+    left = len(ordered) - len(rows)
+    cut = f"\n…and {left:,} more: this is as much as a comment holds.\n" if left else ""
+    return head + "".join(rows) + cut
+
+
+def _row(finding: Finding) -> str:
+    of = f"<br>{_escaped(str(finding.workload))}" if finding.workload is not None else ""
+    cells = (
+        finding.severity.value,
+        f"{finding.rule} {_escaped(finding.name)}",
+        f"{_escaped(str(finding.place))}{of}",
+        _escaped(finding.message),
+        _escaped(finding.fix.words) if finding.fix else "",
+    )
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _escaped(text: str) -> str:
+    """Text from the input: no link, no mention, no HTML, no new row comes of it."""
+    return _SPECIAL.sub(r"\\\1", safe(text)).replace("\\<", "&lt;").replace("\\@", "@\u200b")

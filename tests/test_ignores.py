@@ -1,0 +1,146 @@
+"""Ignores in comments, annotations and the configuration, and baselines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from shutdownlint.cli.app import command_line
+
+BAD = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: shop%s
+spec:
+  selector: {matchLabels: {app: shop}}
+  template:
+    metadata:
+      labels: {app: shop}
+    spec:
+      containers:
+      - name: app
+        image: shop/app:1
+        lifecycle:
+          preStop:
+            exec:
+              command: [sleep, "30"]%s
+"""
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(command_line(), ["check", *arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("above", "behind"),
+    [
+        ("", "  # shutdownlint: ignore[SL102] batch work"),
+        ("", "  # shutdownlint: ignore[SL2, SL1 until 2999-01-31] batch work"),
+        ("\n  annotations: {shutdownlint.dev/ignore: SL102 -- batch work}", ""),
+        ("\n  annotations: {shutdownlint.dev/ignore.app: SL1 -- batch work}", ""),
+        ("\n  annotations: {shutdownlint.dev/ignore: SL9 -- x; SL102 -- batch work}", ""),
+    ],
+)
+def test_ignored_with_a_reason(folder: Path, above: str, behind: str) -> None:
+    (folder / "a.yaml").write_text(BAD % (above, behind))
+    code, out, _ = run("a.yaml")
+    assert (code, out) == (0, "no findings (1 ignored); 1 workload in 1 document of 1 file\n")
+    _, sarif, _ = run("--format", "sarif", "a.yaml")
+    (result,) = json.loads(sarif)["runs"][0]["results"]
+    assert result["suppressions"] == [{"kind": "inSource", "justification": "batch work"}]
+
+
+def test_a_comment_of_its_own_line_is_for_the_next(folder: Path) -> None:
+    text = BAD % ("", "")
+    comment = "              # shutdownlint: ignore[SL102] batch work\n              # and more\n"
+    (folder / "a.yaml").write_text(
+        text.replace("              command", f"{comment}              command")
+    )
+    assert run("a.yaml")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("above", "behind", "told"),
+    [
+        ("", "  # shutdownlint: ignore[SL102 until 2020-01-31] x", "a.yaml:17:39: this ignore of SL102 has expired (2020-01-31)"),
+        ("  # shutdownlint: ignore[SL102] x", "", "a.yaml:4:15: this ignore of SL102 matches nothing"),
+        ("\n  annotations: {shutdownlint.dev/ignore.other: SL102 -- x}", "", "a.yaml:5:17: this ignore of SL102 matches nothing"),
+        ("\n  annotations: {shutdownlint.dev/ignore: all of it}", "", "a.yaml:5:17: this ignore is not understood"),
+        ("", "  # shutdownlint: ignore[SL102]", "a.yaml:17:39: this ignore of SL102 gives no reason"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_an_ignore_is_told(
+    folder: Path, above: str, behind: str, told: str
+) -> None:
+    (folder / "a.yaml").write_text(BAD % (above, behind))
+    code, _, err = run("a.yaml")
+    assert told in err
+    assert code == (0 if "no reason" in told else 1)
+
+
+def test_an_ignore_of_what_was_not_asked_is_not_stale(folder: Path) -> None:
+    (folder / "a.yaml").write_text(BAD % ("  # shutdownlint: ignore[SL301] x", ""))
+    assert "matches nothing" not in run("--select", "SL1", "a.yaml")[2]
+
+
+def test_ignores_in_the_configuration(folder: Path) -> None:
+    (folder / "a.yaml").write_text(BAD % ("", ""))
+    (folder / "shutdownlint.toml").write_text(
+        '[[workloads]]\nmatch = "Deployment/*/shop"\nignore = ["SL102"]\nreason = "vendored"\n'
+        "until = 2999-12-31\n"
+    )
+    code, _, err = run("a.yaml")
+    assert (code, err) == (0, "")
+    (folder / "shutdownlint.toml").write_text('[[workloads]]\nmatch = "*"\nignore = ["SL102"]\n')
+    code, _, err = run("a.yaml")
+    assert code == 2
+    assert "ignore needs a reason" in err
+
+
+def test_a_file_that_cannot_be_read_cannot_be_ignored(folder: Path) -> None:
+    (folder / "a.yaml").write_text(
+        "kind: Pod\napiVersion: v1\ncontainers: [  # shutdownlint: ignore[SL0] x\n"
+    )
+    assert run("a.yaml")[0] == 2
+
+
+def test_a_baseline(folder: Path) -> None:
+    file = folder / "a.yaml"
+    file.write_text(BAD % ("", ""))
+    code, _, err = run("--write-baseline", "base.json", "a.yaml")
+    assert (code, err) == (0, "shutdownlint: base.json: 1 findings are the baseline\n")
+    file.write_text("# moved\n" * 10 + BAD % ("", ""))
+    code, out, err = run("--baseline", "base.json", "a.yaml")
+    assert (code, out.splitlines()[-1][:23]) == (0, "no findings (1 ignored)")
+    (folder / "b.yaml").write_text(BAD % ("2", ""))
+    code, out, _ = run("--baseline", "base.json", "--format", "concise", ".")
+    assert code == 1
+    assert [line.partition(":")[0] for line in out.splitlines()] == ["b.yaml"]
+    file.write_text((BAD % ("", "")).replace('"30"', '"5"'))
+    code, _, err = run("--baseline", "base.json", "a.yaml")
+    assert code == 0
+    assert "a.yaml: SL102 of the baseline is gone" in err
+    (folder / "base.json").write_text("[]")
+    assert run("--baseline", "base.json", "a.yaml")[0] == 2
+
+
+def test_only_new_of_two_equal_lines(folder: Path) -> None:
+    one = BAD % ("", "")
+    (folder / "a.yaml").write_text(one)
+    run("--write-baseline", "base.json", "a.yaml")
+    (folder / "a.yaml").write_text(f"{one}---\n{one}")
+    code, out, _ = run("--baseline", "base.json", "--format", "concise", "a.yaml")
+    assert (code, len(out.splitlines())) == (1, 1)
