@@ -42,6 +42,8 @@ class Config(Struct):
     suffixes: list[str] = field(default_factory=list)
     severities: dict[str, Severity] = field(default_factory=dict)
     apps: list[AppFacts] = field(default_factory=list)
+    #: Folders of the user's own rules.
+    rules: list[str] = field(default_factory=list)
     ignores: list[Ignore] = field(default_factory=list)
 
     def given(self, p99: timedelta | None = None) -> Given:

@@ -13,6 +13,7 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
+    WithJsonSchema,
     model_validator,
 )
 
@@ -44,8 +45,9 @@ def _version(value: Any) -> Version:
     return Version.parse(value)
 
 
-_Duration = Annotated[timedelta | None, BeforeValidator(_duration)]
-_Version = Annotated[Version | None, BeforeValidator(_version)]
+_TEXT: Final = WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}]})
+_Duration = Annotated[timedelta | None, BeforeValidator(_duration), _TEXT]
+_Version = Annotated[Version | None, BeforeValidator(_version), _TEXT]
 
 
 class _Form(BaseModel):
@@ -96,6 +98,8 @@ class ConfigForm(_Form):
     context: list[str] = Field(default_factory=list)
     exclude: list[str] = Field(default_factory=list)
     suffixes: list[str] = Field(default_factory=list)
+    #: Folders of rule files of one's own.
+    rules: list[str] = Field(default_factory=list)
     severity: dict[str, Severity] = Field(default_factory=dict)
     workloads: list[WorkloadForm] = Field(default_factory=list)
 
@@ -124,6 +128,7 @@ def load_config(path: Path) -> Config:
         notes=form.notes,
         # Paths in the file are meant from its own folder.
         context=[shown_path(os.path.relpath(path.parent / given)) for given in form.context],
+        rules=[shown_path(os.path.relpath(path.parent / given)) for given in form.rules],
         exclude=form.exclude,
         suffixes=[s if s.startswith(".") else f".{s}" for s in form.suffixes],
         severities=form.severity,

@@ -17,7 +17,7 @@ _EXIT_CODES: Final = (
     "Exit codes: 0 clean, 1 findings at or above --fail-on, 2 part of the job was not done."
 )
 #: The commands, in the order of the help; each stands in the module of its name.
-COMMANDS: Final = ("check", "explain", "suggest", "rule")
+COMMANDS: Final = ("check", "explain", "suggest", "init", "rule", "schema")
 
 
 def command_line(arguments: Sequence[str] | None = None) -> typer.Typer:

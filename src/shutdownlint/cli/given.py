@@ -48,10 +48,12 @@ def configured(
 
 def rules_for(config: Config) -> list[Rule]:
     from shutdownlint.rules.kept import kept_rules  # noqa: PLC0415
-    from shutdownlint.rules.rule import RuleFileError, bundled_folder  # noqa: PLC0415
+    from shutdownlint.rules.rule import RuleFileError, bundled_folder, with_own  # noqa: PLC0415
 
     try:
         rules = kept_rules(bundled_folder())
+        for folder in config.rules:
+            rules = with_own(rules, kept_rules(Path(folder)))
     except RuleFileError as error:
         raise stop(str(error)) from None
     for name in (*config.select, *config.ignore, *config.severities):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from shutdownlint.cli.given import (
+    configured,
     rules_for,
 )
-from shutdownlint.cli.say import stop
+from shutdownlint.cli.options import ConfigFile
+from shutdownlint.cli.say import CLEAN, FINDINGS, stop
 from shutdownlint.config import Config
 
 
@@ -18,9 +21,28 @@ def command(
     rule_id: Annotated[
         str | None, typer.Argument(metavar="[ID]", help="Such as SL101.", show_default=False)
     ] = None,
+    test: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR",
+            help="Try the rules of a folder on their own examples.",
+            show_default=False,
+        ),
+    ] = None,
+    config_file: ConfigFile = None,
 ) -> None:
-    """Show a rule's page; without an id, the list of rules."""
-    rules = rules_for(Config(notes=True))
+    """Show a rule's page; without an id, the list of rules (the configuration's own among them).
+
+    Examples:
+
+      shutdownlint rule SL102
+
+      shutdownlint rule --test our-rules/
+    """
+    if test is not None:
+        raise typer.Exit(_tried(Path(test)))
+    config = configured(config_file, None, None, None, None)
+    rules = rules_for(Config(notes=True, rules=config.rules))
     if rule_id is None:
         for rule in rules:
             sys.stdout.write(f"{rule.id}  {rule.severity.value:<8} {rule.name}\n")
@@ -31,3 +53,25 @@ def command(
     from shutdownlint.reports.page import rule_page  # noqa: PLC0415
 
     sys.stdout.write(rule_page(found))
+
+
+def _tried(folder: Path) -> int:
+    """Try a folder's rules; the exit code."""
+    from shutdownlint.examples import problems  # noqa: PLC0415 - needs pydantic
+    from shutdownlint.rules.load import load_rules  # noqa: PLC0415
+    from shutdownlint.rules.rule import RuleFileError  # noqa: PLC0415
+
+    try:
+        rules = load_rules(folder)
+    except (RuleFileError, OSError) as error:
+        raise stop(str(error)) from None
+    wrong = 0
+    for rule in rules:
+        count = len(rule.form.examples)
+        found = list(problems(rule))
+        wrong += len(found)
+        examples = f"{count} example{'' if count == 1 else 's'}" if count else "no examples"
+        sys.stdout.write(f"{rule.id}  {'wrong' if found else 'ok'}  {rule.name}: {examples}\n")
+        for problem in found:
+            sys.stdout.write(f"    {rule.file}:{rule.place.line}: {problem}\n")
+    return FINDINGS if wrong else CLEAN

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
 from shutdownlint.platforms.versions import Range
 from shutdownlint.rules.finding import Severity
@@ -15,7 +15,7 @@ def _range(value: Any) -> Any:
     return Range.parse(value) if isinstance(value, str) else value
 
 
-Versions = Annotated[Range, BeforeValidator(_range)]
+Versions = Annotated[Range, BeforeValidator(_range), WithJsonSchema({"type": "string"})]
 
 
 class Form(BaseModel):
@@ -99,6 +99,6 @@ class RuleForm(Form):
     message: str
     fix: Fix | None = None
     since: Since = Field(default_factory=Since)
-    sources: list[str] = Field(min_length=1)
-    explanation: str
+    sources: list[str] = Field(default_factory=list)
+    explanation: str = ""
     examples: list[Example] = Field(default_factory=list)

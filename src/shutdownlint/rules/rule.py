@@ -165,3 +165,14 @@ def bundled_folder() -> Path:
     shipped = here.parents[1] / "rulebook"
     # In a source checkout they stand beside src/, and the wheel carries a copy.
     return shipped if shipped.is_dir() else here.parents[3] / "rules"
+
+
+def with_own(rules: list[Rule], own: list[Rule]) -> list[Rule]:
+    """The rules with somebody's own among them. Raises ``RuleFileError`` where an id is taken."""
+    taken = {rule.id: rule for rule in rules}
+    for rule in own:
+        if rule.id in taken:
+            raise RuleFileError(
+                rule.file, rule.place.line, f"id {rule.id} is taken by {taken[rule.id].file}"
+            )
+    return sorted([*rules, *own], key=lambda rule: rule.id)

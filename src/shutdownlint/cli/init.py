@@ -1,0 +1,79 @@
+"""``init``: a configuration to begin with, from what stands in the repository."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shutdownlint.cli.given import sources_of
+from shutdownlint.cli.say import remark, stop, write
+from shutdownlint.config import NAMES, Config
+from shutdownlint.run import read
+
+if TYPE_CHECKING:
+    from shutdownlint.run import Scene
+
+_MOST_NAMED = 5
+
+
+def command(
+    folder: Annotated[str, typer.Argument(help="Where the manifests are.")] = ".",
+) -> None:
+    """Write a commented shutdownlint.toml from what the folder holds."""
+    path = Path(NAMES[0])
+    if path.exists():
+        raise stop(f"{path} is there already")
+    config = Config()
+    scene = read(sources_of([folder], config), config.given())
+    write(config_text(scene), str(path))
+    remark(f"{path}: written; {len(scene.pods):,} workloads were found")
+
+
+def config_text(scene: Scene) -> str:
+    """The configuration; what is not known stands there as a comment."""
+    proxies = [pod.plan.proxy for pod in scene.pods if pod.plan is not None and pod.plan.proxy]
+    shown = sorted({proxy.version for proxy in proxies if proxy.version})
+    lines = [
+        "# What shutdownlint is told of this repository; docs/configuration.md has every setting.",
+        "",
+        "# The cluster's version: what a preStop hook may be, and how sidecars run, depends on it.",
+        '# kubernetes-version = "1.33"',
+        "",
+    ]
+    if shown:
+        lines += [f"# The manifests show Istio {', '.join(shown)}.", '# istio-version = "1.26"']
+    elif proxies:
+        lines += [
+            f"# {len(proxies):,} pods have a sidecar, and no file shows Istio's version: say it.",
+            '# istio-version = "1.26"',
+        ]
+    else:
+        lines += ["# No pod with a sidecar was found.", '# istio-version = "1.26"']
+    lines += [
+        "",
+        "# How long the slowest ordinary requests take. With it, what is too short is arithmetic.",
+        '# p99 = "10s"',
+        "",
+        "# From which severity on a run fails: error, warning, note or never.",
+        'fail-on = "warning"',
+        "",
+        "# Read for what they say of others (namespaces, mesh configuration), not checked.",
+        '# context = ["../mesh"]',
+        '# exclude = ["*/testdata/*"]',
+        "",
+        "# What is known of single workloads; the first entry that says something counts.",
+    ]
+    named = [pod.id for pod in scene.pods if pod.plan is not None][:_MOST_NAMED]
+    for one in named:
+        match = "/".join((one.kind, one.namespace or "default", one.name))
+        lines += ["# [[workloads]]", f"# match = {_quoted(match)}", '# p99 = "10s"', "#"]
+    if not named:
+        lines += ["# [[workloads]]", '# match = "Deployment/shop/checkout"', '# p99 = "10s"']
+    return "\n".join(lines).rstrip("#\n") + "\n"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in escaped) + '"'

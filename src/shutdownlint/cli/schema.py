@@ -1,0 +1,42 @@
+"""``schema``: what editors need to complete configuration and rule files."""
+
+from __future__ import annotations
+
+import json
+import sys
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+
+class Which(StrEnum):
+    """The files that have a schema."""
+
+    CONFIG = "config"
+    RULE = "rule"
+
+
+def command(which: Annotated[Which, typer.Argument(help="Of which file.")]) -> None:
+    """Print the JSON Schema of the configuration, or of rule files.
+
+    Examples:
+
+      shutdownlint schema rule > rule.schema.json
+    """
+    sys.stdout.write(schema_text(which))
+
+
+def schema_text(which: Which) -> str:
+    """A schema, generated from the model that reads the file."""
+    if which is Which.CONFIG:
+        from shutdownlint.config_file import ConfigForm  # noqa: PLC0415 - needs pydantic
+
+        schema: dict[str, Any] = ConfigForm.model_json_schema()
+    else:
+        from shutdownlint.rules.form import RuleForm  # noqa: PLC0415
+
+        schema = RuleForm.model_json_schema()
+    title = {"title": f"shutdownlint {which.value} file"}
+    whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, **title}
+    return json.dumps(whole, indent=2) + "\n"
