@@ -57,7 +57,6 @@ def test_a_good_rule() -> None:
         (("id: XX001", "id: X1"), 1, "id"),
         (("name: too-short", "name: Too Short"), 2, "name"),
         (("at: grace\n", "at: grace\nextra: 1\n"), 7, "extra: is not part of a rule file"),
-        (('sources: ["somewhere"]\n', ""), 1, "sources: is missing"),
         (("for: container", "for: [container"), 5, ""),
         (("for: container", "for: container\nsince: {istio: new}"), 5, "not a version clause"),
     ],

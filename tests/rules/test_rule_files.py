@@ -48,6 +48,8 @@ def test_good_is_silent(rule: Rule, example: Example) -> None:
 def test_every_rule_has_an_example_and_its_name_in_the_file_name() -> None:
     for rule in rules():
         assert bool(rule.form.examples) is (rule.id not in WITHOUT_EXAMPLE)
+        assert rule.form.sources
+        assert rule.form.explanation
         assert rule.file.endswith(f"/{rule.id}-{rule.form.name}.yaml")
 
 

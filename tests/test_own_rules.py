@@ -1,0 +1,118 @@
+"""Rules of one's own, schemas, and a configuration to begin with."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from shutdownlint.cli.app import command_line
+from tests.helpers import rules
+
+ALB = """\
+id: ORG001
+name: short-sleep-behind-alb
+severity: error
+for: container
+when: balancer.startsWith('an ALB') && preStop < duration('15s')
+at: preStop
+message: "preStop of {container} takes {preStop} behind {balancer}: ours take at least 15s"
+"""
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(command_line(), list(arguments))
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SHUTDOWNLINT_CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "ORG001.yaml").write_text(ALB)
+    return tmp_path
+
+
+def manifest() -> str:
+    return next(rule for rule in rules() if rule.id == "SL301").form.examples[0].bad
+
+
+def test_a_rule_of_five_lines_works(folder: Path) -> None:
+    (folder / "shutdownlint.toml").write_text('rules = ["own"]\n')
+    (folder / "shop.yaml").write_text(manifest())
+    for _ in range(2):  # the second time as it was kept
+        _, out, _ = run("check", "--format", "concise", "shop.yaml")
+        assert "error ORG001 preStop of app takes 0s behind an ALB" in out
+    assert list((folder / "cache").iterdir())
+    assert "ORG001  error    short-sleep" in run("rule")[1]
+    assert run("check", "--ignore", "ORG", "--select", "ORG", "shop.yaml")[0] == 0
+
+
+def test_a_changed_rule_is_read_again(folder: Path) -> None:
+    (folder / "shutdownlint.toml").write_text('rules = ["own"]\n')
+    (folder / "shop.yaml").write_text(manifest())
+    run("check", "shop.yaml")
+    (folder / "own" / "ORG001.yaml").write_text(ALB.replace("ours take", "all of ours take"))
+    assert "all of ours take" in run("check", "shop.yaml")[1]
+    for kept in (folder / "cache").iterdir():
+        kept.write_bytes(b"\x00nonsense")
+    assert "all of ours take" in run("check", "shop.yaml")[1]
+
+
+def test_rules_are_tried_on_their_examples(folder: Path) -> None:
+    bad = manifest().replace("# SL301", "# ORG001")
+    block = "".join(f"      {line}\n" for line in bad.splitlines())
+    good = block.replace("kind: Ingress", "kind: Secret").replace("  # ORG001", "")
+    text = f"{ALB}examples:\n  - bad: |\n{block}    good: |\n{good}"
+    (folder / "own" / "ORG001.yaml").write_text(text)
+    code, out, _ = run("rule", "--test", "own")
+    assert (code, out) == (0, "ORG001  ok  short-sleep-behind-alb: 1 example\n")
+    (folder / "own" / "ORG001.yaml").write_text(text.replace("duration('15s')", "duration('0s')"))
+    code, out, _ = run("rule", "--test", "own")
+    assert code == 1
+    assert "bad fires at no line, marked is line" in out
+    (folder / "own" / "ORG001.yaml").write_text(ALB.replace("balancer", "blancer"))
+    code, _, err = run("rule", "--test", "own")
+    assert code == 2
+    assert "own/ORG001.yaml:5: when: undeclared reference to 'blancer'" in err
+
+
+def test_a_taken_id_is_refused(folder: Path) -> None:
+    (folder / "shutdownlint.toml").write_text('rules = ["own"]\n')
+    (folder / "own" / "ORG001.yaml").write_text(ALB.replace("ORG001", "SL102"))
+    (folder / "shop.yaml").write_text(manifest())
+    code, _, err = run("check", ".")
+    assert code == 2
+    assert "id SL102 is taken by" in err
+
+
+def test_the_schemas_take_what_the_readers_take() -> None:
+    rule = json.loads(run("schema", "rule")[1])
+    validator = jsonschema.Draft202012Validator(rule)
+    for path in sorted(Path(rules()[0].file).parent.glob("*.yaml")):
+        validator.validate(yaml.safe_load(path.read_text()))
+    validator.validate(yaml.safe_load(ALB))
+    assert list(validator.iter_errors(yaml.safe_load(ALB.replace("message", "massage"))))
+    config = jsonschema.Draft202012Validator(json.loads(run("schema", "config")[1]))
+    config.validate(tomllib.loads('p99 = "2s"\nrules = ["own"]\n[[workloads]]\nmatch = "*"\n'))
+    assert list(config.iter_errors({"p-99": "2s"}))
+
+
+def test_init_writes_what_the_linter_reads(folder: Path) -> None:
+    (folder / "shop.yaml").write_text(manifest())
+    assert run("init")[0] == 0
+    text = (folder / "shutdownlint.toml").read_text()
+    assert '# match = "Deployment/default/shop"' in text
+    uncommented = text.replace("\n# ", "\n").replace("\n#\n", "\n")
+    settings = [line for line in uncommented.splitlines() if "=" in line or line.startswith("[")]
+    assert tomllib.loads("\n".join(settings))["fail-on"] == "warning"
+    assert run("check", "shop.yaml")[0] == 1
+    assert run("init")[0] == 2
