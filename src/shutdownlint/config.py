@@ -42,6 +42,9 @@ class Config(Struct):
     suffixes: list[str] = field(default_factory=list)
     severities: dict[str, Severity] = field(default_factory=dict)
     apps: list[AppFacts] = field(default_factory=list)
+    #: Whether charts and kustomizations are rendered, and the charts' values files.
+    render: bool = False
+    values: list[str] = field(default_factory=list)
     #: Folders of the user's own rules.
     rules: list[str] = field(default_factory=list)
     ignores: list[Ignore] = field(default_factory=list)

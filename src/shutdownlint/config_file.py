@@ -98,6 +98,9 @@ class ConfigForm(_Form):
     context: list[str] = Field(default_factory=list)
     exclude: list[str] = Field(default_factory=list)
     suffixes: list[str] = Field(default_factory=list)
+    #: Whether charts and kustomizations are rendered, and the values files for the charts.
+    render: bool = False
+    values: list[str] = Field(default_factory=list)
     #: Folders of rule files of one's own.
     rules: list[str] = Field(default_factory=list)
     severity: dict[str, Severity] = Field(default_factory=dict)
@@ -128,6 +131,8 @@ def load_config(path: Path) -> Config:
         notes=form.notes,
         # Paths in the file are meant from its own folder.
         context=[shown_path(os.path.relpath(path.parent / given)) for given in form.context],
+        render=form.render,
+        values=[shown_path(os.path.relpath(path.parent / given)) for given in form.values],
         rules=[shown_path(os.path.relpath(path.parent / given)) for given in form.rules],
         exclude=form.exclude,
         suffixes=[s if s.startswith(".") else f".{s}" for s in form.suffixes],

@@ -281,7 +281,9 @@ def mend(
     originals: dict[str, Found] = {
         source.file.shown: source.file
         for source in sources
-        if not isinstance(source.file, Missing) and not source.context
+        if not isinstance(source.file, Missing)
+        and not source.context
+        and (source.file.path is not None or source.file.shown == "<stdin>")
     }
     given_in: dict[str, bytes] = {}
 

@@ -132,6 +132,20 @@ def command(
             show_default=False,
         ),
     ] = None,
+    render: Annotated[
+        bool,
+        typer.Option(
+            "--render",
+            help="Render charts and kustomizations among the paths with your helm, kustomize or "
+            "kubectl.",
+        ),
+    ] = False,
+    values: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--values", metavar="FILE", help="A values file for the charts.", show_default=False
+        ),
+    ] = None,
     kubernetes: KubernetesVersion = None,
     istio: IstioVersion = None,
     p99: P99 = None,
@@ -156,6 +170,8 @@ def command(
     config.select += listed(select)
     config.ignore += listed(ignore)
     config.notes = config.notes or notes
+    config.render = config.render or render
+    config.values += values or []
     loaded: list[Rule] = []
 
     def rules() -> list[Rule]:

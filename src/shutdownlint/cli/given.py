@@ -76,6 +76,13 @@ def _asked(rule: Rule, config: Config) -> bool:
 
 def sources_of(paths: list[str], config: Config) -> Iterator[Source]:
     suffixes = (*SUFFIXES, *config.suffixes)
+    if config.render:
+        from shutdownlint.manifests.render import is_kustomization, rendered  # noqa: PLC0415
+
+        for made in rendered([path for path in paths if path != "-"], config.values):
+            yield Source(made)
+        # What a kustomization is made of is in its rendering.
+        paths = [path for path in paths if not is_kustomization(path)]
     for found in discover(paths, exclude=config.exclude, suffixes=suffixes):
         yield Source(found)
     for found in discover(config.context, exclude=config.exclude, suffixes=suffixes):

@@ -191,7 +191,9 @@ class Mender:
                 self._refuse(finding, str(error))
                 continue
             if any(file not in self.may_change for file, _ in own):
-                self._refuse(finding, "it stands in a file that is read for context only")
+                self._refuse(
+                    finding, "it stands in no file that is to be written (context, or a rendering)"
+                )
                 continue
             if self._joins(edits, own):
                 made.append(finding)

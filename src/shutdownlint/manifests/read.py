@@ -41,6 +41,8 @@ class Reading(Struct):
     unreadable: list[Unreadable] = field(default_factory=list)
     #: What came on standard input, kept for the reports that show source lines.
     stdin: bytes = b""
+    #: What was rendered, kept for the same.
+    texts: dict[str, bytes] = field(default_factory=dict)
 
     def add(self, other: Reading) -> None:
         """Count what another has read, after this one."""
@@ -48,6 +50,7 @@ class Reading(Struct):
         self.documents += other.documents
         self.passed_over.update(other.passed_over)
         self.unreadable += other.unreadable
+        self.texts |= other.texts
 
 
 @contextmanager
@@ -86,6 +89,8 @@ def read_documents(found: Found, reading: Reading, tick: Callable[[], None]) -> 
 def _bytes(found: Found, reading: Reading) -> bytes | None:
     try:
         if found.data is not None:
+            if found.path is None:
+                reading.texts[found.shown] = found.data
             return found.data
         if found.path is None:
             reading.stdin = sys.stdin.buffer.read(MAX_BYTES)

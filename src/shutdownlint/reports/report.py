@@ -60,6 +60,8 @@ class Report(Struct):
     def _read(self, file: str) -> list[str]:
         if file == "<stdin>":
             return _lines(self.reading.stdin)
+        if file in self.reading.texts:
+            return _lines(self.reading.texts[file])
         path = Path(file)
         try:
             # A device has no lines to show, and may have no end.

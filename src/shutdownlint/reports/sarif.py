@@ -15,16 +15,17 @@ from pydantic.alias_generators import to_camel
 
 from shutdownlint import __version__
 from shutdownlint.fixes.told import replacements
+from shutdownlint.manifests.render import CHART, template_file
 from shutdownlint.reports.fingerprint import fingerprints
 from shutdownlint.rules.finding import Severity
 from shutdownlint.shutdown import Confidence
+from shutdownlint.yamltext.place import Place
 
 if TYPE_CHECKING:
     from shutdownlint.reports.report import Report
     from shutdownlint.rules.finding import Finding
     from shutdownlint.rules.ignored import Suppressed
     from shutdownlint.rules.rule import Rule
-    from shutdownlint.yamltext.place import Place
 
 SCHEMA: Final = (
     "https://raw.githubusercontent.com/oasis-tcs/sarif-spec/master/Schemata/sarif-schema-2.1.0.json"
@@ -307,6 +308,11 @@ def _result(finding: Finding, index: int, name: str, ignored: Suppressed | None)
         text += f" See [{_escaped(location.message.text)}]({location.id})."
     if finding.fix:
         text += f" Fix: {_sentence(finding.fix.words)}"
+    where = _physical(finding.place)
+    if finding.place.file.endswith(CHART) and finding.template:
+        # A rendering is no file of the repository; its template is, and no line of it is known.
+        file = template_file(finding.place.file, finding.template)
+        where = _physical(Place(file, 1, 1, 1, 2))
     logical = None
     if finding.workload is not None:
         logical = [Logical(fully_qualified_name=str(finding.workload))]
@@ -315,7 +321,7 @@ def _result(finding: Finding, index: int, name: str, ignored: Suppressed | None)
         rule_index=index,
         level=_LEVELS[finding.severity],
         message=Message(text=text),
-        locations=[Location(physical_location=_physical(finding.place), logical_locations=logical)],
+        locations=[Location(physical_location=where, logical_locations=logical)],
         related_locations=related or None,
         partial_fingerprints={"primaryLocationLineHash": name},
         fixes=_fixes(finding),

@@ -46,6 +46,11 @@ def write_concise(report: Report, console: Console) -> None:
         console.print(line, soft_wrap=True)
 
 
+def _writable(finding: Finding, report: Report) -> bool:
+    """Whether a fix could be written: a rendering is no file."""
+    return not finding.template and finding.place.file not in report.reading.texts
+
+
 def _finding(finding: Finding, report: Report, console: Console) -> None:
     colour = _COLOURS[finding.severity]
     head = Text()
@@ -66,7 +71,7 @@ def _finding(finding: Finding, report: Report, console: Console) -> None:
     line = report.line(place.file, place.line)
     if line is not None:
         _source(line, finding, width, colour, console)
-    for label, words in _remarks(finding):
+    for label, words in _remarks(finding, report):
         remark = Text()
         remark.append(f"{' ' * width} = ", "blue")
         remark.append(f"{label}: ", "bold")
@@ -96,11 +101,11 @@ def _source(line: str, finding: Finding, width: int, colour: str, console: Conso
     console.print(under, soft_wrap=True)
 
 
-def _remarks(finding: Finding) -> list[tuple[str, str]]:
+def _remarks(finding: Finding, report: Report) -> list[tuple[str, str]]:
     remarks = []
     if finding.fix:
         option = "--fix" if finding.fix.safe else "--unsafe-fixes"
-        can = f" [{option}]" if finding.fix.changes and not finding.template else ""
+        can = f" [{option}]" if finding.fix.changes and _writable(finding, report) else ""
         remarks.append(("fix", f"{finding.fix.words}{can}"))
     for related in finding.related:
         near, far = f"line {related.place.line}", f"{related.place.file}:{related.place.line}"

@@ -1,0 +1,137 @@
+"""Charts and kustomizations, rendered by the real tools where they are at hand."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from shutdownlint.cli.app import command_line
+from tests.helpers import dedent
+
+TOOLS = Path(__file__).parents[1] / ".cache" / "bin"
+TEMPLATE = """\
+# the deployment
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {{ .Release.Name }}
+spec:
+  selector: {matchLabels: {app: a}}
+  template:
+    metadata: {labels: {app: a}}
+    spec:
+      terminationGracePeriodSeconds: {{ .Values.grace }}
+      containers:
+      - name: app
+        image: i
+        lifecycle: {preStop: {exec: {command: [sleep, "20"]}}}
+"""
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: shop}
+spec:
+  terminationGracePeriodSeconds: 20
+  containers:
+  - {name: app, image: i, lifecycle: {preStop: {exec: {command: [sleep, "20"]}}}}
+"""
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(command_line(), ["check", *arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{TOOLS}{os.pathsep}{os.environ['PATH']}")
+    for name, text in {
+        "charts/shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n",
+        "charts/shop/values.yaml": "grace: 20\n",
+        "charts/shop/templates/app.yaml": TEMPLATE,
+        "long.yaml": "grace: 60\n",
+        "base/kustomization.yaml": "resources: [pod.yaml]\nnamePrefix: my-\n",
+        "base/pod.yaml": POD,
+    }.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path
+
+
+def there(*tools: str) -> None:
+    if not any(shutil.which(tool) for tool in tools):
+        pytest.skip(f"{' and '.join(tools)} not at hand: their renderings are not tested")
+
+
+def test_a_chart_is_rendered_with_helm(folder: Path) -> None:
+    there("helm")
+    code, out, _ = run("--render", "charts")
+    assert code == 1
+    assert "--> charts/shop (helm template):" in out
+    assert "shop/templates/app.yaml" in out
+    assert 'lifecycle: {preStop: {exec: {command: [sleep, "20"]}}}' in out
+    _, sarif, _ = run("--render", "--format", "sarif", "charts")
+    (result,) = json.loads(sarif)["runs"][0]["results"]
+    where = result["locations"][0]["physicalLocation"]
+    assert where["artifactLocation"]["uri"] == "charts/shop/templates/app.yaml"
+    assert run("--render", "--values", "long.yaml", "charts")[0] == 0
+    (folder / "shutdownlint.toml").write_text('render = true\nvalues = ["long.yaml"]\n')
+    assert run("charts/shop")[0] == 0
+    (folder / "charts/shop/templates/app.yaml").write_text("{{ fail }}")
+    code, out, _ = run("--render", "charts")
+    assert code == 2
+    assert "helm template: " in out
+
+
+def test_a_kustomization_is_built(folder: Path) -> None:
+    there("kustomize", "kubectl")
+    code, out, _ = run("--render", "base")
+    assert code == 1
+    assert "--> base (kustomize):" in out
+    assert "Pod my-shop" in out
+    assert "1 workload in 1 document of 1 file" in out
+    before = (folder / "base/pod.yaml").read_text()
+    _, _, err = run("--render", "--fix", "base")
+    assert "no file that is to be written" in err
+    assert (folder / "base/pod.yaml").read_text() == before
+    (folder / "base/kustomization.yaml").write_text("resources: [none.yaml]\n")
+    assert run("--render", "base")[0] == 2
+
+
+def test_without_the_option_nothing_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    code, out, _ = run(".")
+    assert "unrendered Helm or Go templates (1)" in out
+    assert code == 1  # the pod below base
+
+
+def test_a_tool_that_is_missing_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(folder))
+    code, out, _ = run("--render", "charts")
+    assert code == 2
+    assert "helm is not installed to render it with" in out
+    assert "neither kustomize nor kubectl is installed" in run("--render", "base")[1]
+
+
+def test_a_tool_that_fails_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tool = folder / "helm"
+    tool.write_text(
+        dedent("""
+        #!/bin/sh
+        echo 'Error: \x1b[31mno such chart' >&2
+        exit 3
+        """)
+    )
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder))
+    code, out, _ = run("--render", "charts")
+    assert code == 2
+    assert "helm template: Error: \\u001b[31mno such chart" in out
