@@ -70,7 +70,10 @@ def measured(command: list[str], text: str = "", times: int = 5) -> tuple[float,
 
 
 def lint(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "shutdownlint", *arguments]
+    """The installed command, as a hook runs it."""
+    installed = Path(sys.executable).with_name("shutdownlint")
+    command = [str(installed)] if installed.exists() else [sys.executable, "-m", "shutdownlint"]
+    return [*command, *arguments]
 
 
 def start_up(folder: Path) -> None:

@@ -35,6 +35,8 @@ class ExplainFormat(StrEnum):
 
     TEXT = "text"
     JSON = "json"
+    SVG = "svg"
+    HTML = "html"
 
 
 def command(
@@ -123,6 +125,13 @@ def command(
         remark(f"{what} in {', '.join(given)}")
     if output_format is ExplainFormat.JSON:
         write(told.explain_json(planned, requests, traffic), output)
+    elif output_format in (ExplainFormat.SVG, ExplainFormat.HTML):
+        from shutdownlint.reports import drawing  # noqa: PLC0415
+
+        draw_as = (
+            drawing.explain_svg if output_format is ExplainFormat.SVG else drawing.explain_html
+        )
+        write(draw_as(planned, requests, traffic), output)
     else:
 
         def draw(console: Console) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
@@ -31,6 +32,14 @@ _COLOURS: Final = {
 _WIDEST: Final = 64
 
 
+class Phase(Enum):
+    """What a container does."""
+
+    ACCEPTS = "accepts"
+    FINISHES = "finishes what it has"
+    LUCK = "may be gone (luck)"
+
+
 def assumed(plan: Plan) -> list[str]:
     """Everything that was taken to be so."""
     proxy = plan.proxy.assumptions if plan.proxy else ()
@@ -51,7 +60,7 @@ def explain_json(pods: Sequence[Pod], requests: Sequence[Request], traffic: Traf
     return json.dumps({"version": 1, "workloads": workloads}, indent=2, ensure_ascii=False) + "\n"
 
 
-def _drawn(shutdown: Shutdown, requests: Sequence[Request], traffic: Traffic) -> Timeline | None:
+def drawn_of(shutdown: Shutdown, requests: Sequence[Request], traffic: Traffic) -> Timeline | None:
     """The timeline that is shown: with the requests asked about, else a telling one.
 
     A native proxy lives as long as the app, so without a request the app is taken to be busy to the
@@ -69,7 +78,7 @@ def _drawn(shutdown: Shutdown, requests: Sequence[Request], traffic: Traffic) ->
 def _data(pod: Pod, plan: Plan, requests: Sequence[Request], traffic: Traffic) -> dict[str, Any]:
     shutdown = Shutdown(plan)
     headroom = shutdown.headroom
-    drawn = _drawn(shutdown, requests, traffic)
+    drawn = drawn_of(shutdown, requests, traffic)
     place = pod.ref.place()
     return {
         "workload": {
@@ -149,17 +158,17 @@ def _pod(
     head = Text(safe(str(pod.id)), "bold")
     head.append(f"  {safe(place.file)}:{place.line}", "dim")
     console.print(head, soft_wrap=True)
-    drawn = _drawn(shutdown, requests, traffic)
+    drawn = drawn_of(shutdown, requests, traffic)
     if drawn is None:
-        told = f"no timeline without the grace period, which is a placeholder: {plan.grace.origin}"
-        _line(console, "unknown", told, "")
+        why = f"no timeline without the grace period, which is a placeholder: {plan.grace.origin}"
+        _line(console, "unknown", why, "")
         console.print()
         return
     for lane in _lanes(shutdown, drawn, console):
         console.print(lane, soft_wrap=True)
     headroom = shutdown.headroom
-    _line(console, "in flight", _room(headroom.in_flight), headroom.by.told_in(place.file))
-    late = f"{_room(headroom.late)}, arriving at {written(headroom.late_at)}"
+    _line(console, "in flight", room(headroom.in_flight), headroom.by.told_in(place.file))
+    late = f"{room(headroom.late)}, arriving at {written(headroom.late_at)}"
     _line(console, "late", late, headroom.late_by.told_in(place.file))
     for loss in shutdown.losses:
         window = f"{written(loss.begins)} to {written(loss.ends)}"
@@ -170,7 +179,7 @@ def _pod(
         _line(
             console,
             "asked",
-            f"{asked}: {_told(answer)}",
+            f"{asked}: {told(answer)}",
             answer.by.told_in(place.file),
             _COLOURS[answer.outcome],
         )
@@ -183,13 +192,13 @@ def _pod(
     console.print()
 
 
-def _room(duration: timedelta | None) -> str:
+def room(duration: timedelta | None) -> str:
     if duration is None:
         return "unbounded"
     return f"requests of up to {written(duration)}" if duration else "none is sure to be served"
 
 
-def _told(answer: Answer) -> str:
+def told(answer: Answer) -> str:
     if answer.outcome is Outcome.OK:
         return f"served, done at {written(answer.at)}"
     words = {
@@ -228,8 +237,7 @@ def _events(timeline: Timeline, file: str) -> list[Text]:
 
 def _lanes(shutdown: Shutdown, drawn: Timeline, console: Console) -> list[Text]:
     """One lane a container: accepting, finishing only, gone; and the scale."""
-    horizon = max((life.dies.at for life in drawn.lives), default=drawn.grace)
-    horizon = max(horizon, drawn.grace, timedelta(seconds=1))
+    horizon = horizon_of(drawn)
     proxy = shutdown.plan.proxy
     names = [life.plan.name for life in drawn.lives] + ([proxy.name] if proxy else [])
     label = max(len(safe(name)) for name in [*names, "app"]) + 2
@@ -249,23 +257,46 @@ def _lanes(shutdown: Shutdown, drawn: Timeline, console: Console) -> list[Text]:
             text.append(_PLAIN[symbol] if plain else symbol, colour)
         return text
 
+    drawn_as = {
+        Phase.ACCEPTS: (_ACCEPTS, "green"),
+        Phase.FINISHES: (_FINISHES, "yellow"),
+        Phase.LUCK: (_LUCK, "yellow"),
+    }
     lanes = [
-        lane(
+        lane(name, [(until, *drawn_as[phase]) for until, phase in phases])
+        for name, phases in phases_of(shutdown, drawn)
+    ]
+    lanes.append(_scale(label, width, horizon))
+    return lanes
+
+
+def phases_of(
+    shutdown: Shutdown, drawn: Timeline
+) -> list[tuple[str, list[tuple[timedelta, Phase]]]]:
+    """What each container does, until when; afterwards it is gone."""
+    found = [
+        (
             life.plan.name,
-            [(life.accepts_until.at, _ACCEPTS, "green"), (life.dies.at, _FINISHES, "yellow")],
+            [(life.accepts_until.at, Phase.ACCEPTS), (life.dies.at, Phase.FINISHES)],
         )
         for life in drawn.lives
     ]
+    proxy = shutdown.plan.proxy
     soonest, latest = drawn.proxy_ends, shutdown.typical.proxy_ends
     if proxy is not None and soonest is not None and latest is not None:
         closes = drawn.listener_closes
         until = min(soonest.at, closes.at) if closes else soonest.at
-        marks = [(until, _ACCEPTS, "green"), (soonest.at, _FINISHES, "yellow")]
+        phases = [(until, Phase.ACCEPTS), (soonest.at, Phase.FINISHES)]
         if proxy.stops_with_pod and latest.at > soonest.at:
-            marks.append((latest.at, _LUCK, "yellow"))
-        lanes.append(lane(proxy.name, marks))
-    lanes.append(_scale(label, width, horizon))
-    return lanes
+            phases.append((latest.at, Phase.LUCK))
+        found.append((proxy.name, phases))
+    return found
+
+
+def horizon_of(drawn: Timeline) -> timedelta:
+    """How far a drawing reaches."""
+    horizon = max((life.dies.at for life in drawn.lives), default=drawn.grace)
+    return max(horizon, drawn.grace, timedelta(seconds=1))
 
 
 def _scale(label: int, width: int, horizon: timedelta) -> Text:

@@ -1,0 +1,253 @@
+"""A pod's shutdown as a picture (SVG), and as a page with the tables beside it (HTML).
+
+One lane a container, then requests as bars: what is served is solid, what is lost is hatched, and
+both are named in words, so that nothing rests on colours.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+from xml.sax.saxutils import escape, quoteattr
+
+from shutdownlint.reports.explain import (
+    Phase,
+    assumed,
+    drawn_of,
+    horizon_of,
+    phases_of,
+    room,
+    told,
+)
+from shutdownlint.reports.report import safe
+from shutdownlint.shutdown import Outcome, Shutdown, written
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import timedelta
+
+    from shutdownlint.platforms.pods import Pod
+    from shutdownlint.shutdown import Plan, Request, Setting, Timeline, Traffic
+
+_WIDTH: Final = 960
+_LABELS: Final = 190
+_RIGHT: Final = 30
+_ROW: Final = 26
+_BAR: Final = 18
+_CLASSES: Final = {
+    Phase.ACCEPTS: "accepts",
+    Phase.FINISHES: "finishes",
+    Phase.LUCK: "luck",
+}
+_STYLE: Final = """
+.sdl{--ink:#1c2430;--faint:#5a6675;--line:#d5dbe3;--paper:#ffffff;--ok:#1a7f4b;--slow:#b7791f;--bad:#c0392b}
+@media (prefers-color-scheme:dark){.sdl{--ink:#e7ebf0;--faint:#a3adba;--line:#39424e;--paper:#14181d;
+--ok:#43b581;--slow:#e0a84a;--bad:#ef6a5a}}
+.sdl text{font:13px ui-sans-serif,system-ui,sans-serif;fill:var(--ink)}
+.sdl .head{font-weight:600;font-size:15px}.sdl .faint{fill:var(--faint);font-size:12px}
+.sdl .paper{fill:var(--paper)}.sdl .grid{stroke:var(--line)}.sdl .kill{stroke:var(--bad);stroke-dasharray:4 3}
+.sdl .accepts{fill:var(--ok)}.sdl .finishes{fill:var(--slow)}.sdl .luck{fill:none;stroke:var(--slow);
+stroke-dasharray:3 3}.sdl .gone{stroke:var(--bad);stroke-width:2.5}.sdl .served{fill:var(--ok)}
+.sdl .lost{fill:url(#lost)}.sdl .words{paint-order:stroke;stroke:var(--paper);stroke-width:4px;stroke-linejoin:round}.sdl .hatch{stroke:var(--bad);stroke-width:3}
+"""
+
+
+def explain_svg(pods: Sequence[Pod], requests: Sequence[Request], traffic: Traffic) -> str:
+    """All pods in one picture, one below the other."""
+    parts, top = [], 0
+    for pod in pods:
+        if pod.plan is not None:
+            lines = list(_pod(pod, pod.plan, requests, traffic))
+            height = int(lines.pop())
+            parts.append(f'<g transform="translate(0 {top})">{"".join(lines)}</g>')
+            top += height
+    names = ", ".join(str(pod.id) for pod in pods if pod.plan is not None)
+    label = quoteattr(safe(f"Shutdown timeline of {names}"))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="sdl" role="img" aria-label={label} '
+        f'viewBox="0 0 {_WIDTH} {top}" width="{_WIDTH}" height="{top}">'
+        f"<style>{_STYLE}</style>"
+        '<defs><pattern id="lost" width="7" height="7" patternUnits="userSpaceOnUse" '
+        'patternTransform="rotate(45)"><line class="hatch" x1="0" y1="0" x2="0" y2="7"/>'
+        "</pattern></defs>"
+        f'<rect class="paper" width="{_WIDTH}" height="{top}"/>{"".join(parts)}</svg>\n'
+    )
+
+
+def _text(x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> str:
+    shown = escape(safe(text))
+    return f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}">{shown}</text>'
+
+
+def _bar(kind: str, x: float, y: float, width: float, title: str) -> str:
+    return (
+        f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{max(width, 1):.1f}" '
+        f'height="{_BAR}" rx="2"><title>{escape(safe(title))}</title></rect>'
+    )
+
+
+def _pod(pod: Pod, plan: Plan, requests: Sequence[Request], traffic: Traffic) -> Iterator[str]:
+    """The pod's picture; the last item is its height."""
+    shutdown = Shutdown(plan)
+    place = pod.ref.place()
+    yield _text(16, 28, f"{pod.id}", "head")
+    yield _text(16, 46, f"{place.file}:{place.line}", "faint")
+    drawn = drawn_of(shutdown, requests, traffic)
+    if drawn is None:
+        yield _text(16, 70, "no timeline: the grace period is a placeholder", "faint")
+        yield "90"
+        return
+    horizon = horizon_of(drawn)
+    y = 66.0
+
+    def at(moment: timedelta) -> float:
+        share = min(max(moment / horizon, 0), 1)
+        return _LABELS + share * (_WIDTH - _LABELS - _RIGHT)
+
+    lanes = phases_of(shutdown, drawn)
+    bars = list(_requests(shutdown, requests, traffic))
+    bottom = y + _ROW * (len(lanes) + len(bars)) + 6
+    yield from _axis(horizon, drawn, at, y, bottom)
+    for name, phases in lanes:
+        yield _text(16, y + 14, name)
+        begins = horizon * 0
+        for until, phase in phases:
+            if until > begins:
+                words = f"{name} {phase.value}: {written(begins)} to {written(until)}"
+                yield _bar(_CLASSES[phase], at(begins), y, at(until) - at(begins), words)
+                begins = until
+        yield f'<line class="gone" x1="{at(begins):.1f}" y1="{y - 2:.1f}" x2="{at(begins):.1f}" y2="{y + _BAR + 2:.1f}"/>'
+        y += _ROW
+    for label, begins, served, ends, words in bars:
+        yield _text(16, y + 14, label, "faint")
+        if served > begins:
+            yield _bar("served", at(begins), y, at(served) - at(begins), words)
+        lost = max(ends, served) > served
+        if lost:
+            yield _bar("lost", at(served), y, at(min(ends, horizon)) - at(served), words)
+        late = begins > horizon * 0.6  # beside its bar, where it would run out of the picture
+        x, anchor = (at(begins) - 6, "end") if late else (at(begins) + 6, "start")
+        yield _text(x, y + 13.5, words, "words", anchor)
+        y += _ROW
+    y = bottom + 42
+    yield from _legend(y)
+    for setting in _settings(plan):
+        y += 18
+        told_as = f"{setting.name} {setting.shown}  ({setting.origin.told_in(place.file)})"
+        yield _text(16, y + 6, told_as, "faint")
+    yield str(int(y + 30))
+
+
+def _legend(y: float) -> Iterator[str]:
+    x = 16.0
+    for phase, kind in _CLASSES.items():
+        yield f'<rect class="{kind}" x="{x:.1f}" y="{y - 10:.1f}" width="22" height="11" rx="2"/>'
+        yield _text(x + 28, y, phase.value, "faint")
+        x += 50 + 6.4 * len(phase.value)
+    yield f'<rect class="lost" x="{x:.1f}" y="{y - 10:.1f}" width="22" height="11"/>'
+    yield _text(x + 28, y, "lost", "faint")
+
+
+def _settings(plan: Plan) -> list[Setting[Any]]:
+    """The settings that decide the picture."""
+    found: list[Setting[Any]] = [plan.grace, *(c.pre_stop for c in plan.containers)]
+    if plan.proxy is not None:
+        proxy = plan.proxy
+        found.append(proxy.exit_on_zero)
+        found.append(proxy.minimum_drain if proxy.exit_on_zero.value else proxy.termination_drain)
+        found.append(proxy.drain_duration)
+    return found
+
+
+def _axis(
+    horizon: timedelta,
+    drawn: Timeline,
+    at: Callable[[timedelta], float],
+    top: float,
+    bottom: float,
+) -> Iterator[str]:
+    for step in range(5):
+        moment = horizon * step / 4
+        x = at(moment)
+        yield f'<line class="grid" x1="{x:.1f}" y1="{top - 8:.1f}" x2="{x:.1f}" y2="{bottom:.1f}"/>'
+        yield _text(x, bottom + 16, written(moment), "faint", "middle")
+    x = at(drawn.grace)
+    yield f'<line class="kill" x1="{x:.1f}" y1="{top - 8:.1f}" x2="{x:.1f}" y2="{bottom:.1f}"/>'
+    yield _text(x - 4, top - 12, f"grace period {written(drawn.grace)}", "faint", "end")
+
+
+def _requests(
+    shutdown: Shutdown, requests: Sequence[Request], traffic: Traffic
+) -> Iterator[tuple[str, timedelta, timedelta, timedelta, str]]:
+    """Bars: a label, from when, served until when, lost until when, and it in words."""
+    headroom = shutdown.headroom
+    nothing = headroom.late_at * 0
+    beyond = horizon_of(shutdown.quiet)
+    if headroom.in_flight is not None:
+        words = _beyond(headroom.in_flight)
+        yield "in flight at deletion", nothing, headroom.in_flight, beyond, words
+    if headroom.late is not None:
+        at = headroom.late_at
+        words = _beyond(headroom.late)
+        yield f"arriving at {written(at)}", at, at + headroom.late, beyond, words
+    for answer in shutdown.ask(requests, traffic):
+        begins, ends = answer.request.arrives, answer.request.arrives + answer.request.lasts
+        served = ends if answer.outcome is Outcome.OK else min(answer.at, ends)
+        if answer.outcome is Outcome.REFUSED:
+            served = begins
+        what = "outbound call" if answer.request.outbound else "request"
+        yield f"{written(answer.request.lasts)} {what}", begins, served, ends, told(answer)
+
+
+def _beyond(served: timedelta) -> str:
+    return f"{room(served)}; longer ones are lost" if served else room(served)
+
+
+def explain_html(pods: Sequence[Pod], requests: Sequence[Request], traffic: Traffic) -> str:
+    """A page of its own: each pod's picture, and all that it shows as tables."""
+    sections = []
+    for pod in pods:
+        if pod.plan is None:
+            continue
+        shutdown = Shutdown(pod.plan)
+        drawn = drawn_of(shutdown, requests, traffic)
+        file = pod.ref.place().file
+        events = [
+            (written(e.at), e.container or "pod", e.what, e.because.told_in(file))
+            for e in (drawn.events() if drawn else ())
+        ]
+        losses = [
+            (f"{written(loss.begins)} to {written(loss.ends)}", loss.kind, loss.by.told_in(file))
+            for loss in shutdown.losses
+        ]
+        parts = [
+            f"<h2>{escape(safe(str(pod.id)))}</h2>",
+            explain_svg([pod], requests, traffic),
+            _table("What happens", ("at", "container", "what", "because of"), events),
+            _table("What is lost", ("from, to", "what", "because of"), losses),
+            _table("Taken for granted", ("assumption",), [(text,) for text in assumed(pod.plan)]),
+        ]
+        sections.append("".join(parts))
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width"><title>Shutdown timelines</title>'
+        f"<style>{_PAGE}</style></head><body>{''.join(sections)}</body></html>\n"
+    )
+
+
+_PAGE: Final = """
+:root{color-scheme:light dark}body{font:15px/1.5 ui-sans-serif,system-ui,sans-serif;margin:2rem auto;
+max-width:960px;padding:0 1rem;background:#fff;color:#1c2430}svg{max-width:100%;height:auto}
+table{border-collapse:collapse;margin:.5rem 0 1.5rem;width:100%}caption{text-align:left;font-weight:600}
+th,td{text-align:left;padding:.25rem .75rem .25rem 0;border-bottom:1px solid #d5dbe3;vertical-align:top}
+@media (prefers-color-scheme:dark){body{background:#14181d;color:#e7ebf0}th,td{border-color:#39424e}}
+"""
+
+
+def _table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    if not rows:
+        return ""
+    head = "".join(f"<th>{escape(name)}</th>" for name in heads)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{escape(safe(cell))}</td>' for cell in row)}</tr>" for row in rows
+    )
+    return f"<table><caption>{escape(caption)}</caption><tr>{head}</tr>{body}</table>"
