@@ -121,7 +121,7 @@ def test_a_baseline(folder: Path) -> None:
     file = folder / "a.yaml"
     file.write_text(BAD % ("", ""))
     code, _, err = run("--write-baseline", "base.json", "a.yaml")
-    assert (code, err) == (0, "shutdownlint: base.json: 1 findings are the baseline\n")
+    assert (code, err) == (0, "shutdownlint: base.json: 1 finding is the baseline\n")
     file.write_text("# moved\n" * 10 + BAD % ("", ""))
     code, out, err = run("--baseline", "base.json", "a.yaml")
     assert (code, out.splitlines()[-1][:23]) == (0, "no findings (1 ignored)")

@@ -49,13 +49,14 @@ def _entries(report: Report) -> list[tuple[Entry, Finding]]:
     ]
 
 
-def baseline_text(report: Report) -> str:
-    """All findings of a report as a baseline."""
+def baseline_text(report: Report) -> tuple[str, int]:
+    """All findings of a report as a baseline, and how many there are."""
     entries = [
         {"rule": entry.rule, "file": entry.file, "fingerprint": entry.fingerprint}
         for entry, _ in _entries(report)
     ]
-    return json.dumps({"version": 1, "findings": entries}, indent=1, ensure_ascii=False) + "\n"
+    data = {"version": 1, "findings": entries}
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n", len(entries)
 
 
 def compare(report: Report, text: str) -> Compared:

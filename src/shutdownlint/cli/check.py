@@ -220,8 +220,9 @@ def command(
 def _write_baseline(report: Report, file: str) -> None:
     from shutdownlint.baseline import baseline_text  # noqa: PLC0415
 
-    write(baseline_text(report), file)
-    remark(f"{file}: {len(report.findings):,} findings are the baseline")
+    text, count = baseline_text(report)
+    write(text, file)
+    remark(f"{file}: {count:,} {'finding is' if count == 1 else 'findings are'} the baseline")
 
 
 def _beside(report: Report, file: str) -> None:
