@@ -285,14 +285,13 @@ TOUCHED = {
 def stripped(data: Any) -> Any:
     """Everything that no fix may touch."""
     if isinstance(data, dict):
-        return {
-            key: stripped(value)
-            if not isinstance(value, int | bool | float) or key == "port"
-            else str(value)
-            for key, value in data.items()
-            if key not in TOUCHED
-        }
-    return [stripped(item) for item in data] if isinstance(data, list) else data
+        found = {key: stripped(value) for key, value in data.items() if key not in TOUCHED}
+        # A mapping that only leads to what is written, or that only led to what is gone.
+        return {key: value for key, value in found.items() if value != {}}
+    if isinstance(data, list):
+        return [stripped(item) for item in data]
+    # Quoted, a number or a boolean is the same text.
+    return str(data).lower() if isinstance(data, int | float) else data
 
 
 def _pieces(rng: Random) -> bytes:
