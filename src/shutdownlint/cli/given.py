@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import sys
 from pathlib import Path
@@ -105,9 +106,18 @@ def progress(
     from rich.console import Console  # noqa: PLC0415 - only for a person at a terminal
     from rich.progress import Progress  # noqa: PLC0415
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    # No thread draws it: one that holds a lock would stand in the way of a second process.
+    with Progress(console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
         task = bar.add_task("reading", total=len(listed))
-        yield iter(listed), lambda: bar.advance(task)
+        own, done = os.getpid(), itertools.count(1)
+
+        def tick() -> None:
+            if os.getpid() == own:
+                bar.advance(task)
+                if next(done) % 50 == 0:
+                    bar.refresh()
+
+        yield iter(listed), tick
 
 
 def workload_last(paths: list[str]) -> tuple[list[str], str | None]:
