@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sys import intern
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
@@ -164,7 +165,9 @@ class _Writer:
     def plain(self, node: Node, shape: Shape | None = None) -> Any:
         if isinstance(node, ScalarNode):
             self._spend()
-            return read_scalar(node)
+            value = read_scalar(node)
+            # Manifests say the same words over and over: each is kept once.
+            return intern(value) if type(value) is str else value
         if id(node) in self.inside:
             return None
         self._spend()
@@ -186,7 +189,7 @@ class _Writer:
             if text is None or (shape is not None and text not in shape):
                 continue
             if not (text == "<<" and key.style in (None, "")):
-                result[text] = self.plain(value, shape[text] if shape is not None else None)
+                result[intern(text)] = self.plain(value, shape[text] if shape is not None else None)
         return result
 
     def _spend(self) -> None:
