@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
-import signal
 import sys
 import threading
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
@@ -26,6 +24,8 @@ def in_two(
     """
     if len(items) < worth or not _possible():
         return [work(items)]
+    import signal  # noqa: PLC0415 - small runs do without these
+
     middle = len(items) // 2
     child, pipe = _forked(items[middle:], work)
     try:
@@ -53,6 +53,8 @@ def _forked(
     items: Sequence[_Item], work: Callable[[Sequence[_Item]], _Result]
 ) -> tuple[int, BinaryIO]:
     """The child's process and the pipe that it answers through."""
+    import pickle  # noqa: PLC0415
+
     reading, writing = os.pipe()
     child = os.fork()
     if child:
@@ -69,6 +71,8 @@ def _forked(
 
 def _received(pipe: BinaryIO) -> Any:
     """What the child sends; None where it could not finish. Nobody else holds this pipe."""
+    import pickle  # noqa: PLC0415
+
     try:
         return pickle.load(pipe)
     except (EOFError, pickle.UnpicklingError):

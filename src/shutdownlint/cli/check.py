@@ -1,7 +1,6 @@
 """``check``: lint manifests, mend them, show what would be mended."""
 
-from __future__ import annotations
-
+# No stringified annotations here: the command line would compile each of them at every start.
 import sys
 from enum import StrEnum
 from importlib import import_module
@@ -174,7 +173,7 @@ def command(
     config.values += values or []
     loaded: list[Rule] = []
 
-    def rules() -> list[Rule]:
+    def rules() -> "list[Rule]":
         loaded[:] = rules_for(config)
         return loaded
 
@@ -217,7 +216,7 @@ def command(
     raise typer.Exit(_exit_code(result, threshold))
 
 
-def _write_baseline(report: Report, file: str) -> None:
+def _write_baseline(report: "Report", file: str) -> None:
     from shutdownlint.baseline import baseline_text  # noqa: PLC0415
 
     text, count = baseline_text(report)
@@ -225,7 +224,7 @@ def _write_baseline(report: Report, file: str) -> None:
     remark(f"{file}: {count:,} {'finding is' if count == 1 else 'findings are'} the baseline")
 
 
-def _beside(report: Report, file: str) -> None:
+def _beside(report: "Report", file: str) -> None:
     """Take out of the report what its baseline has, and tell what is gone."""
     from shutdownlint.baseline import BaselineError, compare  # noqa: PLC0415
 
@@ -253,7 +252,7 @@ def _reports(formats: list[Format], outputs: list[str]) -> list[tuple[Format, st
     return [*zip(formats, outputs, strict=False), *((each, None) for each in unnamed)]
 
 
-def _exit_code(result: Result, threshold: FailOn) -> int:
+def _exit_code(result: "Result", threshold: FailOn) -> int:
     if not result.whole:
         return NOT_WHOLE
     if threshold is FailOn.NEVER:
@@ -268,12 +267,12 @@ def _paths(sources: list[Source]) -> dict[str, Path | None]:
 
 def _mend(
     sources: list[Source],
-    config: Config,
-    given: Given,
-    rules: Callable[[], list[Rule]],
+    config: "Config",
+    given: "Given",
+    rules: "Callable[[], list[Rule]]",
     *,
     unsafe: bool,
-) -> tuple[Result, Mended]:
+) -> "tuple[Result, Mended]":
     result, mended = mend(sources, given, rules=rules, unsafe=unsafe, severities=config.severities)
     for refused in mended.refused:
         told = refused.finding
@@ -283,9 +282,9 @@ def _mend(
 
 def _show_diff(
     paths: list[str],
-    config: Config,
-    given: Given,
-    rules: Callable[[], list[Rule]],
+    config: "Config",
+    given: "Given",
+    rules: "Callable[[], list[Rule]]",
     *,
     unsafe: bool,
 ) -> NoReturn:
@@ -299,12 +298,12 @@ def _show_diff(
 
 def _mended(
     paths: list[str],
-    config: Config,
-    given: Given,
-    rules: Callable[[], list[Rule]],
+    config: "Config",
+    given: "Given",
+    rules: "Callable[[], list[Rule]]",
     *,
     unsafe: bool,
-) -> Result:
+) -> "Result":
     """Mend, write, and give what is left. Text from standard input goes to standard output."""
     sources = list(sources_of(paths, config))
     result, mended = _mend(sources, config, given, rules, unsafe=unsafe)
@@ -318,7 +317,7 @@ def _mended(
     return result
 
 
-def _write_mended(sources: list[Source], mended: Mended) -> bool:
+def _write_mended(sources: list[Source], mended: "Mended") -> bool:
     """Write the mended files; False where one could not be."""
     from shutdownlint.files import update_file  # noqa: PLC0415
 
@@ -350,7 +349,7 @@ _WRITERS: Final = (
 )
 
 
-def _told(report: Report, output_format: Format, output: str | None) -> str | None:
+def _told(report: "Report", output_format: Format, output: str | None) -> str | None:
     if output_format in _WRITERS:
         room = import_module(f"shutdownlint.reports.{output_format.value}")
         text: str = getattr(room, f"write_{output_format.value}")(report)
