@@ -1,6 +1,6 @@
 """One run: the rooms in their order, from files to findings. Data flows one way.
 
-The typed models (and pydantic), the platforms and the rules are imported only once a document
+The typed models, the platforms and the rules are imported only once a document
 was found that they are needed for: a hook on unrelated files stays cheap.
 """
 
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from shutdownlint.halves import in_two
 from shutdownlint.manifests.discover import Missing
-from shutdownlint.manifests.gather import gather
+from shutdownlint.manifests.gather import gather, with_text
 from shutdownlint.manifests.read import Reading, Unreadable, collector_off
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from shutdownlint.yamltext.place import Place
 
 
-_IGNORE: Final = "shutdownlint.dev/ignore"
 #: From so many workloads on judging them is shared between two processes.
 _WORTH_SHARING: Final = 200
 _VERSION_ASSUMED: Final = (
@@ -198,11 +197,10 @@ def _sort_out(result: Result, asked: Sequence[Rule], given: Given) -> None:
     """Take out what is ignored."""
     scene = result.scene
     ignores = [*scene.ignores, *given.ignores]
-    for workload in scene.workloads:
-        names = (*workload.owner.annotations, *workload.template.metadata.annotations)
-        if any(name.startswith(_IGNORE) for name in names):
-            from shutdownlint.manifests.ignore import of_annotations  # noqa: PLC0415
+    if scene.workloads:
+        from shutdownlint.manifests.ignore import of_annotations  # noqa: PLC0415
 
+        for workload in scene.workloads:
             ignores += of_annotations(workload)
     if not ignores:
         return
@@ -289,15 +287,7 @@ def mend(
 
     def judge(texts: Mapping[str, bytes]) -> list[Finding]:
         known = {**given_in, **texts}
-        again = [
-            source
-            if isinstance(source.file, Missing)
-            else replace(
-                source,
-                file=replace(source.file, data=known.get(source.file.shown, source.file.data)),
-            )
-            for source in sources
-        ]
+        again = [with_text(source, known) for source in sources]
         last[0] = check(again, given, rules=rules, severities=severities)
         if last[0].scene.reading.stdin:
             given_in.setdefault("<stdin>", last[0].scene.reading.stdin)

@@ -10,8 +10,9 @@ import typer
 
 from shutdownlint.cli.given import (
     configured,
-    matches,
+    pods_of,
     progress,
+    tell_none,
     workload_last,
 )
 from shutdownlint.cli.options import (
@@ -22,7 +23,7 @@ from shutdownlint.cli.options import (
     IstioVersion,
     KubernetesVersion,
 )
-from shutdownlint.cli.say import NOT_WHOLE, printed, remark, stop, write
+from shutdownlint.cli.say import NOT_WHOLE, printed, stop, write
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.run import read
 
@@ -109,20 +110,13 @@ def command(
     given, wanted = workload_last(paths or ["."])
     with progress(given, config) as (sources, tick):
         scene = read(sources, config.given(p99), tick)
-    pods = [pod for pod in scene.pods if wanted is None or matches(pod.id, wanted)]
     from shutdownlint.reports import explain as told  # noqa: PLC0415 - only once there is a scene
     from shutdownlint.shutdown import Traffic  # noqa: PLC0415
 
     traffic = Traffic(idle_connections, open_connections)
-
-    for unreadable in scene.reading.unreadable:
-        remark(f"{unreadable.place}: {unreadable.reason}")
-    for assumed in scene.remarks:
-        remark(assumed)
-    planned = [pod for pod in pods if pod.plan is not None]
+    planned = [pod for pod in pods_of(scene, wanted) if pod.plan is not None]
     if not planned:
-        what = "no complete pod template" if wanted is None else f"no workload matches {wanted}"
-        remark(f"{what} in {', '.join(given)}")
+        tell_none(given, wanted)
     if output_format is ExplainFormat.JSON:
         write(told.explain_json(planned, requests, traffic), output)
     elif output_format in (ExplainFormat.SVG, ExplainFormat.HTML):

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shutdownlint.cli.say import stop
+from shutdownlint.cli.say import remark, stop
 from shutdownlint.config import Config, ConfigError, find_config
 from shutdownlint.manifests.discover import SUFFIXES, discover
 from shutdownlint.manifests.gather import Source
@@ -20,8 +20,10 @@ from shutdownlint.run import no_tick
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from shutdownlint.platforms.pods import Pod
     from shutdownlint.platforms.versions import Version
     from shutdownlint.rules.rule import Rule
+    from shutdownlint.run import Scene
 
 
 def configured(
@@ -128,7 +130,22 @@ def workload_last(paths: list[str]) -> tuple[list[str], str | None]:
     return paths[:-1] or ["."], last
 
 
-def matches(workload: Any, wanted: str) -> bool:
+def pods_of(scene: Scene, wanted: str | None) -> list[Pod]:
+    """The pods that are meant; what could not be read, or was assumed, is told."""
+    for unreadable in scene.reading.unreadable:
+        remark(f"{unreadable.place}: {unreadable.reason}")
+    for assumed in scene.remarks:
+        remark(assumed)
+    return [pod for pod in scene.pods if wanted is None or _matches(pod.id, wanted)]
+
+
+def tell_none(given: list[str], wanted: str | None) -> None:
+    """Say that no workload was found."""
+    what = "no complete pod template" if wanted is None else f"no workload matches {wanted}"
+    remark(f"{what} in {', '.join(given)}")
+
+
+def _matches(workload: Any, wanted: str) -> bool:
     from shutdownlint.platforms.given import AppFacts  # noqa: PLC0415
 
     parts = wanted.split("/")

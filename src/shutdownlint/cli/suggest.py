@@ -6,13 +6,13 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
-from msgspec.structs import replace
 
 from shutdownlint.cli.given import (
     configured,
-    matches,
+    pods_of,
     rules_for,
     sources_of,
+    tell_none,
     workload_last,
 )
 from shutdownlint.cli.options import (
@@ -26,7 +26,7 @@ from shutdownlint.cli.options import (
 )
 from shutdownlint.cli.say import NOT_WHOLE, printed, remark, write
 from shutdownlint.manifests.discover import Found
-from shutdownlint.manifests.gather import Source
+from shutdownlint.manifests.gather import Source, with_text
 from shutdownlint.run import mend, read
 
 
@@ -88,22 +88,17 @@ def command(
     from shutdownlint.reports import suggest as told  # noqa: PLC0415
     from shutdownlint.reports.diff import unified  # noqa: PLC0415
 
-    pods = [pod for pod in scene.pods if wanted is None or matches(pod.id, wanted)]
-    for unreadable in scene.reading.unreadable:
-        remark(f"{unreadable.place}: {unreadable.reason}")
-    for assumed in scene.remarks:
-        remark(assumed)
+    pods = pods_of(scene, wanted)
     patches = output_format in (SuggestFormat.KUSTOMIZE, SuggestFormat.HELM)
     found = suggestions(pods, p99, propagation, rendered=patches)
     if not found:
-        what = "no complete pod template" if wanted is None else f"no workload matches {wanted}"
-        remark(f"{what} in {', '.join(given)}")
+        tell_none(given, wanted)
     originals = _texts(sources, scene.reading.stdin, {one.pod.ref.document.file for one in found})
     texts = changed_files(found, originals)
     # What is refused or in the way is mended with it; only of the workloads that were asked about.
     config.notes = False
     _, mended = mend(
-        [_with_text(source, texts) for source in sources],
+        [with_text(source, texts) for source in sources],
         config.given(p99),
         rules=lambda: rules_for(config),
         unsafe=True,
@@ -136,10 +131,3 @@ def _texts(sources: list[Source], stdin: bytes, names: set[str]) -> dict[str, by
         for source in sources
         if isinstance(source.file, Found) and source.file.shown in names
     }
-
-
-def _with_text(source: Source, texts: dict[str, bytes]) -> Source:
-    """The source with its new text, where it has one."""
-    if isinstance(source.file, Found) and source.file.shown in texts:
-        return replace(source, file=replace(source.file, data=texts[source.file.shown]))
-    return source

@@ -18,7 +18,7 @@ from shutdownlint.fixes.slot import Slot
 from shutdownlint.fixes.write import written_value
 from shutdownlint.manifests.read import decode
 from shutdownlint.manifests.split import split
-from shutdownlint.yamltext.edit import CannotEditError, Edit, applied
+from shutdownlint.yamltext.edit import CannotEditError, Edit, alike, applied
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping
@@ -92,15 +92,9 @@ def _together(changes: list[tuple[Change, Slot]]) -> list[Edit]:
         now = replace(slot.ref.document, text=text, _tree=None)
         moved = replace(slot, ref=replace(slot.ref, document=now))
         text = applied(text, [change_edit(change, moved)])
-    start = _alike(old, text)
-    end = _alike(old[start:][::-1], text[start:][::-1])
+    start = alike(old, text)
+    end = alike(old[start:][::-1], text[start:][::-1])
     return [Edit(start, len(old) - end, text[start : len(text) - end])]
-
-
-def _alike(one: str, other: str) -> int:
-    """How many characters at the beginning are the same."""
-    pairs = zip(one, other, strict=False)
-    return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
 
 def spliced(old: bytes, pieces: Mapping[int, list[Edit]]) -> bytes:

@@ -6,7 +6,7 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
-from yaml.nodes import MappingNode, ScalarNode, SequenceNode
+from yaml.nodes import MappingNode, ScalarNode
 
 from shutdownlint.fixes.slot import Slot
 from shutdownlint.manifests.read import decode
@@ -14,10 +14,12 @@ from shutdownlint.manifests.split import split
 from shutdownlint.yamltext.compose import ComposeError, compose
 from shutdownlint.yamltext.edit import is_json
 from shutdownlint.yamltext.errors import BudgetExceededError
-from shutdownlint.yamltext.tree import Tree
+from shutdownlint.yamltext.tree import Tree, each_node
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from yaml.nodes import Node
 
     from shutdownlint.fixes.fix import Change
 
@@ -73,43 +75,28 @@ def check_text(old: bytes, new: bytes, meant: Iterable[Meant]) -> None:
             if one.data != other.data:
                 raise Disproved("another document would change")
             continue
-        _compare(_plain(one.data), _plain(other.data), here)
-        _still_sound(_text(one.data), _text(other.data))
+        check_piece(_text(one.data), _text(other.data), here)
 
 
 def check_piece(old: str, new: str, meant: Iterable[Meant]) -> None:
     """The same for the text of one piece of a file. Raises ``Disproved``."""
-    _compare(_values(old), _values(new), list(meant))
-    _still_sound(old, new)
-
-
-def _still_sound(old: str, new: str) -> None:
+    before, after = _roots(old), _roots(new)
+    _compare(_values(before), _values(after), list(meant))
     if is_json(old) and not is_json(new):
         raise Disproved("the text would not be JSON any more")
-    if _twice(new) > _twice(old):
+    if _twice(after) > _twice(before):
         raise Disproved("a key would stand twice")
 
 
-def _twice(text: str) -> int:
-    """How many keys of a text stand twice in one mapping."""
-    found, stack = 0, list(compose(text))
-    seen: set[int] = set()
-    while stack:
-        node = stack.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        if isinstance(node, MappingNode):
-            keys = [key.value for key, _ in node.value if isinstance(key, ScalarNode)]
-            found += len(keys) - len(set(keys))
-            stack += [value for _, value in node.value]
-        elif isinstance(node, SequenceNode):
-            stack += node.value
+def _twice(roots: list[Node]) -> int:
+    """How many keys stand twice in one mapping."""
+    found = 0
+    for root in roots:
+        for node in each_node(root):
+            if isinstance(node, MappingNode):
+                keys = [key.value for key, _ in node.value if isinstance(key, ScalarNode)]
+                found += len(keys) - len(set(keys))
     return found
-
-
-def _plain(data: bytes) -> list[Any]:
-    return _values(_text(data))
 
 
 def _text(data: bytes) -> str:
@@ -119,10 +106,17 @@ def _text(data: bytes) -> str:
         raise Disproved(f"the text would not be UTF-8: {error}") from None
 
 
-def _values(text: str) -> list[Any]:
+def _roots(text: str) -> list[Node]:
     try:
-        return [Tree(root).plain() for root in compose(text)]
-    except (ComposeError, BudgetExceededError) as error:
+        return compose(text)
+    except ComposeError as error:
+        raise Disproved(f"the text would not parse: {error}") from None
+
+
+def _values(roots: list[Node]) -> list[Any]:
+    try:
+        return [Tree(root).plain() for root in roots]
+    except BudgetExceededError as error:
         raise Disproved(f"the text would not parse: {error}") from None
 
 

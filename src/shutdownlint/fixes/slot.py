@@ -17,6 +17,7 @@ from shutdownlint.yamltext.edit import (
     Edit,
     Editor,
     LiteralText,
+    alike,
     applied,
     block_text,
     scalar_text,
@@ -224,8 +225,8 @@ def _lifted_into_block(text: str, start: int, end: int, inner: str, changed: str
     indent -= len(old[first]) - len(old[first].lstrip(" "))
     if any(own.rstrip("\r\n")[indent:] != line for own, line in zip(body, old, strict=False)):
         return None
-    above = _alike(old, new)
-    below = _alike(old[above:][::-1], new[above:][::-1])
+    above = alike(old, new)
+    below = alike(old[above:][::-1], new[above:][::-1])
     line_end = "\r\n" if body[0].endswith("\r\n") else "\n"
     begin = header + sum(map(len, body[:above]))
     close = begin + sum(map(len, body[above : len(old) - below]))
@@ -234,9 +235,3 @@ def _lifted_into_block(text: str, start: int, end: int, inner: str, changed: str
     if not text[begin:close].endswith(("\n", "\r")) and close > begin:
         written = written.removesuffix(line_end)  # the text's last line has no end
     return Edit(begin, close, written)
-
-
-def _alike(one: list[str], other: list[str]) -> int:
-    """How many lines at the beginning are the same."""
-    pairs = zip(one, other, strict=False)
-    return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))

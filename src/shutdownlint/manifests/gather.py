@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from shutdownlint.halves import in_two
 from shutdownlint.manifests.discover import Missing
@@ -13,7 +14,7 @@ from shutdownlint.yamltext.errors import BudgetExceededError
 from shutdownlint.yamltext.place import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from shutdownlint.manifests.discover import Found
     from shutdownlint.manifests.document import Document
@@ -29,6 +30,13 @@ class Source(Struct, frozen=True):
 
     file: Found | Missing
     context: bool = False
+
+
+def with_text(source: Source, texts: Mapping[str, bytes]) -> Source:
+    """The source with its new text, where it has one."""
+    if isinstance(source.file, Missing) or source.file.shown not in texts:
+        return source
+    return replace(source, file=replace(source.file, data=texts[source.file.shown]))
 
 
 class Gathered(Struct):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from yaml.nodes import MappingNode, ScalarNode, SequenceNode
+from yaml.nodes import MappingNode, ScalarNode
 
 from shutdownlint.manifests.document import Document
 from shutdownlint.manifests.read import Unreadable, decode
 from shutdownlint.manifests.split import NOT_KUBERNETES, Chunk, Skip
 from shutdownlint.yamltext.compose import ComposeError, compose
 from shutdownlint.yamltext.place import Place
-from shutdownlint.yamltext.tree import Tree
+from shutdownlint.yamltext.tree import Tree, each_node
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,18 +81,9 @@ def _template(root: Node, text: str) -> Skip | None:
     """A document that scans as YAML though it is a template: ``{{ x }}`` reads as nested maps."""
     if "{{" not in text:
         return None
-    stack: list[Node] = [root]
-    seen: set[int] = set()
-    while stack:
-        node = stack.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        if isinstance(node, MappingNode):
-            for key, value in node.value:
-                if not isinstance(key, ScalarNode):
-                    return _GO_TEMPLATE
-                stack.append(value)
-        elif isinstance(node, SequenceNode):
-            stack.extend(node.value)
+    for node in each_node(root):
+        if isinstance(node, MappingNode) and any(
+            not isinstance(key, ScalarNode) for key, _ in node.value
+        ):
+            return _GO_TEMPLATE
     return None

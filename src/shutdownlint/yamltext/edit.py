@@ -18,7 +18,7 @@ from shutdownlint.yamltext.scalars import read_scalar
 from shutdownlint.yamltext.tree import child, key_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from yaml.nodes import Node
 
@@ -60,6 +60,12 @@ def applied(text: str, edits: Iterable[Edit]) -> str:
         out += [text[at : edit.start], edit.text]
         at = edit.end
     return "".join([*out, text[at:]])
+
+
+def alike(one: Sequence[object], other: Sequence[object]) -> int:
+    """How many items (characters, lines) at the beginning are the same."""
+    pairs = zip(one, other, strict=False)
+    return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
 
 def is_json(text: str) -> bool:

@@ -38,6 +38,21 @@ def key_text(node: Node) -> str | None:
     return str(node.value) if isinstance(node, ScalarNode) else None
 
 
+def each_node(root: Node) -> Iterator[Node]:
+    """Every node of a document once, whatever aliases share; of mappings the values only."""
+    stack, seen = [root], set[int]()
+    while stack:
+        node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        yield node
+        if isinstance(node, MappingNode):
+            stack += [value for _, value in node.value]
+        elif isinstance(node, SequenceNode):
+            stack += node.value
+
+
 class Tree:
     """One document's root node and the questions that are asked of it."""
 
