@@ -112,7 +112,7 @@ def folders(named: list[tuple[str, Path]]) -> None:
         raw, _ = measured_with_input(RAW_PARSE, text, times)
         wall, memory = measured(lint("check", str(folder)), times=times)
         row = [name, f"{len(files):,}", f"{size:.1f}", f"{read:.2f}", f"{raw:.2f}", f"{wall:.2f}"]
-        say(f"| {' | '.join(row)} | {wall / raw:.1f} | {memory:.0f} |")
+        say(f"| {' | '.join(row)} | {wall / raw:.1f} | {memory:.1f} |")
 
 
 def measured_with_input(code: str, text: str, times: int) -> tuple[float, float]:

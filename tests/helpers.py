@@ -17,6 +17,8 @@ from shutdownlint.rules.load import load_rules
 from shutdownlint.run import check, read
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from shutdownlint.platforms.given import Given
     from shutdownlint.rules.finding import Finding
     from shutdownlint.rules.rule import Rule
@@ -44,20 +46,20 @@ def check_text(text: str | bytes, said: Given | None = None, name: str = "shop.y
     return check_files({name: text}, said)
 
 
-def check_files(files: dict[str, str | bytes], said: Given | None = None) -> Result:
+def check_files(files: Mapping[str, str | bytes], said: Given | None = None) -> Result:
     """Lint several files together; findings name them as given here."""
     with TemporaryDirectory() as folder:
         sources = _sources(files, Path(folder))
         return check(sources, said or given(), rules=lambda: list(rules()))
 
 
-def read_files(files: dict[str, str | bytes], said: Given | None = None) -> Scene:
+def read_files(files: Mapping[str, str | bytes], said: Given | None = None) -> Scene:
     """Read and plan only. Places stay findable after the files are gone."""
     with TemporaryDirectory() as folder:
         return read(_sources(files, Path(folder)), said or given())
 
 
-def _sources(files: dict[str, str | bytes], folder: Path) -> list[Source]:
+def _sources(files: Mapping[str, str | bytes], folder: Path) -> list[Source]:
     sources = []
     for name, text in files.items():
         path = folder / name

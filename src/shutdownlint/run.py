@@ -6,7 +6,9 @@ was found that they are needed for: a hook on unrelated files stays cheap.
 
 from __future__ import annotations
 
+import contextlib
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
@@ -23,11 +25,12 @@ if TYPE_CHECKING:
 
     from shutdownlint.fixes.mend import Mended
     from shutdownlint.manifests.discover import Found
-    from shutdownlint.manifests.gather import Source
+    from shutdownlint.manifests.gather import Gathered, Source
     from shutdownlint.manifests.ignore import Ignore
-    from shutdownlint.manifests.workloads import ObjectId, Workload
+    from shutdownlint.manifests.workloads import ObjectId, Objects, Workload
     from shutdownlint.platforms.defect import Defect
     from shutdownlint.platforms.given import Given
+    from shutdownlint.platforms.homes import Homes, Packed
     from shutdownlint.platforms.istio.mesh import Mesh
     from shutdownlint.platforms.pods import Pod
     from shutdownlint.platforms.versions import Version
@@ -40,8 +43,11 @@ if TYPE_CHECKING:
     from shutdownlint.yamltext.place import Place
 
 
-#: From so many workloads on judging them is shared between two processes.
-_WORTH_SHARING: Final = 200
+#: From so many files, or workloads, on reading or judging them is shared between two processes.
+_FILES_WORTH_SHARING: Final = 400
+_WORKLOADS_WORTH_SHARING: Final = 200
+#: So many files are read before what they hold is put away.
+_READ_AT_ONCE: Final = 2000
 _VERSION_ASSUMED: Final = (
     "Istio's version is not known: sidecars are judged as classic ones (say --istio-version, and "
     "from Istio 1.27 on --kubernetes-version too)"
@@ -49,18 +55,15 @@ _VERSION_ASSUMED: Final = (
 
 
 class Scene(Struct):
-    """Everything that was read and what it means, before any rule is asked."""
+    """What a run has read, and what is to be said of it."""
 
     reading: Reading = field(default_factory=Reading)
+    #: Only what is planned without asking rules keeps its pods.
     pods: list[Pod] = field(default_factory=list)
-    mesh_defects: list[Defect] = field(default_factory=list)
-    workloads: list[Workload] = field(default_factory=list)
     #: What the manifests say is to be ignored.
     ignores: list[Ignore] = field(default_factory=list)
     #: What is to be said of ignores.
     of_ignores: list[str] = field(default_factory=list)
-    world: World | None = None
-    mesh: Mesh | None = None
     #: Whether a pod's proxy is judged without knowing which release it is of.
     version_assumed: bool = False
 
@@ -73,6 +76,16 @@ class Scene(Struct):
     def remarks(self) -> list[str]:
         """What a person should know of the run as a whole."""
         return [*([_VERSION_ASSUMED] if self.version_assumed else []), *self.of_ignores]
+
+
+class Stage(Struct):
+    """Workloads that are judged together, and the world that they meet."""
+
+    world: World
+    mesh: Mesh
+    workloads: list[Workload]
+    #: What is wrong in objects that are no workloads.
+    defects: list[Defect]
 
 
 class Result(Struct):
@@ -92,46 +105,98 @@ def no_tick() -> None:
 
 def read(sources: Iterable[Source], given: Given, tick: Callable[[], None] = no_tick) -> Scene:
     """Read the files and plan every pod's shutdown."""
+    scene = Scene()
     with collector_off():
-        scene = _read(sources, given, tick)
-        pods = (_planned(workload, scene) for workload in scene.workloads)
-        scene.pods = [pod for pod in pods if pod is not None]
+        for stage in _stages(sources, given, scene, tick):
+            pods = (_planned(workload, stage, scene) for workload in stage.workloads)
+            scene.pods += [pod for pod in pods if pod is not None]
     return scene
 
 
-def _read(sources: Iterable[Source], given: Given, tick: Callable[[], None]) -> Scene:
-    """Read the files: the workloads are known, none is planned yet."""
-    gathered = gather(sources, tick)
-    scene = Scene(gathered.reading, ignores=gathered.ignores)
-    if gathered.objects is None:
-        return scene
+def _stages(
+    sources: Iterable[Source], given: Given, scene: Scene, tick: Callable[[], None]
+) -> Iterator[Stage]:
+    """Read all files, telling the scene, and then set one stage after the other."""
+    context: set[str] = set()
+    homes = _read(sources, scene, context, tick)
+    if homes is not None:
+        with contextlib.closing(homes):
+            yield from (_stage(objects, given, context) for objects in homes.parts())
+
+
+def _read(
+    sources: Iterable[Source], scene: Scene, context: set[str], tick: Callable[[], None]
+) -> Homes | None:
+    """What the files hold; None where nothing bears on shutdown."""
+    homes: Homes | None = None
+    left, put_away = iter(sources), False
+    while lot := list(islice(left, _READ_AT_ONCE)):
+        put_away = put_away or len(lot) == _READ_AT_ONCE  # more may come
+        for gathered, others in _halves(lot, tick, put_away=put_away):
+            scene.reading.add(gathered.reading)
+            scene.ignores += gathered.ignores
+            context |= gathered.context
+            if gathered.objects is None and others is None:
+                continue
+            from shutdownlint.platforms.homes import Homes  # noqa: PLC0415
+
+            homes = homes or Homes()
+            if gathered.objects is not None:
+                homes.shared.add(gathered.objects)
+            if others is not None:
+                homes.add(others)
+    return homes
+
+
+def _halves(
+    lot: Sequence[Source], tick: Callable[[], None], *, put_away: bool
+) -> list[tuple[Gathered, Packed | None]]:
+    """Read some files; what is to be put away is packed by whoever reads it."""
+
+    def some(sources: Sequence[Source]) -> tuple[Gathered, Packed | None]:
+        gathered = gather(sources, tick)
+        if not put_away or gathered.objects is None:
+            return gathered, None
+        from shutdownlint.platforms.homes import packed  # noqa: PLC0415
+
+        others, gathered.objects = packed(gathered.objects), None
+        return gathered, others
+
+    stdin = any(not isinstance(s.file, Missing) and s.file.path is None for s in lot)
+    found = in_two(lot, some, worth=len(lot) + 1 if stdin else _FILES_WORTH_SHARING)
+    for other, _ in found[1:]:
+        for _ in range(other.reading.files):
+            tick()
+    return found
+
+
+def _stage(objects: Objects, given: Given, context: set[str]) -> Stage:
     from shutdownlint.manifests.workloads import mark_partial  # noqa: PLC0415
     from shutdownlint.platforms.istio.gateways import deployed_gateways  # noqa: PLC0415
     from shutdownlint.platforms.istio.mesh import Mesh  # noqa: PLC0415
     from shutdownlint.platforms.pods import context_defects  # noqa: PLC0415
     from shutdownlint.platforms.world import World  # noqa: PLC0415
 
-    mark_partial(gathered.objects)
-    scene.world = World(gathered.objects, given)
-    scene.mesh = Mesh(scene.world)
-    scene.workloads = [
+    mark_partial(objects)
+    world = World(objects, given)
+    mesh = Mesh(world)
+    workloads = [
         workload
-        for workload in (*gathered.objects.workloads, *deployed_gateways(scene.mesh))
-        if workload.ref.document.file not in gathered.context
+        for workload in (*objects.workloads, *deployed_gateways(mesh))
+        if workload.ref.document.file not in context
     ]
-    found = (*scene.mesh.defects(), *context_defects(scene.world))
-    scene.mesh_defects = [d for d in found if d.where.place().file not in gathered.context]
-    return scene
+    defects = (*mesh.defects(), *context_defects(world))
+    return Stage(
+        world, mesh, workloads, [d for d in defects if d.where.place().file not in context]
+    )
 
 
-def _planned(workload: Workload, scene: Scene) -> Pod | None:
+def _planned(workload: Workload, stage: Stage, scene: Scene) -> Pod | None:
     """The workload's pod; what it says of the whole run is told to the scene."""
     from shutdownlint.platforms.pods import plan_pod  # noqa: PLC0415
 
-    assert scene.world is not None
-    assert scene.mesh is not None
     try:
-        pod = plan_pod(workload, scene.world, scene.mesh)
+        pod = plan_pod(workload, stage.world, stage.mesh)
     except Exception as error:
         reason = f"shutdownlint fails on it ({type(error).__name__}: {error}): please report"
         scene.reading.unreadable.append(Unreadable(workload.ref.place(), reason))
@@ -169,39 +234,47 @@ def _check(
     severities: Mapping[str, Severity],
     tick: Callable[[], None],
 ) -> Result:
-    scene = _read(sources, given, tick)
-    result = Result(scene, whole=scene.whole)
-    if not scene.workloads and not scene.reading.unreadable and not scene.mesh_defects:
-        return result
-    from shutdownlint.rules.ask import Asker  # noqa: PLC0415
-
-    asker = Asker(rules(), severities, kubernetes=given.kubernetes, istio=given.istio)
-    found: list[Finding] = []
-    for part in in_two(
-        scene.workloads, lambda some: _judged(some, scene, asker), worth=_WORTH_SHARING
-    ):
-        found += part.findings
-        result.workloads += part.workloads
-        part.tell(scene, asker)
-    found += _of_the_run(scene, asker)
+    scene = Scene()
+    result = Result(scene)
+    asker: Asker | None = None
     # The same workload in several files (renderings of one chart) makes the same finding of what
     # they share.
-    told = {_order(finding): finding for finding in found}
-    result.findings = [told[key] for key in sorted(told)]
-    _sort_out(result, asker.rules, given)
-    result.whole = scene.whole and not asker.failures
+    told: dict[tuple[Place, str, str], Finding] = {}
+
+    def ask() -> Asker:
+        from shutdownlint.rules.ask import Asker  # noqa: PLC0415
+
+        return asker or Asker(rules(), severities, kubernetes=given.kubernetes, istio=given.istio)
+
+    for stage in _stages(sources, given, scene, tick):
+        if stage.workloads or stage.defects:
+            asker = ask()
+            _judge(stage, asker, result, told)
+    if scene.reading.unreadable or asker is not None:
+        asker = ask()
+        told.update({_order(finding): finding for finding in _of_the_run(scene, asker)})
+        result.findings = [told[key] for key in sorted(told)]
+        _sort_out(result, asker.rules, given)
+        result.whole = scene.whole and not asker.failures
     return result
+
+
+def _judge(
+    stage: Stage, asker: Asker, result: Result, told: dict[tuple[Place, str, str], Finding]
+) -> None:
+    """Ask the rules of all that is on the stage."""
+    for part in in_two(
+        stage.workloads, lambda some: _judged(some, stage, asker), worth=_WORKLOADS_WORTH_SHARING
+    ):
+        told.update({_order(finding): finding for finding in part.findings})
+        result.workloads += part.workloads
+        part.tell(result.scene, asker)
+    told.update({_order(finding): finding for finding in _of_defects(stage.defects, asker)})
 
 
 def _sort_out(result: Result, asked: Sequence[Rule], given: Given) -> None:
     """Take out what is ignored."""
-    scene = result.scene
-    ignores = [*scene.ignores, *given.ignores]
-    if scene.workloads:
-        from shutdownlint.manifests.ignore import of_annotations  # noqa: PLC0415
-
-        for workload in scene.workloads:
-            ignores += of_annotations(workload)
+    ignores = [*result.scene.ignores, *given.ignores]
     if not ignores:
         return
     import datetime as dt  # noqa: PLC0415
@@ -211,7 +284,7 @@ def _sort_out(result: Result, asked: Sequence[Rule], given: Given) -> None:
     today = dt.datetime.now(dt.UTC).date()
     parted = part(result.findings, ignores, asked, today)
     result.findings, result.suppressed = parted.left, parted.suppressed
-    scene.of_ignores += parted.remarks
+    result.scene.of_ignores += parted.remarks
 
 
 class _Judged(Struct):
@@ -221,6 +294,7 @@ class _Judged(Struct):
     workloads: int
     unreadable: list[Unreadable]
     passed_over: Counter[str]
+    ignores: list[Ignore]
     version_assumed: bool
     failures: dict[str, Failure]
 
@@ -228,19 +302,23 @@ class _Judged(Struct):
         """Tell the run, once, what may have been found in another process."""
         scene.reading.unreadable += self.unreadable
         scene.reading.passed_over.update(self.passed_over)
+        scene.ignores += self.ignores
         scene.version_assumed = scene.version_assumed or self.version_assumed
         for name, failure in self.failures.items():
             asker.failures.setdefault(name, failure)
 
 
-def _judged(workloads: Sequence[Workload], scene: Scene, asker: Asker) -> _Judged:
+def _judged(workloads: Sequence[Workload], stage: Stage, asker: Asker) -> _Judged:
     """Plan each pod and ask the rules of it; no pod is kept."""
-    part = Scene(world=scene.world, mesh=scene.mesh)
-    trial = _Trial(part, asker)
+    from shutdownlint.manifests.ignore import of_annotations  # noqa: PLC0415
+
+    part = Scene()
+    trial = _Trial(stage.world, asker)
     findings: list[Finding] = []
     count = 0
     for workload in workloads:
-        pod = _planned(workload, part)
+        part.ignores += of_annotations(workload)
+        pod = _planned(workload, stage, part)
         if pod is None:
             continue
         count += 1
@@ -255,6 +333,7 @@ def _judged(workloads: Sequence[Workload], scene: Scene, asker: Asker) -> _Judge
         count,
         reading.unreadable,
         reading.passed_over,
+        part.ignores,
         part.version_assumed,
         asker.failures,
     )
@@ -312,7 +391,7 @@ def _order(finding: Finding) -> tuple[Place, str, str]:
 
 
 def _of_the_run(scene: Scene, asker: Asker) -> Iterator[Finding]:
-    """Findings on what is no pod: what could not be read, the mesh, rules that failed."""
+    """Findings on the run itself: what could not be read, rules that failed."""
     from shutdownlint.platforms.defect import Defect  # noqa: PLC0415
     from shutdownlint.rules.vocabulary import defect_subject  # noqa: PLC0415
     from shutdownlint.yamltext.place import At  # noqa: PLC0415
@@ -320,11 +399,16 @@ def _of_the_run(scene: Scene, asker: Asker) -> Iterator[Finding]:
     for unreadable in scene.reading.unreadable:
         defect = Defect("unreadable", At(unreadable.place), {"reason": unreadable.reason})
         yield from asker.ask(defect_subject(defect))
-    for defect in scene.mesh_defects:
-        yield from asker.ask(defect_subject(defect))
     for failure in list(asker.failures.values()):
         words = {"key": failure.rule.id, "reason": failure.reason}
         defect = Defect("rule-failed", At(failure.rule.place), words)
+        yield from asker.ask(defect_subject(defect))
+
+
+def _of_defects(defects: Iterable[Defect], asker: Asker) -> Iterator[Finding]:
+    from shutdownlint.rules.vocabulary import defect_subject  # noqa: PLC0415
+
+    for defect in defects:
         yield from asker.ask(defect_subject(defect))
 
 
@@ -345,8 +429,8 @@ def _of_pod(pod: Pod, asker: Asker) -> Iterator[Finding]:
 class _Trial:
     """Findings that rest on an unknown version, judged again with every release that is tried."""
 
-    def __init__(self, scene: Scene, asker: Asker) -> None:
-        self.scene = scene
+    def __init__(self, world: World, asker: Asker) -> None:
+        self.world = world
         self.asker = asker
         self.settings: dict[tuple[Version | None, Version], tuple[World, Mesh, Asker]] = {}
         #: Of one pod at a time.
@@ -385,17 +469,15 @@ class _Trial:
 
     def _setting(self, istio: Version | None, kubernetes: Version) -> tuple[World, Mesh, Asker]:
         from shutdownlint.platforms.istio.mesh import Mesh  # noqa: PLC0415
-        from shutdownlint.platforms.world import World  # noqa: PLC0415
         from shutdownlint.rules.ask import Asker  # noqa: PLC0415
 
         key = (istio, kubernetes)
         if key not in self.settings:
-            assert self.scene.world is not None
-            known = self.scene.world.given
+            known = self.world.given
             given = replace(
                 known, istio=known.istio or istio, kubernetes=known.kubernetes or kubernetes
             )
-            world = World(self.scene.world.objects, given)
+            world = self.world.under(given)
             asker = Asker(
                 self.asker.rules,
                 self.asker.severities,

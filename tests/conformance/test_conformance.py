@@ -85,8 +85,8 @@ def test_the_proxys_end_is_where_it_was_said_to_be(version: str) -> None:
 def test_a_drain_that_is_two_seconds_off_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = timeline._Proxy._ends
 
-    def off(self: Any) -> Moment:
-        ends = honest(self)
+    def off(self: Any, of: timeline.Timeline) -> Moment:
+        ends = honest(self, of)
         late = not self.plan.exit_on_zero.value and ends is not self.kill
         return Moment(ends.at + timedelta(seconds=2), ends.by) if late else ends
 

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from shutdownlint.fixes.proof import Disproved, check_text, expected
 from shutdownlint.fixes.slot import Slot
 from shutdownlint.fixes.write import written_value
+from shutdownlint.manifests.document import Text
 from shutdownlint.manifests.read import decode
 from shutdownlint.manifests.split import split
 from shutdownlint.yamltext.edit import CannotEditError, Edit, alike, applied
@@ -89,7 +90,7 @@ def _together(changes: list[tuple[Change, Slot]]) -> list[Edit]:
     old = text = changes[0][1].ref.document.text
     # Items of a list are taken out last, so that the others are still where they were.
     for change, slot in sorted(changes, key=lambda made: made[0].action == "remove"):
-        now = replace(slot.ref.document, text=text, _tree=None)
+        now = replace(slot.ref.document, written=Text(text), _tree=None)
         moved = replace(slot, ref=replace(slot.ref, document=now))
         text = applied(text, [change_edit(change, moved)])
     start = alike(old, text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,14 +22,42 @@ _MOST_PARSED_AGAIN: Final = 16
 _parsed_again: Final[deque[Document]] = deque()
 
 
+class Text(Struct, eq=False):
+    """The text of a chunk, which its documents share.
+
+    Small once it has been through a pickle (to another process, or out of memory): what most
+    documents of a large run are kept for is an id and a few numbers.
+    """
+
+    _whole: str | None
+    _packed: bytes = b""
+
+    @property
+    def whole(self) -> str:
+        """The text itself."""
+        if self._whole is None:
+            self._whole = zlib.decompress(self._packed).decode("utf-8", "surrogatepass")
+        return self._whole
+
+    def let_go(self) -> None:
+        """Keep the small form only, where there is one."""
+        if self._packed:
+            self._whole = None
+
+    def __reduce__(self) -> tuple[type[Text], tuple[None, bytes]]:
+        packed = self._packed or zlib.compress(self.whole.encode("utf-8", "surrogatepass"), 1)
+        return Text, (None, packed)
+
+
 class Document(Struct, eq=False):
     """One document of a file; its nodes can be dropped and come back when a place is asked for.
 
-    ``line_offset`` is added to the lines of ``text`` (which count from 1) to give the file's.
+    ``written`` is what it stands in; ``line_offset`` is added to the lines of its text (which count
+    from 1) to give the file's.
     """
 
     file: str
-    text: str
+    written: Text
     line_offset: int
     index: int
     number: int = 0
@@ -36,6 +65,11 @@ class Document(Struct, eq=False):
     #: Where the chunk that ``text`` is begins in the file, in bytes.
     start: int = 0
     _tree: Tree | None = field(default=None)
+
+    @property
+    def text(self) -> str:
+        """The text of its chunk."""
+        return self.written.whole
 
     @property
     def tree(self) -> Tree:
@@ -50,6 +84,12 @@ class Document(Struct, eq=False):
     def drop_nodes(self) -> None:
         """Give the nodes' memory back; places are still found, by parsing again."""
         self._tree = None
+        self.written.let_go()
+
+    def __reduce__(self) -> tuple[type[Document], tuple[object, ...]]:
+        # Nodes do not travel: they are many, and come back when they are asked for.
+        told = (self.file, self.written, self.line_offset, self.index, self.number)
+        return Document, (*told, self.source, self.start)
 
     def place(self, route: Route, part: Part = Part.VALUE) -> Place:
         """The place of the entry at ``route``, or of its nearest existing parent."""

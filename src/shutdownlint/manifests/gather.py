@@ -7,22 +7,18 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from shutdownlint.halves import in_two
 from shutdownlint.manifests.discover import Missing
 from shutdownlint.manifests.read import Reading, Unreadable, read_documents
 from shutdownlint.yamltext.errors import BudgetExceededError
 from shutdownlint.yamltext.place import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from shutdownlint.manifests.discover import Found
     from shutdownlint.manifests.document import Document
     from shutdownlint.manifests.ignore import Ignore
     from shutdownlint.manifests.workloads import Objects
-
-#: From so many files on reading them is shared between two processes.
-_WORTH_SHARING = 400
 
 
 class Source(Struct, frozen=True):
@@ -49,21 +45,8 @@ class Gathered(Struct):
     ignores: list[Ignore] = field(default_factory=list)
 
 
-def gather(sources: Iterable[Source], tick: Callable[[], None]) -> Gathered:
+def gather(sources: Sequence[Source], tick: Callable[[], None]) -> Gathered:
     """Read the files. Never raises for bad input."""
-    listed = list(sources)
-    stdin = any(not isinstance(s.file, Missing) and s.file.path is None for s in listed)
-    first, *others = in_two(
-        listed, lambda some: _gather(some, tick), worth=len(listed) + 1 if stdin else _WORTH_SHARING
-    )
-    for other in others:
-        _add(first, other)
-        for _ in range(other.reading.files):
-            tick()
-    return first
-
-
-def _gather(sources: Sequence[Source], tick: Callable[[], None]) -> Gathered:
     gathered = Gathered()
     for source in sources:
         if isinstance(source.file, Missing):
@@ -92,13 +75,3 @@ def _collect(document: Document, gathered: Gathered) -> None:
     except BudgetExceededError:
         reason = "its aliases write out to more values than is reasonable"
         gathered.reading.unreadable.append(Unreadable(document.place(()), reason))
-
-
-def _add(to: Gathered, other: Gathered) -> None:
-    to.reading.add(other.reading)
-    to.context |= other.context
-    to.ignores += other.ignores
-    if to.objects is None:
-        to.objects = other.objects
-    elif other.objects is not None:
-        to.objects.add(other.objects)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from yaml.nodes import MappingNode, ScalarNode
 
-from shutdownlint.manifests.document import Document
+from shutdownlint.manifests.document import Document, Text
 from shutdownlint.manifests.read import Unreadable, decode
 from shutdownlint.manifests.split import NOT_KUBERNETES, Chunk, Skip
 from shutdownlint.yamltext.compose import ComposeError, compose
@@ -51,13 +51,14 @@ def documents(shown: str, chunk: Chunk, reading: Reading) -> Iterator[Document]:
         _failed(shown, chunk, text, error, reading)
         return
     source = _HELM_SOURCE.search(text)
+    written = Text(text)
     for number, root in enumerate(roots):
         reading.documents += 1
         skip = _template(root, text)
         if skip is not None:
             reading.passed_over[skip.reason] += 1
             continue
-        document = Document(shown, text, chunk.first_line - 1, chunk.index, number)
+        document = Document(shown, written, chunk.first_line - 1, chunk.index, number)
         document.start = chunk.start
         document.source = source.group(1) if source else None
         document._tree = Tree(root)

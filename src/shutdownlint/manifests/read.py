@@ -50,6 +50,7 @@ class Reading(Struct):
         self.documents += other.documents
         self.passed_over.update(other.passed_over)
         self.unreadable += other.unreadable
+        self.stdin = self.stdin or other.stdin
         self.texts |= other.texts
 
 

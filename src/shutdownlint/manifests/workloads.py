@@ -56,6 +56,8 @@ DESCRIBING_GROUPS: Final = frozenset(
         "admissionregistration.k8s.io",
     )
 )
+#: istiod's container.
+CONTROL_PLANE: Final = "discovery"
 KNATIVE_GROUP: Final = "serving.knative.dev"
 #: Kinds whose pods run to completion: no Service sends them requests.
 BATCH_KINDS: Final = frozenset(
@@ -162,6 +164,8 @@ class Objects(Struct):
     workloads: list[Workload] = field(default_factory=list)
     others: dict[type[Resource], list[Located[Any]]] = field(default_factory=dict)
     mesh_installs: list[MeshInstall] = field(default_factory=list)
+    #: istiod's own workloads, which stand among the others too.
+    control_planes: list[Workload] = field(default_factory=list)
     patch_files: set[str] = field(default_factory=set)
     #: Values of the other objects that the API server would not take.
     rejected: list[tuple[Ref, Rejected]] = field(default_factory=list)
@@ -176,6 +180,7 @@ class Objects(Struct):
         for model, found in more.others.items():
             self.others.setdefault(model, []).extend(found)
         self.mesh_installs += more.mesh_installs
+        self.control_planes += more.control_planes
         self.patch_files |= more.patch_files
         self.rejected += more.rejected
 
@@ -206,6 +211,8 @@ def collect(document: Document, objects: Objects) -> None:
             checked.add(owner.route)
             workload.duplicates = list(_duplicates(document, owner.route))
         objects.workloads.append(workload)
+        if any(c.name == CONTROL_PLANE for c in workload.template.spec.containers):
+            objects.control_planes.append(workload)
 
 
 def child_at(root: Node, route: Route) -> Node | None:

@@ -11,8 +11,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from shutdownlint.manifests.resources import KyvernoPolicy
+from shutdownlint.platforms.homes import namespace_of
 from shutdownlint.platforms.kubernetes.pods import GRACE
-from shutdownlint.platforms.world import namespace_of
 from shutdownlint.shutdown import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:

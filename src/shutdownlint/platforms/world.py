@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from shutdownlint.manifests.resources import Namespace, Resource, Service
 from shutdownlint.platforms.given import AppFacts, Given
+from shutdownlint.platforms.homes import Home, home_of, home_of_object
 
 _AnyModel = TypeVar("_AnyModel", bound=Resource)
 
@@ -18,93 +19,90 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.workloads import Located, ObjectId, Objects, Workload
 
 
-class World(Struct, dict=True):
-    """Everything a platform may look at."""
+class _Index(Struct, dict=True):
+    """The objects by what they are looked up by."""
 
     objects: Objects
-    given: Given = field(default_factory=Given)
-    _homes: dict[type[Resource], dict[tuple[str | None, str], list[Located[Any]]]] = field(
-        default_factory=dict
-    )
-
-    def namespace_labels(self, name: str | None) -> dict[str, str] | None:
-        """The labels of a namespace; None when it is not among the files, or told two ways."""
-        found = self._namespaces.get(name, [])
-        return found[0] if found and all(labels == found[0] for labels in found) else None
+    _homes: dict[type[Resource], dict[Home, list[Located[Any]]]] = field(default_factory=dict)
 
     @cached_property
-    def _namespaces(self) -> dict[str | None, list[dict[str, str]]]:
+    def namespaces(self) -> dict[str | None, list[dict[str, str]]]:
+        """Their labels by name; several where several files tell of one."""
         found: dict[str | None, list[dict[str, str]]] = {}
         for located in self.objects.of(Namespace):
             metadata = located.model.metadata
             found.setdefault(metadata.name, []).append(metadata.labels)
         return found
 
-    def said_of(self, workload: ObjectId) -> Iterator[AppFacts]:
-        """What the user said of this workload, the strongest first."""
-        return (facts for facts in self.given.apps if facts.matches(workload))
-
-    def near(self, model: type[_AnyModel], workload: Workload) -> Sequence[Located[_AnyModel]]:
-        """The objects of a type that are in the workload's namespace.
-
-        Where no namespace is written, only the same folder counts as the same namespace.
-        """
+    def by_home(self, model: type[Resource]) -> dict[Home, list[Located[Any]]]:
+        """The objects of a type by where they live."""
         if model not in self._homes:
-            homes: dict[tuple[str | None, str], list[Located[Any]]] = {}
+            homes: dict[Home, list[Located[Any]]] = {}
             for located in self.objects.of(model):
-                namespace = located.model.metadata.namespace
-                folder = "" if namespace else _folder(located.ref.document.file)
-                homes.setdefault((namespace, folder), []).append(located)
+                homes.setdefault(home_of_object(located), []).append(located)
             self._homes[model] = homes
-        return self._homes[model].get(_home(workload), ())
-
-    def neighbours(self, workload: Workload) -> Sequence[Workload]:
-        """The workloads of its namespace, as far as the files show it."""
-        return self._neighbours.get(_home(workload), ())
+        return self._homes[model]
 
     @cached_property
-    def _neighbours(self) -> dict[tuple[str | None, str], list[Workload]]:
-        found: dict[tuple[str | None, str], list[Workload]] = {}
+    def neighbours(self) -> dict[Home, list[Workload]]:
+        """The workloads by where they live."""
+        found: dict[Home, list[Workload]] = {}
         for workload in self.objects.workloads:
-            found.setdefault(_home(workload), []).append(workload)
+            found.setdefault(home_of(workload), []).append(workload)
         return found
 
-    def services_for(self, workload: Workload) -> Iterator[Located[Service]]:
-        """The Services that select the workload's pods.
-
-        Where no namespace is written, only the same folder counts as the same namespace.
-        """
-        labels = workload.template.metadata.labels
-        for key in labels.items():
-            for located in self._services_by.get((*_home(workload), *key), ()):
-                selector = located.model.spec.selector
-                if all(labels.get(name) == value for name, value in selector.items()):
-                    yield located
-
     @cached_property
-    def _services_by(self) -> dict[tuple[str | None, str, str, str], list[Located[Service]]]:
+    def services(self) -> dict[tuple[str | None, str, str, str], list[Located[Service]]]:
         """Services by their home and the first label of their selector."""
         found: dict[tuple[str | None, str, str, str], list[Located[Service]]] = {}
         for located in self.objects.of(Service):
             service = located.model
             if not service.spec.selector or service.spec.type == "ExternalName":
                 continue
-            namespace = service.metadata.namespace
-            folder = "" if namespace else _folder(located.ref.document.file)
             first = min(service.spec.selector.items())
-            found.setdefault((namespace, folder, *first), []).append(located)
+            found.setdefault((*home_of_object(located), *first), []).append(located)
         return found
 
 
-def _home(workload: Workload) -> tuple[str | None, str]:
-    namespace = namespace_of(workload)
-    return namespace, "" if namespace else _folder(workload.ref.document.file)
+class World(Struct):
+    """Everything a platform may look at."""
 
+    objects: Objects
+    given: Given = field(default_factory=Given)
+    _index: _Index | None = None
 
-def _folder(file: str) -> str:
-    return file.rpartition("/")[0]
+    def under(self, given: Given) -> World:
+        """The same world, of which the user says something else."""
+        return World(self.objects, given, self._looked_up)
 
+    @property
+    def _looked_up(self) -> _Index:
+        if self._index is None:
+            self._index = _Index(self.objects)
+        return self._index
 
-def namespace_of(workload: Workload) -> str | None:
-    """The namespace that is written on the workload or its pods."""
-    return workload.id.namespace or workload.template.metadata.namespace
+    def namespace_labels(self, name: str | None) -> dict[str, str] | None:
+        """The labels of a namespace; None when it is not among the files, or told two ways."""
+        found = self._looked_up.namespaces.get(name, [])
+        return found[0] if found and all(labels == found[0] for labels in found) else None
+
+    def said_of(self, workload: ObjectId) -> Iterator[AppFacts]:
+        """What the user said of this workload, the strongest first."""
+        return (facts for facts in self.given.apps if facts.matches(workload))
+
+    def near(self, model: type[_AnyModel], workload: Workload) -> Sequence[Located[_AnyModel]]:
+        """The objects of a type that are in the workload's namespace."""
+        return self._looked_up.by_home(model).get(home_of(workload), ())
+
+    def neighbours(self, workload: Workload) -> Sequence[Workload]:
+        """The workloads of its namespace, as far as the files show it."""
+        return self._looked_up.neighbours.get(home_of(workload), ())
+
+    def services_for(self, workload: Workload) -> Iterator[Located[Service]]:
+        """The Services that select the workload's pods."""
+        labels = workload.template.metadata.labels
+        for key in labels.items():
+            for located in self._looked_up.services.get((*home_of(workload), *key), ()):
+                selector = located.model.spec.selector
+                if all(labels.get(name) == value for name, value in selector.items()):
+                    yield located

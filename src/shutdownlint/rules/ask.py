@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from sys import intern
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -91,7 +92,7 @@ class Asker(Struct):
             fix=_fix(rule, subject, place.file),
             workload=workload,
             container=subject.container,
-            assumed=tuple(str(assumption) for assumption in assumptions),
+            assumed=tuple(intern(str(assumption)) for assumption in assumptions),
             of_versions=any(assumption.versions for assumption in assumptions),
             related=tuple(_related(rule, subject, place)),
             template=where.source,
@@ -103,7 +104,8 @@ def _fix(rule: Rule, subject: Subject, file: str) -> Fix | None:
     if rule.fix is None:
         return None
     values = subject.corners[0]
-    words = rule.fix.fill(subject, values, file)
+    # Many findings of a large run say the same: it is kept once.
+    words = intern(rule.fix.fill(subject, values, file))
     changes = []
     for edit in rule.edits:
         if not all(values.holds(name) for name in edit.mentions):
@@ -174,4 +176,4 @@ def _related(rule: Rule, subject: Subject, place: Place) -> Iterable[Related]:
         other = setting.origin.where.place()
         if other not in told:
             told.add(other)
-            yield Related(f"{setting.name} {setting.shown}", other)
+            yield Related(intern(f"{setting.name} {setting.shown}"), other)

@@ -349,8 +349,8 @@ class _Proxy:
     """The mesh proxy of a timeline."""
 
     def __init__(self, plan: ProxyPlan, timeline: Timeline) -> None:
+        # The timeline is not kept: two that hold each other would stay until the collector runs.
         self.plan = plan
-        self.timeline = timeline
         grace = timeline.grace
         hook = min(plan.pre_stop.value.low, grace)
         whole = Reason.of(timeline.plan.grace)
@@ -367,7 +367,7 @@ class _Proxy:
         self.kill = Moment(self.signal.at + _kill_after(self.signal.at, grace), whole)
         self.keeps_listening = plan.drain_hook and not plan.stops_with_pod
         self.listener_closes = self._listener_closes()
-        self.ends = self._ends()
+        self.ends = self._ends(timeline)
 
     def _listener_closes(self) -> Moment | None:
         if self.keeps_listening:
@@ -380,7 +380,7 @@ class _Proxy:
         """When exit-on-zero first looks for open connections."""
         return self.signal.at + max(self.plan.minimum_drain.value, ZERO) + POLL
 
-    def _ends(self) -> Moment:
+    def _ends(self, timeline: Timeline) -> Moment:
         if self.keeps_listening:
             return self.signal
         if self.plan.exit_on_zero.value:
@@ -392,7 +392,7 @@ class _Proxy:
                 return self.kill
             look = self.first_look
             while look < self.kill.at:
-                open_until = self.timeline.open_until(look, self.listener_closes)
+                open_until = timeline.open_until(look, self.listener_closes)
                 if open_until is None:
                     return Moment(look, told)
                 look += _looks(look, open_until) * POLL

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from shutdownlint.platforms.homes import namespace_of
 from shutdownlint.platforms.istio import facts
 from shutdownlint.platforms.versions import Version
-from shutdownlint.platforms.world import namespace_of
 from shutdownlint.shutdown import Assumption, Confidence, Origin, OriginKind, ProxyMode, Setting
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from yaml.nodes import MappingNode, ScalarNode
 from shutdownlint.manifests.document import InnerRef, Ref, inner_error_place
 from shutdownlint.manifests.model import read_model
 from shutdownlint.manifests.resources import ConfigMap, LifecycleHandler, ProxyConfigResource
+from shutdownlint.manifests.workloads import CONTROL_PLANE
 from shutdownlint.platforms.defect import Defect
 from shutdownlint.platforms.istio import facts
 from shutdownlint.platforms.istio.proxyconfig import ProxyConfigText, read_proxy_config
@@ -71,7 +72,7 @@ class Mesh(Struct, dict=True):
         """Every mesh configuration among the files."""
         found = [_from_config_map(located) for located in self.world.objects.of(ConfigMap)]
         found += [_from_install(install) for install in self.world.objects.mesh_installs]
-        found += [_from_istiod(workload) for workload in self.world.objects.workloads]
+        found += [_from_istiod(workload) for workload in self.world.objects.control_planes]
         return tuple(config for config in found if config is not None)
 
     def config_for(self, revision: str | None) -> tuple[MeshConfig | None, bool]:
@@ -131,7 +132,9 @@ class Mesh(Struct, dict=True):
         if self.world.given.istio is not None:
             return self.world.given.istio
         shown = {c.version for c in self.configs if c.version is not None}
-        shown |= {v for w in self.world.objects.workloads if (v := _istiod_version(w)) is not None}
+        shown |= {
+            v for w in self.world.objects.control_planes if (v := _istiod_version(w)) is not None
+        }
         minors = {(version.major, version.minor) for version in shown}
         return max(shown) if len(minors) == 1 else None
 
@@ -201,15 +204,15 @@ def _fingerprint(config: MeshConfig) -> tuple[object, ...]:
 def _from_config_map(located: Located[ConfigMap]) -> MeshConfig | None:
     model = located.model
     name = model.metadata.name or ""
-    if (name != "istio" and not name.startswith("istio-")) or "mesh" not in model.data:
+    if (name != "istio" and not name.startswith("istio-")) or facts.MESH_KEY not in model.data:
         return None
     revision = name.removeprefix("istio").removeprefix("-")
-    host = located.ref / "data" / "mesh"
+    host = located.ref / "data" / facts.MESH_KEY
     config = MeshConfig(f"mesh config (ConfigMap {name})", revision, host)
     config.version = _labelled(model.metadata.labels)
     config.typed_strictly = True
     try:
-        roots = compose(model.data["mesh"])
+        roots = compose(model.data[facts.MESH_KEY])
     except ComposeError as error:
         words = {"key": "", "reason": f"is not YAML: {error.reason}", "config": config.told}
         where = At(inner_error_place(host, error), host.source)
@@ -231,7 +234,7 @@ def _from_config_map(located: Located[ConfigMap]) -> MeshConfig | None:
 def _from_istiod(workload: Workload) -> MeshConfig | None:
     """istiod's own Deployment: its environment says whether sidecars are native."""
     for index, container in enumerate(workload.template.spec.containers):
-        if container.name != "discovery":
+        if container.name != CONTROL_PLANE:
             continue
         for number, variable in enumerate(container.env):
             if variable.name == facts.NATIVE_ENV and variable.value:
@@ -352,7 +355,7 @@ def _istiod_version(workload: Workload) -> Version | None:
     """The release that istiod's own Deployment shows by its image or labels."""
     for container in workload.template.spec.containers:
         name, _, tag = (container.image or "").rpartition(":")
-        if name.endswith("/pilot") and container.name == "discovery":
+        if name.endswith("/pilot") and container.name == CONTROL_PLANE:
             return Version.find(tag) or _labelled(workload.owner.labels)
     return None
 

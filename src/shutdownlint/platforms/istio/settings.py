@@ -16,6 +16,7 @@ from shutdownlint.manifests.document import InnerRef, inner_error_place
 from shutdownlint.manifests.model import looks_templated
 from shutdownlint.platforms.defect import Defect
 from shutdownlint.platforms.durations import go_duration
+from shutdownlint.platforms.homes import namespace_of
 from shutdownlint.platforms.istio import facts
 from shutdownlint.platforms.istio.injection import Sidecar, find_sidecar, is_gateway, is_waypoint
 from shutdownlint.platforms.istio.mesh import Mesh, root_of
@@ -26,7 +27,6 @@ from shutdownlint.platforms.istio.proxyconfig import (
 )
 from shutdownlint.platforms.kubernetes.pods import pre_stop
 from shutdownlint.platforms.kubernetes.shell import SHELLS, base_name
-from shutdownlint.platforms.world import namespace_of
 from shutdownlint.shutdown import (
     Assumption,
     Hook,

@@ -21,9 +21,9 @@ from shutdownlint.manifests.resources import (
     TargetGroupConfiguration,
 )
 from shutdownlint.platforms.defect import Defect
+from shutdownlint.platforms.homes import namespace_of
 from shutdownlint.platforms.kubernetes.services import reached
 from shutdownlint.platforms.loadbalancers import facts
-from shutdownlint.platforms.world import namespace_of
 from shutdownlint.shutdown import LoadBalancer, Origin, OriginKind, Setting, seconds
 
 if TYPE_CHECKING:
