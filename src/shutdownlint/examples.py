@@ -14,7 +14,8 @@ from shutdownlint.run import check
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from shutdownlint.rules.form import Example
+    from shutdownlint.platforms.given import Given
+    from shutdownlint.rules.form import Example, Options
     from shutdownlint.rules.rule import Rule
 
 
@@ -40,16 +41,22 @@ def _marked(text: str, rule: Rule) -> list[int]:
     return [number for number, line in lines if line.rstrip().endswith(f"# {rule.id}")]
 
 
-def _lines(text: str, rule: Rule, example: Example) -> list[int]:
-    """Where the rule fires. Raises ``ValueError`` for options that are no version or duration."""
-    options = example.options
+def given_with(options: Options) -> Given:
+    """What the user says in an example.
+
+    Raises ``ValueError`` for options that are no version or duration.
+    """
     config = Config(
         kubernetes=Version.parse(options.kubernetes) if options.kubernetes else None,
         istio=Version.parse(options.istio) if options.istio else None,
     )
-    given = config.given(go_duration(options.p99) if options.p99 else None)
+    return config.given(go_duration(options.p99) if options.p99 else None)
+
+
+def _lines(text: str, rule: Rule, example: Example) -> list[int]:
+    """Where the rule fires. Raises ``ValueError`` as above."""
     source = Source(Found(None, "<example>", text.encode()))
-    result = check([source], given, rules=lambda: [rule])
+    result = check([source], given_with(example.options), rules=lambda: [rule])
     return [finding.place.line for finding in result.findings if finding.rule == rule.id]
 
 

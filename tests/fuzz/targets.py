@@ -291,7 +291,12 @@ def stripped(data: Any) -> Any:
     if isinstance(data, list):
         return [stripped(item) for item in data]
     # Quoted, a number or a boolean is the same text.
-    return str(data).lower() if isinstance(data, int | float) else data
+    if isinstance(data, bool):
+        return str(data).lower()
+    try:
+        return str(float(data))
+    except (TypeError, ValueError, OverflowError):
+        return data
 
 
 def _pieces(rng: Random) -> bytes:

@@ -33,6 +33,8 @@ _LABELS: Final = 190
 _RIGHT: Final = 30
 _ROW: Final = 26
 _BAR: Final = 18
+#: How wide a letter is, about: nothing measures text here.
+_LETTER: Final = 6.6
 _CLASSES: Final = {
     Phase.ACCEPTS: "accepts",
     Phase.FINISHES: "finishes",
@@ -47,7 +49,8 @@ _STYLE: Final = """
 .sdl .paper{fill:var(--paper)}.sdl .grid{stroke:var(--line)}.sdl .kill{stroke:var(--bad);stroke-dasharray:4 3}
 .sdl .accepts{fill:var(--ok)}.sdl .finishes{fill:var(--slow)}.sdl .luck{fill:none;stroke:var(--slow);
 stroke-dasharray:3 3}.sdl .gone{stroke:var(--bad);stroke-width:2.5}.sdl .served{fill:var(--ok)}
-.sdl .lost{fill:url(#lost)}.sdl .words{paint-order:stroke;stroke:var(--paper);stroke-width:4px;stroke-linejoin:round}.sdl .hatch{stroke:var(--bad);stroke-width:3}
+.sdl .lost{fill:url(#lost)}.sdl .on{fill:var(--paper)}
+.sdl .hatch{stroke:var(--bad);stroke-width:3}
 """
 
 
@@ -85,6 +88,12 @@ def _bar(kind: str, x: float, y: float, width: float, title: str) -> str:
     )
 
 
+def _end(x: float, y: float) -> str:
+    """Where something is gone for good."""
+    top, bottom = y - 2, y + _BAR + 2
+    return f'<line class="gone" x1="{x:.1f}" y1="{top:.1f}" x2="{x:.1f}" y2="{bottom:.1f}"/>'
+
+
 def _pod(pod: Pod, plan: Plan, requests: Sequence[Request], traffic: Traffic) -> Iterator[str]:
     """The pod's picture; the last item is its height."""
     shutdown = Shutdown(plan)
@@ -115,7 +124,7 @@ def _pod(pod: Pod, plan: Plan, requests: Sequence[Request], traffic: Traffic) ->
                 words = f"{name} {phase.value}: {written(begins)} to {written(until)}"
                 yield _bar(_CLASSES[phase], at(begins), y, at(until) - at(begins), words)
                 begins = until
-        yield f'<line class="gone" x1="{at(begins):.1f}" y1="{y - 2:.1f}" x2="{at(begins):.1f}" y2="{y + _BAR + 2:.1f}"/>'
+        yield _end(at(begins), y)
         y += _ROW
     for label, begins, served, ends, words in bars:
         yield _text(16, y + 14, label, "faint")
@@ -124,9 +133,8 @@ def _pod(pod: Pod, plan: Plan, requests: Sequence[Request], traffic: Traffic) ->
         lost = max(ends, served) > served
         if lost:
             yield _bar("lost", at(served), y, at(min(ends, horizon)) - at(served), words)
-        late = begins > horizon * 0.6  # beside its bar, where it would run out of the picture
-        x, anchor = (at(begins) - 6, "end") if late else (at(begins) + 6, "start")
-        yield _text(x, y + 13.5, words, "words", anchor)
+            yield _end(at(served), y)
+        yield from _words(words, at(begins), at(max(min(served, horizon), begins)), y)
         y += _ROW
     y = bottom + 42
     yield from _legend(y)
@@ -135,6 +143,22 @@ def _pod(pod: Pod, plan: Plan, requests: Sequence[Request], traffic: Traffic) ->
         told_as = f"{setting.name} {setting.shown}  ({setting.origin.told_in(place.file)})"
         yield _text(16, y + 6, told_as, "faint")
     yield str(int(y + 30))
+
+
+def _words(words: str, begins: float, served: float, y: float) -> Iterator[str]:
+    """What becomes of a request: on its bar if that holds it, else behind or before it."""
+    width = _LETTER * len(words) + 12
+    if width <= served - begins:
+        yield _text(begins + 6, y + 13.5, words, "on")
+        return
+    x = served + 3
+    if x + width > _WIDTH - _RIGHT:  # it would run out of the picture
+        x = max(begins - width, _LABELS)
+    yield (
+        f'<rect class="paper" x="{x:.1f}" y="{y + 2:.1f}" width="{width - 4:.1f}" '
+        f'height="{_BAR - 4}" rx="2"/>'
+    )
+    yield _text(x + 4, y + 13.5, words)
 
 
 def _legend(y: float) -> Iterator[str]:
@@ -208,29 +232,36 @@ def explain_html(pods: Sequence[Pod], requests: Sequence[Request], traffic: Traf
     for pod in pods:
         if pod.plan is None:
             continue
-        shutdown = Shutdown(pod.plan)
-        drawn = drawn_of(shutdown, requests, traffic)
-        file = pod.ref.place().file
-        events = [
-            (written(e.at), e.container or "pod", e.what, e.because.told_in(file))
-            for e in (drawn.events() if drawn else ())
-        ]
-        losses = [
-            (f"{written(loss.begins)} to {written(loss.ends)}", loss.kind, loss.by.told_in(file))
-            for loss in shutdown.losses
-        ]
         parts = [
             f"<h2>{escape(safe(str(pod.id)))}</h2>",
             explain_svg([pod], requests, traffic),
-            _table("What happens", ("at", "container", "what", "because of"), events),
-            _table("What is lost", ("from, to", "what", "because of"), losses),
-            _table("Taken for granted", ("assumption",), [(text,) for text in assumed(pod.plan)]),
+            tables_html(pod, pod.plan, requests, traffic),
         ]
         sections.append("".join(parts))
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width"><title>Shutdown timelines</title>'
         f"<style>{_PAGE}</style></head><body>{''.join(sections)}</body></html>\n"
+    )
+
+
+def tables_html(pod: Pod, plan: Plan, requests: Sequence[Request], traffic: Traffic) -> str:
+    """What a pod's picture shows, for those who do not see it."""
+    shutdown = Shutdown(plan)
+    drawn = drawn_of(shutdown, requests, traffic)
+    file = pod.ref.place().file
+    events = [
+        (written(e.at), e.container or "pod", e.what, e.because.told_in(file))
+        for e in (drawn.events() if drawn else ())
+    ]
+    losses = [
+        (f"{written(loss.begins)} to {written(loss.ends)}", loss.kind, loss.by.told_in(file))
+        for loss in shutdown.losses
+    ]
+    return (
+        _table("What happens", ("at", "container", "what", "because of"), events)
+        + _table("What is lost", ("from, to", "what", "because of"), losses)
+        + _table("Taken for granted", ("assumption",), [(text,) for text in assumed(plan)])
     )
 
 

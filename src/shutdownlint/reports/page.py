@@ -6,11 +6,21 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shutdownlint.rules.form import Example
     from shutdownlint.rules.rule import Rule
 
 
-def rule_page(rule: Rule) -> str:
-    """The page as Markdown: explanation, condition, examples, sources."""
+def _no_picture(_text: str, _example: Example) -> str:
+    return ""
+
+
+def rule_page(rule: Rule, drawn: Callable[[str, Example], str] = _no_picture) -> str:
+    """The page as Markdown: explanation, condition, examples, sources.
+
+    ``drawn`` gives what stands below each text of an example.
+    """
     form = rule.form
     parts = [
         f"# {form.id} {form.name}",
@@ -34,8 +44,10 @@ def rule_page(rule: Rule) -> str:
             f"{name} {value}" for name, value in example.options.model_dump().items() if value
         )
         with_options = f" (with {options})" if options else ""
-        parts.append(f"{title}{with_options}\n\n```yaml\n{example.bad.rstrip()}\n```")
-        parts.append(f"Instead:\n\n```yaml\n{example.good.rstrip()}\n```")
+        for head, text in ((f"{title}{with_options}", example.bad), ("Instead:", example.good)):
+            parts.append(f"{head}\n\n```yaml\n{text.rstrip()}\n```")
+            if picture := drawn(text, example):
+                parts.append(picture)
     sources = "\n".join(f"- {source}" for source in form.sources)
     parts.append(f"## Sources\n\n{sources}")
     return "\n\n".join(parts) + "\n"

@@ -1,0 +1,1 @@
+"""The documentation as a site, made from the README, the docs and the rule files."""

@@ -1,0 +1,108 @@
+"""What the site's generator is told."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from pages.sources import FAMILIES, PAGES, RULES
+from shutdownlint.reports.sarif import HOME
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: The sections of the navigation, with the pages of each.
+_SECTIONS: Final = {
+    "Guide": ("configuration.md", "fixes.md", "own-rules.md"),
+    "Why it is true": ("facts.md", "conformance.md", "story.md"),
+    "The project": ("performance.md", "decisions.md", "contributing.md", "changelog.md"),
+}
+#: The pictures follow the colours that the reader chose for the site.
+STYLE: Final = """\
+[data-md-color-scheme="default"] .sdl { --ink: #1c2430; --faint: #5a6675; --line: #d5dbe3;
+  --paper: var(--md-default-bg-color); --ok: #1a7f4b; --slow: #b7791f; --bad: #c0392b; }
+[data-md-color-scheme="slate"] .sdl { --ink: #e7ebf0; --faint: #a3adba; --line: #39424e;
+  --paper: var(--md-default-bg-color); --ok: #43b581; --slow: #e0a84a; --bad: #ef6a5a; }
+.timeline { overflow-x: auto; margin: 1em 0; }
+.timeline svg { min-width: 640px; width: 100%; height: auto; }
+details table { width: 100%; }
+details caption { text-align: left; font-weight: 600; }
+"""
+
+
+def configuration(pages: Mapping[str, str]) -> str:
+    """The generator's configuration file, for pages by their path."""
+    nav = [
+        {"Start here": "index.md"},
+        {"Rules": _rules(pages)},
+        *({title: [{PAGES[p][1]: p} for p in found]} for title, found in _SECTIONS.items()),
+    ]
+    told = {
+        "site_name": "shutdownlint",
+        "site_description": "How each Kubernetes pod shuts down, and which requests are lost.",
+        "site_url": "",
+        "repo_url": HOME,
+        "docs_dir": "docs",
+        "site_dir": "site",
+        "extra_css": ["timelines.css"],
+        "nav": nav,
+    }
+    lines = ["[project]", *(f"{key} = {_toml(value)}" for key, value in told.items())]
+    return "\n".join(lines) + _THEME
+
+
+def _rules(pages: Mapping[str, str]) -> list[object]:
+    names = [page for page in pages if page.startswith("rules/") and page != RULES]
+    families = [
+        {title: [{_title(pages[name]): name} for name in names if _id(name)[2] == digit]}
+        for digit, title in FAMILIES.items()
+    ]
+    return [RULES, *families]
+
+
+def _title(page: str) -> str:
+    return page.partition("\n")[0].removeprefix("# ")
+
+
+def _id(page: str) -> str:
+    return page.removeprefix("rules/").removesuffix(".md")
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{_toml(k)} = {_toml(v)}' for k, v in value.items())} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    return json.dumps(value)
+
+
+#: No fonts or scripts of others: a reader's visit is told to nobody.
+_THEME: Final = """
+[project.theme]
+language = "en"
+font = false
+features = ["content.code.copy", "navigation.indexes", "navigation.path", "navigation.footer",
+  "navigation.top", "navigation.sections", "navigation.prune", "search.highlight"]
+
+[[project.theme.palette]]
+media = "(prefers-color-scheme: light)"
+scheme = "default"
+toggle.icon = "lucide/sun"
+toggle.name = "Dark"
+
+[[project.theme.palette]]
+media = "(prefers-color-scheme: dark)"
+scheme = "slate"
+toggle.icon = "lucide/moon"
+toggle.name = "Light"
+
+[project.markdown_extensions]
+tables = {}
+admonition = {}
+attr_list = {}
+md_in_html = {}
+toc.permalink = true
+pymdownx.highlight.pygments_lang_class = true
+pymdownx.superfences = {}
+pymdownx.inlinehilite = {}
+"""
