@@ -62,15 +62,21 @@ class _Form(BaseModel):
 class WorkloadForm(_Form):
     """What is said of the workloads that match ``Kind/namespace/name`` (shell patterns)."""
 
-    match: str
-    p99: _Duration = None
-    drain: _Duration = None
-    app: Literal["graceful", "abrupt", "ignoring", "lingering"] | None = None
-    #: Rules (ids or their beginnings) that are not told of them, with a reason.
-    ignore: list[str] = Field(default_factory=list)
-    container: str | None = None
-    until: date | None = None
-    reason: str = ""
+    match: str = Field(description="Kind/namespace/name, with * and ?; what is left out is any.")
+    p99: _Duration = Field(default=None, description="How long a request takes at most: '10s'.")
+    drain: _Duration = Field(
+        default=None, description="How long the app goes on accepting after its stop signal."
+    )
+    app: Literal["graceful", "abrupt", "ignoring", "lingering"] | None = Field(
+        default=None, description="What the app does at its stop signal."
+    )
+    ignore: list[str] = Field(
+        default_factory=list,
+        description="Rules (ids or their beginnings) that are not told of them; needs a reason.",
+    )
+    container: str | None = Field(default=None, description="Ignored in this container only.")
+    until: date | None = Field(default=None, description="The last day of the ignore.")
+    reason: str = Field(default="", description="Why that is ignored; reports carry it.")
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -88,23 +94,45 @@ class WorkloadForm(_Form):
 class ConfigForm(_Form):
     """All that a configuration file can say."""
 
-    kubernetes_version: _Version = None
-    istio_version: _Version = None
-    p99: _Duration = None
-    select: list[str] = Field(default_factory=list)
-    ignore: list[str] = Field(default_factory=list)
-    fail_on: Literal["error", "warning", "note", "never"] = "warning"
-    notes: bool = False
-    context: list[str] = Field(default_factory=list)
-    exclude: list[str] = Field(default_factory=list)
-    suffixes: list[str] = Field(default_factory=list)
-    #: Whether charts and kustomizations are rendered, and the values files for the charts.
-    render: bool = False
-    values: list[str] = Field(default_factory=list)
-    #: Folders of rule files of one's own.
-    rules: list[str] = Field(default_factory=list)
-    severity: dict[str, Severity] = Field(default_factory=dict)
-    workloads: list[WorkloadForm] = Field(default_factory=list)
+    kubernetes_version: _Version = Field(default=None, description="The cluster's: '1.33'.")
+    istio_version: _Version = Field(default=None, description="The mesh's: '1.27'.")
+    p99: _Duration = Field(
+        default=None, description="How long a request takes at most, of all workloads: '10s'."
+    )
+    select: list[str] = Field(
+        default_factory=list, description="Only these rules (ids or their beginnings)."
+    )
+    ignore: list[str] = Field(
+        default_factory=list, description="All but these rules (ids or their beginnings)."
+    )
+    fail_on: Literal["error", "warning", "note", "never"] = Field(
+        default="warning", description="The least severity that makes the exit code 1."
+    )
+    notes: bool = Field(default=False, description="Whether notes are told too.")
+    context: list[str] = Field(
+        default_factory=list, description="Files and folders that are read but not checked."
+    )
+    exclude: list[str] = Field(
+        default_factory=list, description="Files that are left out, with * and ?."
+    )
+    suffixes: list[str] = Field(
+        default_factory=list, description="Endings that are read besides .yaml, .yml and .json."
+    )
+    render: bool = Field(
+        default=False, description="Whether charts and kustomizations are rendered."
+    )
+    values: list[str] = Field(
+        default_factory=list, description="Values files for the charts, the last one wins."
+    )
+    rules: list[str] = Field(
+        default_factory=list, description="Folders of rule files of one's own."
+    )
+    severity: dict[str, Severity] = Field(
+        default_factory=dict, description="Another severity for a rule, by its id."
+    )
+    workloads: list[WorkloadForm] = Field(
+        default_factory=list, description="What is known of single workloads."
+    )
 
 
 def load_config(path: Path) -> Config:

@@ -42,8 +42,8 @@ spec:
 """
 
 
-def run(*arguments: str) -> tuple[int, str, str]:
-    result = CliRunner().invoke(command_line(), ["check", *arguments])
+def run(*arguments: str, command: str = "check") -> tuple[int, str, str]:
+    result = CliRunner().invoke(command_line(), [command, *arguments])
     assert result.exception is None or isinstance(result.exception, SystemExit)
     return result.exit_code, result.stdout, result.stderr
 
@@ -135,3 +135,15 @@ def test_a_tool_that_fails_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch
     code, out, _ = run("--render", "charts")
     assert code == 2
     assert "helm template: Error: \\u001b[31mno such chart" in out
+
+
+def test_what_is_rendered_is_explained_and_suggested_for() -> None:
+    there("helm")
+    status, told, _ = run("--render", "charts", command="explain")
+    assert status == 0
+    assert "Deployment release-name  charts/shop (helm template):8" in told
+    given = ("--render", "--values", "long.yaml", "charts", "--p99", "45s", "--format", "kustomize")
+    status, patch, said = run(*given, command="suggest")
+    assert status == 0
+    assert "terminationGracePeriodSeconds: 80" in patch
+    assert "it is rendered from shop/templates/app.yaml" in said

@@ -24,6 +24,8 @@ from shutdownlint.cli.options import (
     IstioVersion,
     KubernetesVersion,
     Paths,
+    Render,
+    Values,
 )
 from shutdownlint.cli.say import CLEAN, FINDINGS, NOT_WHOLE, printed, remark, stop, write
 from shutdownlint.manifests.discover import Found
@@ -131,20 +133,8 @@ def command(
             show_default=False,
         ),
     ] = None,
-    render: Annotated[
-        bool,
-        typer.Option(
-            "--render",
-            help="Render charts and kustomizations among the paths with your helm, kustomize or "
-            "kubectl.",
-        ),
-    ] = False,
-    values: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--values", metavar="FILE", help="A values file for the charts.", show_default=False
-        ),
-    ] = None,
+    render: Render = False,
+    values: Values = None,
     kubernetes: KubernetesVersion = None,
     istio: IstioVersion = None,
     p99: P99 = None,
@@ -165,12 +155,10 @@ def command(
       shutdownlint check --diff k8s/
     """
     told_as = _reports(formats or [Format.TEXT], outputs or [])
-    config = configured(config_file, kubernetes, istio, context, exclude)
+    config = configured(config_file, kubernetes, istio, context, exclude, render, values)
     config.select += listed(select)
     config.ignore += listed(ignore)
     config.notes = config.notes or notes
-    config.render = config.render or render
-    config.values += values or []
     loaded: list[Rule] = []
 
     def rules() -> "list[Rule]":

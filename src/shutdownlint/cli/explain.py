@@ -22,6 +22,8 @@ from shutdownlint.cli.options import (
     Exclude,
     IstioVersion,
     KubernetesVersion,
+    Render,
+    Values,
 )
 from shutdownlint.cli.say import NOT_WHOLE, printed, stop, write
 from shutdownlint.platforms.durations import go_duration
@@ -94,6 +96,8 @@ def command(
         str | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write it to a file."),
     ] = None,
+    render: Render = False,
+    values: Values = None,
     kubernetes: KubernetesVersion = None,
     istio: IstioVersion = None,
     p99: P99 = None,
@@ -102,7 +106,7 @@ def command(
     config_file: ConfigFile = None,
 ) -> None:
     """Draw the timeline of each pod's shutdown, with the longest requests that survive it."""
-    config = configured(config_file, kubernetes, istio, context, exclude)
+    config = configured(config_file, kubernetes, istio, context, exclude, render, values)
     if open_connections is not None and not math.isfinite(open_connections):
         raise stop("--open-connections: must be a number")
     requests = [_request(text) for text in request or []]

@@ -32,6 +32,8 @@ def configured(
     istio: Version | None,
     context: list[str] | None,
     exclude: list[str] | None,
+    render: bool = False,
+    values: list[str] | None = None,
 ) -> Config:
     path = Path(file) if file is not None else find_config(Path.cwd())
     config = Config()
@@ -46,6 +48,8 @@ def configured(
     config.istio = istio or config.istio
     config.context += context or []
     config.exclude += exclude or []
+    config.render = config.render or render
+    config.values += values or []
     return config
 
 

@@ -98,3 +98,17 @@ Exclude = Annotated[
         show_default=False,
     ),
 ]
+Render = Annotated[
+    bool,
+    typer.Option(
+        "--render",
+        help="Render charts and kustomizations among the paths with your helm, kustomize or "
+        "kubectl.",
+    ),
+]
+Values = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--values", metavar="FILE", help="A values file for the charts.", show_default=False
+    ),
+]

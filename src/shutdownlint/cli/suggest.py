@@ -22,6 +22,8 @@ from shutdownlint.cli.options import (
     Exclude,
     IstioVersion,
     KubernetesVersion,
+    Render,
+    Values,
     duration,
 )
 from shutdownlint.cli.say import NOT_WHOLE, printed, remark, write
@@ -66,6 +68,8 @@ def command(
         str | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write it to a file."),
     ] = None,
+    render: Render = False,
+    values: Values = None,
     kubernetes: KubernetesVersion = None,
     istio: IstioVersion = None,
     context: Context = None,
@@ -80,7 +84,7 @@ def command(
 
       shutdownlint suggest k8s/ checkout --format kustomize > patch.yaml
     """
-    config = configured(config_file, kubernetes, istio, context, exclude)
+    config = configured(config_file, kubernetes, istio, context, exclude, render, values)
     given, wanted = workload_last(paths or ["."])
     sources = list(sources_of(given, config))
     scene = read(sources, config.given(p99))
@@ -127,7 +131,13 @@ def command(
 def _texts(sources: list[Source], stdin: bytes, names: set[str]) -> dict[str, bytes]:
     """What the files of these names hold."""
     return {
-        source.file.shown: stdin if source.file.path is None else source.file.path.read_bytes()
+        source.file.shown: _text(source.file, stdin)
         for source in sources
         if isinstance(source.file, Found) and source.file.shown in names
     }
+
+
+def _text(file: Found, stdin: bytes) -> bytes:
+    if file.data is not None:
+        return file.data
+    return stdin if file.path is None else file.path.read_bytes()

@@ -54,7 +54,8 @@ def suggest_text(found: Sequence[Suggestion], mended: Sequence[Finding], console
                 console.print(line, soft_wrap=True)
         console.print(Text(f"  {_achieved(one)}", "dim"), soft_wrap=True)
         if one.refused:
-            console.print(Text(f"  not written as an edit: {safe(one.refused)}", "yellow"))
+            refused = Text(f"  not written as an edit: {safe(one.refused)}", "yellow")
+            console.print(refused, soft_wrap=True)
         console.print()
 
 

@@ -27,8 +27,8 @@ class Form(BaseModel):
 class Since(Form):
     """The versions a rule holds for."""
 
-    kubernetes: Versions | None = None
-    istio: Versions | None = None
+    kubernetes: Versions | None = Field(default=None, description="Such as '>=1.29,<1.33'.")
+    istio: Versions | None = Field(default=None, description="Such as '>=1.27'.")
 
 
 class EditForm(Form):
@@ -37,12 +37,14 @@ class EditForm(Form):
     ``to`` is an expression over the rule's fields; ``if`` a condition without which it is left out.
     """
 
-    set: str | None = None
-    remove: str | None = None
-    rename: str | None = None
-    quote: str | None = None
-    to: str | None = None
-    condition: str | None = Field(default=None, alias="if")
+    set: str | None = Field(default=None, description="The setting that gets a value.")
+    remove: str | None = Field(default=None, description="The setting that is taken out.")
+    rename: str | None = Field(default=None, description="The key that gets another name.")
+    quote: str | None = Field(default=None, description="The value that is put in quotes.")
+    to: str | None = Field(default=None, description="CEL: the new value, or the new name.")
+    condition: str | None = Field(
+        default=None, alias="if", description="CEL: the edit is left out where this is false."
+    )
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -60,9 +62,11 @@ class Fix(Form):
     Safe edits only improve what the pod does; unsafe ones change it.
     """
 
-    words: str
+    words: str = Field(description="What to do; {names} are filled in as in the message.")
     edits: list[EditForm] = Field(default_factory=list)
-    safety: Literal["safe", "unsafe"] | None = None
+    safety: Literal["safe", "unsafe"] | None = Field(
+        default=None, description="Whether --fix makes the edits, or only --unsafe-fixes."
+    )
 
     @model_validator(mode="after")
     def _told(self) -> Self:
@@ -74,31 +78,46 @@ class Fix(Form):
 class Options(Form):
     """How an example is to be read."""
 
-    p99: str | None = None
-    kubernetes: str | None = None
-    istio: str | None = None
+    p99: str | None = Field(default=None, description="A duration, such as '10s'.")
+    kubernetes: str | None = Field(default=None, description="A version, such as '1.33'.")
+    istio: str | None = Field(default=None, description="A version, such as '1.27'.")
 
 
 class Example(Form):
     """A manifest on which the rule fires, at the line marked with its id, and its mended form."""
 
-    bad: str
-    good: str
+    bad: str = Field(description="The rule fires on each line that ends in '# ' and its id.")
+    good: str = Field(description="The rule is silent.")
     options: Options = Field(default_factory=Options)
 
 
 class RuleForm(Form):
     """One rule file."""
 
-    id: Annotated[str, Field(pattern=r"^[A-Z]{2,8}[0-9]{3}$")]
-    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")]
-    severity: Severity
-    target: Target = Field(alias="for")
-    when: str
-    at: str | None = None
-    message: str
+    id: str = Field(
+        pattern=r"^[A-Z]{2,8}[0-9]{3}$",
+        description="Letters of your own and three digits, such as ORG001.",
+    )
+    name: str = Field(
+        pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$", description="A few words joined by hyphens."
+    )
+    severity: Severity = Field(
+        description="error: certain; warning: loss under ordinary traffic; note: advice."
+    )
+    target: Target = Field(alias="for", description="What the condition is asked of.")
+    when: str = Field(
+        description="The condition, in CEL, over the vocabulary of what it is asked of: "
+        "preStop < duration('15s')."
+    )
+    at: str | None = Field(
+        default=None,
+        description="The setting whose place is shown; the object itself where none is named.",
+    )
+    message: str = Field(description="What is wrong, with {names} of the vocabulary filled in.")
     fix: Fix | None = None
     since: Since = Field(default_factory=Since)
-    sources: list[str] = Field(default_factory=list)
-    explanation: str = ""
+    sources: list[str] = Field(
+        default_factory=list, description="Where each fact comes from, with its version."
+    )
+    explanation: str = Field(default="", description="Why, as Markdown.")
     examples: list[Example] = Field(default_factory=list)

@@ -230,7 +230,8 @@ class Timeline:
 
     def _open_until(self, request: Request, moment: timedelta, closes: Moment | None) -> timedelta:
         ends = request.arrives + request.lasts
-        if not request.arrives <= moment < ends:
+        # One that arrives just as the proxy looks is too late for it, however long it takes.
+        if not request.arrives < moment < ends:
             return ZERO
         inbound = not request.outbound
         if inbound and closes is not None and not request.precedes(closes.at):
@@ -251,8 +252,8 @@ class Timeline:
         while look < end:
             open_until = self.open_until(look, self._proxy.listener_closes)
             if open_until is None:
-                arrivals = (r.arrives for r in self.requests if r.arrives > look)
-                free_until = min(end, *arrivals, end)
+                arrivals = (r.arrives for r in self.requests if r.arrives >= look)
+                free_until = max(min(end, *arrivals, end), look + POLL)
                 count += _looks(look, free_until)
                 open_until = free_until
             look += _looks(look, open_until) * POLL
