@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _EXIT_CODES: Final = (
-    "Exit codes: 0 clean, 1 findings at or above --fail-on, 2 part of the job was not done."
+    "Exit codes: 0 clean, 1 findings at or above --fail-on, 2 part of the job was not done. "
+    "The configuration is the nearest shutdownlint.toml, or pyproject.toml with "
+    "\\[tool.shutdownlint]; SHUTDOWNLINT_CACHE_DIR names the folder for checked rules."
 )
 #: The commands, in the order of the help; each stands in the module of its name.
 COMMANDS: Final = ("check", "explain", "suggest", "init", "rule", "schema")
@@ -26,7 +28,7 @@ def command_line(arguments: Sequence[str] | None = None) -> typer.Typer:
     first = next((word for word in arguments or () if not word.startswith("-")), None)
     for name in (first,) if first in COMMANDS else COMMANDS:
         module = import_module(f"shutdownlint.cli.{name}")
-        app.command(name)(module.command)
+        app.command(name, epilog=_EXIT_CODES)(module.command)
     return app
 
 

@@ -17,7 +17,11 @@ from shutdownlint.cli.given import (
     sources_of,
 )
 from shutdownlint.cli.options import (
+    ADOPTING,
+    MENDING,
     P99,
+    REPORT,
+    WHICH,
     ConfigFile,
     Context,
     Exclude,
@@ -72,7 +76,8 @@ def command(
         list[Format] | None,
         typer.Option(
             "--format",
-            help="How to tell it; several times for several reports.  [default: text]",
+            rich_help_panel=REPORT,
+            help="How to tell it; several times for several reports.  \\[default: text]",
             show_default=False,
         ),
     ] = None,
@@ -81,6 +86,7 @@ def command(
         typer.Option(
             "--output",
             "-o",
+            rich_help_panel=REPORT,
             metavar="FILE",
             help="Write the report to a file: the first --output is for the first --format, and so "
             "on. The text goes to the screen all the same.",
@@ -90,36 +96,54 @@ def command(
     select: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="RULE", help="Only these rules: ids or their beginnings (SL1, SL204)."
+            rich_help_panel=WHICH,
+            metavar="RULE",
+            help="Only these rules: ids or their beginnings (SL1, SL204).",
         ),
     ] = None,
     ignore: Annotated[
-        list[str] | None, typer.Option(metavar="RULE", help="Leave these rules out.")
+        list[str] | None,
+        typer.Option(rich_help_panel=WHICH, metavar="RULE", help="Leave these rules out."),
     ] = None,
     fail_on: Annotated[
         FailOn | None,
-        typer.Option(help="From which severity on to exit with 1.  [default: warning]"),
+        typer.Option(
+            rich_help_panel=WHICH,
+            help="From which severity on to exit with 1.  \\[default: warning]",
+        ),
     ] = None,
-    notes: Annotated[bool, typer.Option("--notes", help="Show notes (advice) too.")] = False,
+    notes: Annotated[
+        bool,
+        typer.Option("--notes", rich_help_panel=WHICH, help="Show notes (advice) too."),
+    ] = False,
     fix: Annotated[
-        bool, typer.Option("--fix", help="Mend what is safe to mend, in the files; then check.")
+        bool,
+        typer.Option(
+            "--fix",
+            rich_help_panel=MENDING,
+            help="Mend what is safe to mend, in the files; then check.",
+        ),
     ] = False,
     unsafe_fixes: Annotated[
         bool,
         typer.Option(
             "--unsafe-fixes",
+            rich_help_panel=MENDING,
             help="Mend also what changes the pod's behaviour (a sleep, mesh settings).",
         ),
     ] = False,
     diff: Annotated[
         bool,
         typer.Option(
-            "--diff", help="Show what --fix would change instead; exit with 1 if there is any."
+            "--diff",
+            rich_help_panel=MENDING,
+            help="Show what --fix would change instead; exit with 1 if there is any.",
         ),
     ] = False,
     baseline: Annotated[
         str | None,
         typer.Option(
+            rich_help_panel=ADOPTING,
             metavar="FILE",
             help="Findings that this file has are not told: only new ones are.",
             show_default=False,
@@ -128,6 +152,7 @@ def command(
     write_baseline: Annotated[
         str | None,
         typer.Option(
+            rich_help_panel=ADOPTING,
             metavar="FILE",
             help="Write all findings into a baseline, and exit with 0.",
             show_default=False,
@@ -144,6 +169,14 @@ def command(
 ) -> None:
     """Lint manifests: findings with their place, the arithmetic and the fix.
 
+    Every .yaml, .yml and .json file below the paths is read, and all of them are one world:
+    namespaces, Services and mesh configuration count wherever they stand. Templates that are not
+    rendered are passed over.
+
+    A finding is an error (certain), a warning (loss under ordinary traffic, or a setting that does
+    not do what its author thinks) or a note (advice). 'shutdownlint rule SL102' tells why and what
+    to do. A comment '# shutdownlint: ignore[SL102] reason' leaves one out.
+
     Examples:
 
       shutdownlint check k8s/
@@ -151,6 +184,8 @@ def command(
       helm template my-chart | shutdownlint check --p99 10s -
 
       shutdownlint check --format sarif --output shutdown.sarif .
+
+      shutdownlint check --write-baseline known.json . && shutdownlint check --baseline known.json .
 
       shutdownlint check --diff k8s/
     """

@@ -16,7 +16,9 @@ from shutdownlint.cli.given import (
     workload_last,
 )
 from shutdownlint.cli.options import (
+    ASKED,
     P99,
+    REPORT,
     ConfigFile,
     Context,
     Exclude,
@@ -56,6 +58,7 @@ def command(
         list[str] | None,
         typer.Option(
             "--request",
+            rich_help_panel=ASKED,
             metavar="LASTS[@ARRIVES]",
             help="Ask what becomes of a request: 10s is in flight at deletion with 10s to go, "
             "2s@4s arrives 4s after it and takes 2s. Several are asked together.",
@@ -66,6 +69,7 @@ def command(
         list[str] | None,
         typer.Option(
             "--outbound",
+            rich_help_panel=ASKED,
             metavar="LASTS[@ARRIVES]",
             help="The same for a call that the app itself makes through its proxy.",
             show_default=False,
@@ -74,6 +78,7 @@ def command(
     idle_connections: Annotated[
         int,
         typer.Option(
+            rich_help_panel=ASKED,
             min=0,
             metavar="N",
             help="Idle keep-alive connections of clients; they hold exit-on-zero up.",
@@ -82,6 +87,7 @@ def command(
     open_connections: Annotated[
         float | None,
         typer.Option(
+            rich_help_panel=ASKED,
             min=0,
             metavar="N",
             help="How many other connections are open on average: gives luck its odds; 0 means "
@@ -90,11 +96,13 @@ def command(
         ),
     ] = None,
     output_format: Annotated[
-        ExplainFormat, typer.Option("--format", help="How to tell it.")
+        ExplainFormat, typer.Option("--format", rich_help_panel=REPORT, help="How to tell it.")
     ] = ExplainFormat.TEXT,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write it to a file."),
+        typer.Option(
+            "--output", "-o", rich_help_panel=REPORT, metavar="FILE", help="Write it to a file."
+        ),
     ] = None,
     render: Render = False,
     values: Values = None,
@@ -105,7 +113,20 @@ def command(
     exclude: Exclude = None,
     config_file: ConfigFile = None,
 ) -> None:
-    """Draw the timeline of each pod's shutdown, with the longest requests that survive it."""
+    """Draw the timeline of each pod's shutdown, with the longest requests that survive it.
+
+    One lane a container, from the deletion to SIGKILL; then how long a request may take that is in
+    flight at the deletion, or arrives at the last moment, which setting limits it, and all that
+    happens with its reason. What was assumed stands below.
+
+    Examples:
+
+      shutdownlint explain k8s/ checkout
+
+      shutdownlint explain k8s/ checkout --request 10s --request 2s@7s
+
+      shutdownlint explain --format svg --output checkout.svg k8s/ checkout
+    """
     config = configured(config_file, kubernetes, istio, context, exclude, render, values)
     if open_connections is not None and not math.isfinite(open_connections):
         raise stop("--open-connections: must be a number")

@@ -19,9 +19,19 @@ _MOST_NAMED = 5
 
 
 def command(
-    folder: Annotated[str, typer.Argument(help="Where the manifests are.")] = ".",
+    folder: Annotated[
+        str, typer.Argument(metavar="[FOLDER]", help="Where the manifests are.")
+    ] = ".",
 ) -> None:
-    """Write a commented shutdownlint.toml from what the folder holds."""
+    """Write a commented shutdownlint.toml from what the folder holds.
+
+    It is written into the current folder, and never over one that is there. What the manifests show
+    (the mesh's version, the workloads) is filled in; the rest stands there as comments.
+
+    Examples:
+
+      shutdownlint init k8s/
+    """
     path = Path(NAMES[0])
     if path.exists():
         raise stop(f"{path} is there already")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -11,6 +11,16 @@ from shutdownlint.platforms.versions import Version
 
 if TYPE_CHECKING:
     from datetime import timedelta
+
+
+#: The parts of a command's help.
+REPORT: Final = "The report"
+WHICH: Final = "Which findings"
+MENDING: Final = "Fixes"
+ADOPTING: Final = "Gate what is new, live with what is old"
+FILES: Final = "Files"
+KNOWN: Final = "What manifests do not show"
+ASKED: Final = "Requests to ask about"
 
 
 def duration(text: str) -> timedelta:
@@ -43,6 +53,7 @@ ConfigFile = Annotated[
     str | None,
     typer.Option(
         "--config",
+        rich_help_panel=FILES,
         metavar="FILE",
         help="Configuration file. Default: the nearest shutdownlint.toml, or pyproject.toml with "
         "\\[tool.shutdownlint].",
@@ -53,6 +64,7 @@ KubernetesVersion = Annotated[
     Any,
     typer.Option(
         "--kubernetes-version",
+        rich_help_panel=KNOWN,
         metavar="VERSION",
         parser=version,
         help="The cluster's version, such as 1.33.",
@@ -63,6 +75,7 @@ IstioVersion = Annotated[
     Any,
     typer.Option(
         "--istio-version",
+        rich_help_panel=KNOWN,
         metavar="VERSION",
         parser=version,
         help="The mesh's version, such as 1.26; otherwise read from the manifests, where they "
@@ -74,6 +87,7 @@ P99 = Annotated[
     Any,
     typer.Option(
         "--p99",
+        rich_help_panel=KNOWN,
         metavar="DURATION",
         parser=duration,
         help="How long the slowest ordinary requests take, such as 10s.",
@@ -84,6 +98,7 @@ Context = Annotated[
     list[str] | None,
     typer.Option(
         "--context",
+        rich_help_panel=FILES,
         metavar="PATH",
         help="Files to read for what they say of others (namespaces, mesh config), not to check.",
         show_default=False,
@@ -93,6 +108,7 @@ Exclude = Annotated[
     list[str] | None,
     typer.Option(
         "--exclude",
+        rich_help_panel=FILES,
         metavar="PATTERN",
         help="Files to leave out, as shell patterns, such as '*/testdata/*'.",
         show_default=False,
@@ -102,6 +118,7 @@ Render = Annotated[
     bool,
     typer.Option(
         "--render",
+        rich_help_panel=FILES,
         help="Render charts and kustomizations among the paths with your helm, kustomize or "
         "kubectl.",
     ),
@@ -109,6 +126,10 @@ Render = Annotated[
 Values = Annotated[
     list[str] | None,
     typer.Option(
-        "--values", metavar="FILE", help="A values file for the charts.", show_default=False
+        "--values",
+        rich_help_panel=FILES,
+        metavar="FILE",
+        help="A values file for the charts; of several the last one wins.",
+        show_default=False,
     ),
 ]

@@ -17,7 +17,9 @@ class Which(StrEnum):
     RULE = "rule"
 
 
-def command(which: Annotated[Which, typer.Argument(help="Of which file.")]) -> None:
+def command(
+    which: Annotated[Which, typer.Argument(metavar="config|rule", help="Of which file.")],
+) -> None:
     """Print the JSON Schema of the configuration, or of rule files.
 
     Examples:

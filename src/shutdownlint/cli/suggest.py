@@ -16,7 +16,9 @@ from shutdownlint.cli.given import (
     workload_last,
 )
 from shutdownlint.cli.options import (
+    KNOWN,
     P99,
+    REPORT,
     ConfigFile,
     Context,
     Exclude,
@@ -54,6 +56,7 @@ def command(
     propagation: Annotated[
         Any,
         typer.Option(
+            rich_help_panel=KNOWN,
             metavar="DURATION",
             parser=duration,
             help="How long new requests still arrive after the deletion. Default: 5s behind a "
@@ -62,11 +65,13 @@ def command(
         ),
     ] = None,
     output_format: Annotated[
-        SuggestFormat, typer.Option("--format", help="How to tell it.")
+        SuggestFormat, typer.Option("--format", rich_help_panel=REPORT, help="How to tell it.")
     ] = SuggestFormat.TEXT,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write it to a file."),
+        typer.Option(
+            "--output", "-o", rich_help_panel=REPORT, metavar="FILE", help="Write it to a file."
+        ),
     ] = None,
     render: Render = False,
     values: Values = None,
@@ -77,6 +82,10 @@ def command(
     config_file: ConfigFile = None,
 ) -> None:
     """The smallest consistent set of settings with which every request is served.
+
+    Grace period, preStop hooks and the proxy's drain are worked out together, for requests of up to
+    --p99, and proven by the timeline. Nothing is written: --format diff prints a patch, kustomize a
+    strategic merge patch, helm values by the names that charts usually have for them.
 
     Examples:
 
