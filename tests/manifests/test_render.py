@@ -142,8 +142,9 @@ def test_what_is_rendered_is_explained_and_suggested_for() -> None:
     status, told, _ = run("--render", "charts", command="explain")
     assert status == 0
     assert "Deployment release-name  charts/shop (helm template):" in told
-    given = ("--render", "--values", "long.yaml", "charts", "--p99", "45s", "--format", "kustomize")
-    status, patch, said = run(*given, command="suggest")
+    given = ("--render", "--values", "long.yaml", "charts", "--p99", "45s", "--format")
+    status, patch, _ = run(*given, "kustomize", command="suggest")
     assert status == 0
     assert "terminationGracePeriodSeconds: 70" in patch
+    _, _, said = run(*given, "diff", command="suggest")
     assert "it is rendered from shop/templates/app.yaml" in said

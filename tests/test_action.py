@@ -1,0 +1,91 @@
+"""The steps of the GitHub Action, run as a runner runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ACTION: dict[str, Any] = yaml.safe_load((Path(__file__).parents[1] / "action.yml").read_text())
+BAD = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: a, image: b, lifecycle: {preStop: {sleep: {seconds: 60}}}}]}}\n"
+
+pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="no bash is at hand")
+
+
+def _step(name: str) -> dict[str, Any]:
+    return next(step for step in ACTION["runs"]["steps"] if step.get("name") == name)
+
+
+def _run(
+    step: dict[str, Any], where: Path, values: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """What the runner makes of a step: expressions filled in, then bash with -e and pipefail."""
+
+    def filled(text: str) -> str:
+        return re.sub(r"\$\{\{ *([^ ]*) *\}\}", lambda found: values[found[1]], text)
+
+    environment = {name: filled(value) for name, value in step["env"].items()}
+    runner = {
+        "GITHUB_STEP_SUMMARY": str(where / "summary.md"),
+        "GITHUB_OUTPUT": str(where / "output"),
+        "RUNNER_TEMP": str(where / "temp"),
+    }
+    return subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+        cwd=where,
+        env={**os.environ, **runner, **environment},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+@pytest.fixture
+def where(tmp_path: Path) -> Path:
+    """A repository, and what the installation step leaves behind."""
+    tool = tmp_path / "temp" / "shutdownlint" / "bin" / "shutdownlint"
+    tool.parent.mkdir(parents=True)
+    tool.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m shutdownlint "$@"\n')
+    tool.chmod(0o755)
+    (tmp_path / "k8s").mkdir()
+    (tmp_path / "k8s" / "pod.yaml").write_text(BAD)
+    return tmp_path
+
+
+def _inputs(**given: str) -> dict[str, str]:
+    known = {name: form.get("default", "") for name, form in ACTION["inputs"].items()}
+    return {f"inputs.{name}": value for name, value in {**known, **given}.items()}
+
+
+def test_findings_annotate_are_summed_up_and_uploaded(where: Path) -> None:
+    done = _run(_step("Check"), where, _inputs(paths="k8s", arguments="--p99 10s"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("::error file=k8s/pod.yaml,line=1,")
+    assert "| error |" in (where / "summary.md").read_text()
+    sarif = json.loads((where / "shutdownlint.sarif").read_text())
+    assert len(sarif["runs"][0]["results"]) == 1
+    assert (where / "output").read_text() == "exit-code=1\n"
+    verdict = _run(_step("Verdict"), where, {"steps.run.outputs.exit-code": "1"})
+    assert verdict.returncode == 1
+
+
+def test_nothing_to_tell_is_a_clean_job(where: Path) -> None:
+    (where / "k8s" / "pod.yaml").write_text("")
+    done = _run(_step("Check"), where, _inputs(paths="k8s"))
+    assert done.returncode == 0
+    assert (where / "output").read_text() == "exit-code=0\n"
+
+
+def test_an_input_is_no_script(where: Path) -> None:
+    done = _run(_step("Check"), where, _inputs(paths="k8s $(touch owned) ; touch owned"))
+    assert not (where / "owned").exists()
+    assert (where / "output").read_text() == "exit-code=2\n"
+    assert "file=$(touch,line=1" in done.stdout
