@@ -60,6 +60,14 @@ def test_github() -> None:
     assert count == "1 error; 1 workload in 1 document of 1 file"
 
 
+def test_github_says_that_it_cuts() -> None:
+    for count, told in ((10, False), (11, True)):
+        Path("many.yaml").write_text("---\n".join(POD for _ in range(count)))
+        lines = run("--format", "github", "many.yaml")[1].splitlines()
+        assert len([line for line in lines if line.startswith("::error ")]) == count
+        assert any("the first 10 of a level" in line for line in lines) is told
+
+
 def test_gitlab() -> None:
     Path("same.yaml").write_text(f"{POD}---\n{POD}".replace("a\\n", "\\n", 2))
     entries = json.loads(run("--format", "gitlab", ".")[1])

@@ -13,6 +13,8 @@ from shutdownlint.rules.finding import Severity
 if TYPE_CHECKING:
     from shutdownlint.reports.report import Report
 
+#: So many annotations of a level are shown of one step (docs.github.com, annotations of checks).
+_SHOWN: Final = 10
 _COMMANDS: Final = {
     Severity.ERROR: "error",
     Severity.WARNING: "warning",
@@ -37,6 +39,8 @@ def write_github(report: Report) -> str:
         fix = f"\nFix: {safe(finding.fix.words)}" if finding.fix else ""
         message = _data(safe(finding.message) + fix)
         lines.append(f"::{_COMMANDS[finding.severity]} {told}::{message}\n")
+    if any(report.count(severity) > _SHOWN for severity in _COMMANDS):
+        lines.append(f"GitHub annotates the first {_SHOWN} of a level; all of them stand here.\n")
     return "".join([*lines, f"{report.counted()}\n"])
 
 
