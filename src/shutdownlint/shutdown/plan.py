@@ -237,14 +237,22 @@ class Plan(Struct, frozen=True):
     os_name: str = ""
     spot_notice: Setting[timedelta] | None = None
     assumptions: tuple[Assumption, ...] = ()
+    #: The number of the container that requests are asked of, where that has been settled.
+    asked: int | None = None
 
     @property
     def serving(self) -> ContainerPlan | None:
         """The container that requests are asked of: the first that serves; none in a gateway."""
+        candidates = [self.asked] if self.asked is not None else self.serving_numbers
+        return self.containers[candidates[0]] if candidates else None
+
+    @property
+    def serving_numbers(self) -> list[int]:
+        """The numbers of the containers that requests may be asked of."""
         if self.proxy is not None and self.proxy.gateway:
-            return None
-        regular = [c for c in self.containers if not c.native_sidecar]
-        return next((c for c in regular if c.serves), regular[0] if regular else None)
+            return []
+        regular = [n for n, c in enumerate(self.containers) if not c.native_sidecar]
+        return [n for n in regular if self.containers[n].serves] or regular[:1]
 
     @property
     def uncertain(self) -> bool:
@@ -256,8 +264,14 @@ class Plan(Struct, frozen=True):
 
         All low first, then all at each further end, then each one alone at its high end: what
         holds for all of these holds for every value in between, since each duration moves every
-        event one way only (but for the whole seconds that ``Span.ends`` minds).
+        event one way only (but for the whole seconds that ``Span.ends`` minds). All of that once
+        for each container that requests may be asked of.
         """
+        numbers = self.serving_numbers
+        if self.asked is None and len(numbers) > 1:
+            for number in numbers:
+                yield from replace(self, asked=number).pinned()
+            return
         yield self._with({})
         uncertain = [s for s in self._spans() if not s.value.known]
         if not uncertain:

@@ -14,7 +14,7 @@ from shutdownlint.shutdown.plan import Behaviour
 from shutdownlint.shutdown.setting import Reason
 from shutdownlint.shutdown.solve import Aims, Solution, solve
 from shutdownlint.shutdown.span import ENDLESS, ZERO
-from shutdownlint.shutdown.timeline import NO_APP, Answer, Moment, Outcome, Request, Timeline
+from shutdownlint.shutdown.timeline import Answer, Moment, Outcome, Request, Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +29,7 @@ __all__ = ["Answer", "Headroom", "Loss", "Outcome", "Request", "Shutdown", "Traf
 EARLY_DRAIN_MARGIN: Final = timedelta(seconds=5)
 _LUCK: Final = "luck: whether a connection is open each time exit-on-zero looks"
 _BOUNDS: Final = "a duration of which only the bounds are known"
+_WHICH: Final = "it depends on the container that it is meant for"
 
 
 class Traffic(Struct, frozen=True):
@@ -98,20 +99,35 @@ class Shutdown:
         Tried are every end of what is bounded, and, as far as ``traffic`` leaves it open, with and
         without other connections, which decide when exit-on-zero ends the proxy.
         """
+        each = [self._ask(plans, requests, traffic) for plans in self._by_container]
+        return tuple(_whichever(answers) for answers in zip(*each, strict=True))
+
+    @cached_property
+    def _by_container(self) -> list[list[Plan]]:
+        """The pinned plans by the container that requests are asked of."""
+        found: dict[int | None, list[Plan]] = {}
+        for plan in self.pinned:
+            found.setdefault(plan.asked, []).append(plan)
+        return list(found.values())
+
+    def _ask(
+        self, plans: Sequence[Plan], requests: Sequence[Request], traffic: Traffic
+    ) -> list[Answer]:
         others = self._others(traffic)
         runs = [
             Timeline(plan, requests, others=busy, idle_until=idle_until)
-            for plan in self.pinned
+            for plan in plans
             for busy in others
             for idle_until in _idle_until(plan, traffic)
         ]
         answers = zip(*(run.answers for run in runs), strict=True)
         lucky = len(others) > 1 or len({run.idle_until for run in runs}) > 1
-        agreed = [_agreed(each, lucky=lucky and len(self.pinned) == 1) for each in answers]
-        if traffic.open_connections and len(others) > 1:
+        agreed = [_agreed(each, lucky=lucky and len(plans) == 1) for each in answers]
+        # Luck has odds; what lies between two bounds has none.
+        if traffic.open_connections and len(others) > 1 and len(plans) == 1:
             survives = 1 - math.exp(-traffic.open_connections)
             agreed = [_with_chance(answer, runs[0], survives) for answer in agreed]
-        return tuple(agreed)
+        return agreed
 
     def _others(self, traffic: Traffic) -> tuple[bool, ...]:
         proxy = self.plan.proxy
@@ -127,8 +143,8 @@ class Shutdown:
     def headroom(self) -> Headroom:
         """How long a request may take."""
         in_flight = [_served_from(plan, ZERO) for plan in self.pinned]
-        late = [_served_late(plan) for plan in self.pinned]
         worst = min(in_flight, key=_at)
+        late = [self._served_late(plans) for plans in self._by_container]
         worst_late, late_at = min(late, key=lambda found: found[0].at)
         unbounded = self.plan.grace.value.high is None and self.plan.grace.value.low == ZERO
         return Headroom(
@@ -139,10 +155,22 @@ class Shutdown:
             late_at,
         )
 
+    @staticmethod
+    def _served_late(plans: Sequence[Plan]) -> tuple[Moment, timedelta]:
+        """The longest request that arrives last, and when that is at the latest."""
+        last = max(_last(plan) for plan in plans)
+        return min((_served_before(plan, last) for plan in plans), key=_at), last
+
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
         """The windows in which requests fail before the app is meant to stop accepting them."""
-        return tuple(_losses(self.quiet, self.typical))
+        plans = [plans[0] for plans in self._by_container]
+        found = [
+            loss
+            for plan in plans
+            for loss in _losses(Timeline(plan), Timeline(plan, (Request(ZERO, ENDLESS),)))
+        ]
+        return tuple(dict.fromkeys(found))
 
 
 def _at(moment: Moment) -> timedelta:
@@ -174,6 +202,15 @@ def _agreed(answers: Sequence[Answer], *, lucky: bool) -> Answer:
     return Answer(first.request, Outcome.UNKNOWN, worst.at, by)
 
 
+def _whichever(answers: Sequence[Answer]) -> Answer:
+    """The answer for a request of which nobody knows the container that it is meant for."""
+    worst = next((answer for answer in answers if answer.outcome is not Outcome.OK), answers[0])
+    if all(answer.outcome is not Outcome.OK for answer in answers) or worst.outcome is Outcome.OK:
+        return worst
+    by = Reason(f"{_WHICH}; {worst.by.text}", worst.by.settings)
+    return Answer(worst.request, Outcome.UNKNOWN, worst.at, by)
+
+
 def _with_chance(answer: Answer, alone: Timeline, survives: float) -> Answer:
     """The odds of a request whose fate is luck: the proxy must survive each look before it.
 
@@ -188,25 +225,23 @@ def _with_chance(answer: Answer, alone: Timeline, survives: float) -> Answer:
 
 def _served_from(plan: Plan, arrives: timedelta) -> Moment:
     """How long the longest request may take that arrives then; zero if it is not accepted."""
-    request = Request(arrives, ENDLESS * 2)
+    request = Request(arrives, plan.grace.value.low + ENDLESS)
     answer = Timeline(plan, (request,)).answers[0]
     if answer.outcome is Outcome.CUT:
         return Moment(max(answer.at - arrives, ZERO), answer.by)
     return Moment(ZERO, answer.by)
 
 
-def _served_late(plan: Plan) -> tuple[Moment, timedelta]:
-    """The longest request that arrives last, and when that is."""
+def _last(plan: Plan) -> timedelta:
+    """When the last request arrives that the app is meant to accept."""
     timeline = Timeline(plan)
     app, signal = timeline.app, timeline.proxy_signal
     if timeline.gateway and signal is not None:
-        return _served_before(plan, signal.at), signal.at
+        return signal.at
     if app is None:
-        return Moment(ZERO, NO_APP), ZERO
-    last = app.accepts_until.at
-    if app.plan.behaviour.value is not Behaviour.GRACEFUL:
-        last = app.signal.at
-    return _served_before(plan, last), last
+        return ZERO
+    graceful = app.plan.behaviour.value is Behaviour.GRACEFUL
+    return app.accepts_until.at if graceful else app.signal.at
 
 
 def _served_before(plan: Plan, last: timedelta) -> Moment:

@@ -161,31 +161,36 @@ class _Solver:
         self.plan = replace(self.plan, proxy=changed)
 
     def _grace(self) -> None:
-        _, done = self._app_needs()
-        parts = [f"requests are done by {written(done)}"]
-        finishing = [
-            _accepts_until(c) + c.finish_within.value
-            for c in self.plan.containers
-            if c.finish_within is not None
-        ]
-        if finishing:
-            done = max(done, *finishing)
+        accepts, done = self._app_needs()
+        why = f"requests are done by {written(done)}"
+        if accepts == done and not self.plan.runs_to_completion:
+            why = f"the last container gets its stop signal at {written(done)}"
+        if self.plan.runs_to_completion:
+            why = f"its hooks are done by {written(accepts)}"
+            done = accepts
+        for container in self.plan.containers:
+            finish = container.finish_within
+            if finish is not None and _accepts_until(container) + finish.value > done:
+                done = _accepts_until(container) + finish.value
+                why = f"the framework of {container.name} may take until {written(done)}"
         proxy = self.plan.proxy
         if proxy is not None and proxy.stops_with_pod:
             hook = proxy.pre_stop.value.low
             if proxy.gateway:
                 done = self.aims.propagation + self.aims.p99
+                why = f"requests are done by {written(done)}"
             drain = proxy.minimum_drain.value + POLL
             if not proxy.exit_on_zero.value:
                 drain = proxy.termination_drain.value
             if hook + drain > done:
                 done = hook + drain
-                parts = [f"the proxy is done by {written(done)}"]
+                why = f"the proxy is done by {written(done)}"
         wanted = _whole(done + MARGIN)
         high = self.plan.grace.value.high
         if high is not None and high <= done:
-            why = f"{parts[0]}, and {written(MARGIN)} to spare"
-            self._note("grace", None, self.plan.grace, wanted, why)
+            self._note(
+                "grace", None, self.plan.grace, wanted, f"{why}, and {written(MARGIN)} to spare"
+            )
             self.plan = replace(self.plan, grace=_set(self.plan.grace, Span.exactly(wanted)))
 
     def _note(
@@ -218,14 +223,16 @@ def _prove(plan: Plan, aims: Aims) -> tuple[bool, str]:
         return False, "the grace period is not known"
     if plan.runs_to_completion:
         return True, ""
-    app = plan.serving
-    if app is not None and app.behaviour.value is not Behaviour.GRACEFUL:
-        return False, f"the app of {app.name} does not finish its requests: {app.behaviour.value}"
+    for app in (plan.containers[number] for number in plan.serving_numbers):
+        if app.behaviour.value is not Behaviour.GRACEFUL:
+            told = app.behaviour.value
+            return False, f"the app of {app.name} does not finish its requests: {told}"
     instant = timedelta(milliseconds=1)
     late = max(aims.propagation - instant, ZERO)
     for pinned in plan.pinned():
         for request in (Request(ZERO, aims.p99), Request(late, aims.p99)):
             (answer,) = Timeline(pinned, (request,)).answers
             if answer.outcome is not Outcome.OK:
-                return False, f"a request at {written(request.arrives)} is {answer.outcome.value}"
+                at = f"a request at {written(request.arrives)}"
+                return False, f"{at} is {answer.outcome.value}: {answer.by}"
     return True, ""

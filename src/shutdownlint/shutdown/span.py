@@ -8,8 +8,9 @@ from typing import Final
 from msgspec import Struct
 
 ZERO: Final = timedelta(0)
-#: Stands for "as long as you like" where a bound is open: no pod outlives a day of grace.
-ENDLESS: Final = timedelta(days=1)
+#: Stands for "as long as you like" where a bound is open: longer than any grace period that the API
+#: server takes, which is a number of seconds of 63 bits, is of use to anybody.
+ENDLESS: Final = timedelta(days=36525)
 
 
 def seconds(number: float) -> timedelta:
