@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from datetime import timedelta
 from pathlib import Path
@@ -56,6 +57,10 @@ _LINK: Final = re.compile(r"\]\((?!https?:|#)([^)#]+)(#[^)]*)?\)")
 _SCREEN: Final = re.compile(r"^<!-- screen: .* -->\n", re.MULTILINE)
 
 
+#: Pictures of one page have their own numbers.
+_numbers: Final = itertools.count(1)
+
+
 def markdown() -> dict[str, str]:
     """Every page by its path."""
     found = {page: _page(page) for page in PAGES}
@@ -104,7 +109,7 @@ def _rule(rule: Rule) -> str:
         nonlocal last
         picture = _picture(text, example)
         # Without the line that tells where a pod stands, which differs between the two texts.
-        bare = re.sub(r"example\.yaml:[0-9]+|line [0-9]+", "", picture)
+        bare = re.sub(r"example\.yaml:[0-9]+|line [0-9]+|lost[0-9]+", "", picture)
         same, last = bare == last, bare
         return "" if same else picture
 
@@ -115,7 +120,7 @@ def _picture(text: str, example: Example) -> str:
     """The timelines of an example's pods, each with what it shows as tables."""
     given = given_with(example.options)
     scene = read([Source(Found(None, "example.yaml", text.encode()))], given)
-    parts = []
+    parts: list[str] = []
     for pod in scene.pods:
         if pod.plan is None or drawn_of(Shutdown(pod.plan), [], Traffic()) is None:
             continue
@@ -123,7 +128,8 @@ def _picture(text: str, example: Example) -> str:
         late = max(Shutdown(pod.plan).headroom.late_at - timedelta(seconds=1), timedelta())
         p99 = example.options.p99
         requests = [Request(late, go_duration(p99))] if p99 else []
-        picture = explain_svg([pod], requests, Traffic()).strip().replace("\n", " ")
+        number = next(_numbers)
+        picture = explain_svg([pod], requests, Traffic(), number).strip().replace("\n", " ")
         tables = tables_html(pod, pod.plan, requests, Traffic())
         parts.append(
             f'<div class="timeline">{picture}</div>\n\n'

@@ -213,9 +213,19 @@ def test_explain_keeps_its_contract() -> None:
     (workload,) = data["workloads"]
     assert workload["workload"] == {"kind": "Pod", "namespace": None, "name": "shop"}
     assert (workload["file"], workload["line"]) == ("good.yaml", 1)
-    assert workload["headroom"] == {"in_flight": 30.0, "late": 20.0}
+    headroom = workload["headroom"]
+    assert (headroom["in_flight"], headroom["late"], headroom["late_at"]) == (30.0, 20.0, 10.0)
+    assert headroom["by"] == "terminationGracePeriodSeconds 30s (the Kubernetes default)"
     assert workload["requests"] == [
-        {"arrives": 4.0, "lasts": 2.0, "outcome": "ok", "at": 6.0, "by": "", "chance": None}
+        {
+            "outbound": False,
+            "arrives": 4.0,
+            "lasts": 2.0,
+            "outcome": "ok",
+            "at": 6.0,
+            "by": "",
+            "chance": None,
+        }
     ]
     assert workload["assumed"][0].startswith("the app is taken to be graceful")
     assert {frozenset(event) for event in workload["events"]} == {

@@ -368,3 +368,60 @@ spec:
     spec: {containers: [{name: app, image: i}]}
 """
     assert told(check_text(text).findings) == [("SL214", 6), ("SL214", 7)]
+
+
+TWO = """
+apiVersion: v1
+kind: Service
+metadata: {name: shop}
+spec: {selector: {app: shop}, ports: [{name: a, port: 80, targetPort: 8080}, {name: b, port: 81, targetPort: 9090}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: shop, labels: {app: shop}}
+spec:
+  containers:
+  - {name: web, image: a, ports: [{containerPort: 8080}], lifecycle: {preStop: {sleep: {seconds: 5}}}}
+  - {name: api, image: a, ports: [{containerPort: 9090}], lifecycle: {preStop: {sleep: {seconds: 5}}}, command: [hypercorn, --graceful-timeout, "3", "x:app"]}
+"""
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_every_container_that_may_be_asked_counts(swapped: bool) -> None:
+    lines = TWO.splitlines()
+    if swapped:
+        lines[-2:] = lines[:-3:-1]
+    shutdown = Shutdown(plan_of("\n".join(lines)))
+    assert (shutdown.headroom.in_flight, shutdown.headroom.late) == (seconds(8), seconds(3))
+    short, late = shutdown.ask([Request(seconds(4), seconds(1)), Request(seconds(4), seconds(8))])
+    assert (short.outcome, late.outcome) == ("ok", "unknown")
+    assert "the container that it is meant for" in str(late.by)
+    assert not shutdown.solution.proven
+    assert "api" in shutdown.solution.because
+
+
+@pytest.mark.parametrize("days", [1, 2, 7, 400])
+def test_a_grace_period_of_days_has_headroom(days: int) -> None:
+    plan = plan_of(
+        POD.replace("containers:", f"terminationGracePeriodSeconds: {days * 86400}\n  containers:")
+    )
+    headroom = Shutdown(plan).headroom
+    assert headroom.in_flight == seconds(days * 86400)
+
+
+def test_late_requests_of_an_unknown_hook_are_none_for_sure() -> None:
+    hook = "      lifecycle: {preStop: {exec: {command: [/drain.sh]}}}\n"
+    shutdown = Shutdown(plan_of(POD + hook))
+    assert (shutdown.headroom.late, shutdown.headroom.late_at) == (seconds(0), seconds(30))
+
+
+def test_bounds_have_no_odds() -> None:
+    hook = "      lifecycle: {preStop: {exec: {command: [/drain.sh]}}}\n"
+    annotated = MESHED.replace(
+        "namespace: side}",
+        "namespace: side, annotations: {proxy.istio.io/config: "
+        "\"{proxyMetadata: {EXIT_ON_ZERO_ACTIVE_CONNECTIONS: 'true'}}\"}}",
+    )
+    shutdown = Shutdown(plan_of(NS + annotated + hook, given(istio="1.26")))
+    (answer,) = shutdown.ask([Request(seconds(10), seconds(1))], Traffic(open_connections=1))
+    assert answer.chance is None

@@ -48,6 +48,6 @@ def write(text: str | None, output: str | None) -> None:
     from shutdownlint.files import replace_file  # noqa: PLC0415
 
     try:
-        replace_file(Path(output), text.encode(), mode=0o644)
+        replace_file(Path(output), text.encode(errors="surrogateescape"), mode=0o644)
     except OSError as error:
         raise stop(f"{output}: {error.strerror}") from None

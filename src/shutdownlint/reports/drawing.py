@@ -11,6 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from shutdownlint.reports.explain import (
     Phase,
+    asked,
     assumed,
     drawn_of,
     horizon_of,
@@ -35,6 +36,10 @@ _ROW: Final = 26
 _BAR: Final = 18
 #: How wide a letter is, about: nothing measures text here.
 _LETTER: Final = 6.6
+#: How much of what is lost is drawn at least.
+_SHORTEST: Final = 12
+#: Stands for the class of a picture's own pattern.
+_LOST: Final = "\N{EMPTY SET}lost"
 _CLASSES: Final = {
     Phase.ACCEPTS: "accepts",
     Phase.FINISHES: "finishes",
@@ -49,13 +54,15 @@ _STYLE: Final = """
 .sdl .paper{fill:var(--paper)}.sdl .grid{stroke:var(--line)}.sdl .kill{stroke:var(--bad);stroke-dasharray:4 3}
 .sdl .accepts{fill:var(--ok)}.sdl .finishes{fill:var(--slow)}.sdl .luck{fill:none;stroke:var(--slow);
 stroke-dasharray:3 3}.sdl .gone{stroke:var(--bad);stroke-width:2.5}.sdl .served{fill:var(--ok)}
-.sdl .lost{fill:url(#lost)}.sdl .on{fill:var(--paper)}
+.sdl .on{fill:var(--paper)}
 .sdl .hatch{stroke:var(--bad);stroke-width:3}
 """
 
 
-def explain_svg(pods: Sequence[Pod], requests: Sequence[Request], traffic: Traffic) -> str:
-    """All pods in one picture, one below the other."""
+def explain_svg(
+    pods: Sequence[Pod], requests: Sequence[Request], traffic: Traffic, number: int = 1
+) -> str:
+    """All pods in one picture, one below the other; ``number`` counts the pictures of a page."""
     parts, top = [], 0
     for pod in pods:
         if pod.plan is not None:
@@ -68,17 +75,25 @@ def explain_svg(pods: Sequence[Pod], requests: Sequence[Request], traffic: Traff
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="sdl" role="img" aria-label={label} '
         f'viewBox="0 0 {_WIDTH} {top}" width="{_WIDTH}" height="{top}">'
-        f"<style>{_STYLE}</style>"
-        '<defs><pattern id="lost" width="7" height="7" patternUnits="userSpaceOnUse" '
+        f"<style>{_STYLE}.sdl .lost{number}{{fill:url(#lost{number})}}</style>"
+        f'<defs><pattern id="lost{number}" width="7" height="7" patternUnits="userSpaceOnUse" '
         'patternTransform="rotate(45)"><line class="hatch" x1="0" y1="0" x2="0" y2="7"/>'
         "</pattern></defs>"
-        f'<rect class="paper" width="{_WIDTH}" height="{top}"/>{"".join(parts)}</svg>\n'
+        f'<rect class="paper" width="{_WIDTH}" height="{top}"/>'
+        f"{''.join(parts).replace(_LOST, f'lost lost{number}')}</svg>\n"
     )
 
 
 def _text(x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> str:
     shown = escape(safe(text))
     return f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}">{shown}</text>'
+
+
+def _short(text: str, width: float, letter: float = _LETTER) -> str:
+    """As much of a text as has room."""
+    fits = int(width / letter)
+    shown = safe(text)
+    return shown if len(shown) <= fits else f"{shown[: fits - 1]}…"
 
 
 def _bar(kind: str, x: float, y: float, width: float, title: str) -> str:
@@ -98,8 +113,8 @@ def _pod(pod: Pod, plan: Plan, requests: Sequence[Request], traffic: Traffic) ->
     """The pod's picture; the last item is its height."""
     shutdown = Shutdown(plan)
     place = pod.ref.place()
-    yield _text(16, 28, f"{pod.id}", "head")
-    yield _text(16, 46, f"{place.file}:{place.line}", "faint")
+    yield _text(16, 28, _short(f"{pod.id}", _WIDTH - 40, 8.5), "head")
+    yield _text(16, 46, _short(f"{place.file}:{place.line}", _WIDTH - 200), "faint")
     drawn = drawn_of(shutdown, requests, traffic)
     if drawn is None:
         yield _text(16, 70, "no timeline: the grace period is a placeholder", "faint")
@@ -117,7 +132,7 @@ def _pod(pod: Pod, plan: Plan, requests: Sequence[Request], traffic: Traffic) ->
     bottom = y + _ROW * (len(lanes) + len(bars)) + 6
     yield from _axis(horizon, drawn, at, y, bottom)
     for name, phases in lanes:
-        yield _text(16, y + 14, name)
+        yield _text(16, y + 14, _short(name, _LABELS - 20))
         begins = horizon * 0
         for until, phase in phases:
             if until > begins:
@@ -132,8 +147,9 @@ def _pod(pod: Pod, plan: Plan, requests: Sequence[Request], traffic: Traffic) ->
             yield _bar("served", at(begins), y, at(served) - at(begins), words)
         lost = max(ends, served) > served
         if lost:
-            yield _bar("lost", at(served), y, at(min(ends, horizon)) - at(served), words)
-            yield _end(at(served), y)
+            cut = min(at(served), _WIDTH - _RIGHT - _SHORTEST)  # seen even at the very end
+            yield _bar(_LOST, cut, y, max(at(min(ends, horizon)) - cut, _SHORTEST), words)
+            yield _end(cut, y)
         yield from _words(words, at(begins), at(max(min(served, horizon), begins)), y)
         y += _ROW
     y = bottom + 42
@@ -141,7 +157,7 @@ def _pod(pod: Pod, plan: Plan, requests: Sequence[Request], traffic: Traffic) ->
     for setting in _settings(plan):
         y += 18
         told_as = f"{setting.name} {setting.shown}  ({setting.origin.told_in(place.file)})"
-        yield _text(16, y + 6, told_as, "faint")
+        yield _text(16, y + 6, _short(told_as, _WIDTH - 40), "faint")
     yield str(int(y + 30))
 
 
@@ -167,7 +183,7 @@ def _legend(y: float) -> Iterator[str]:
         yield f'<rect class="{kind}" x="{x:.1f}" y="{y - 10:.1f}" width="22" height="11" rx="2"/>'
         yield _text(x + 28, y, phase.value, "faint")
         x += 50 + 6.4 * len(phase.value)
-    yield f'<rect class="lost" x="{x:.1f}" y="{y - 10:.1f}" width="22" height="11"/>'
+    yield f'<rect class="{_LOST}" x="{x:.1f}" y="{y - 10:.1f}" width="22" height="11"/>'
     yield _text(x + 28, y, "lost", "faint")
 
 
@@ -176,6 +192,9 @@ def _settings(plan: Plan) -> list[Setting[Any]]:
     found: list[Setting[Any]] = [plan.grace, *(c.pre_stop for c in plan.containers)]
     if plan.proxy is not None:
         proxy = plan.proxy
+        found += (
+            [proxy.pre_stop] if proxy.pre_stop.value.high != proxy.pre_stop.value.low * 0 else []
+        )
         found.append(proxy.exit_on_zero)
         found.append(proxy.minimum_drain if proxy.exit_on_zero.value else proxy.termination_drain)
         found.append(proxy.drain_duration)
@@ -228,13 +247,13 @@ def _beyond(served: timedelta) -> str:
 
 def explain_html(pods: Sequence[Pod], requests: Sequence[Request], traffic: Traffic) -> str:
     """A page of its own: each pod's picture, and all that it shows as tables."""
-    sections = []
+    sections: list[str] = []
     for pod in pods:
         if pod.plan is None:
             continue
         parts = [
             f"<h2>{escape(safe(str(pod.id)))}</h2>",
-            explain_svg([pod], requests, traffic),
+            explain_svg([pod], requests, traffic, len(sections) + 1),
             tables_html(pod, pod.plan, requests, traffic),
         ]
         sections.append("".join(parts))
@@ -258,8 +277,22 @@ def tables_html(pod: Pod, plan: Plan, requests: Sequence[Request], traffic: Traf
         (f"{written(loss.begins)} to {written(loss.ends)}", loss.kind, loss.by.told_in(file))
         for loss in shutdown.losses
     ]
+    headroom = shutdown.headroom
+    late = f"arriving at {written(headroom.late_at)}"
+    longest = [
+        ("in flight at the deletion", room(headroom.in_flight), headroom.by.told_in(file)),
+        (late, room(headroom.late), headroom.late_by.told_in(file)),
+    ]
+    answers = [
+        (asked(answer), told(answer), answer.by.told_in(file))
+        for answer in (shutdown.ask(requests, traffic) if drawn else ())
+    ]
+    rollout = [(plan.rollout.value.told(shutdown.over),)] if plan.rollout and drawn else []
     return (
-        _table("What happens", ("at", "container", "what", "because of"), events)
+        _table("The longest requests", ("when", "served", "because of"), longest if drawn else [])
+        + _table("Requests asked about", ("request", "what becomes of it", "because of"), answers)
+        + _table("A rollout", ("what it costs",), rollout)
+        + _table("What happens", ("at", "container", "what", "because of"), events)
         + _table("What is lost", ("from, to", "what", "because of"), losses)
         + _table("Taken for granted", ("assumption",), [(text,) for text in assumed(plan)])
     )

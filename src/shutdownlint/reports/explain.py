@@ -44,8 +44,13 @@ def assumed(plan: Plan) -> list[str]:
     """Everything that was taken to be so."""
     proxy = plan.proxy.assumptions if plan.proxy else ()
     found = [str(assumption) for assumption in (*plan.assumptions, *proxy)]
+    besides = [c.name for c in plan.containers if c.native_sidecar]
+    if besides:
+        names = ", ".join(besides)
+        found.append(f"native sidecars ({names}) are not drawn: they are stopped after the app")
     if plan.uncertain:
         spans = [plan.grace, *(c.pre_stop for c in plan.containers)]
+        spans += [plan.proxy.pre_stop] if plan.proxy else []
         found += [
             f"{setting.name}: {setting.shown} ({setting.origin}); drawn at its shortest"
             for setting in spans
@@ -69,9 +74,9 @@ def drawn_of(shutdown: Shutdown, requests: Sequence[Request], traffic: Traffic) 
     plan = shutdown.plan
     if plan.grace.value.high is None:
         return None
-    if requests or traffic.idle:
-        return shutdown.timeline(requests, traffic)
     native = plan.proxy is not None and not plan.proxy.stops_with_pod
+    if requests or (traffic.idle and not native):
+        return shutdown.timeline(requests, traffic)
     return shutdown.typical if native else shutdown.quiet
 
 
@@ -92,8 +97,11 @@ def _data(pod: Pod, plan: Plan, requests: Sequence[Request], traffic: Traffic) -
         "headroom": {
             "in_flight": None if headroom.in_flight is None else in_seconds(headroom.in_flight),
             "late": None if headroom.late is None else in_seconds(headroom.late),
+            "late_at": in_seconds(headroom.late_at),
+            "by": str(headroom.by),
+            "late_by": str(headroom.late_by),
         },
-        "rollout": _rollout(plan, drawn),
+        "rollout": _rollout(shutdown) if drawn else None,
         "events": [
             {
                 "at": in_seconds(event.at),
@@ -114,6 +122,7 @@ def _data(pod: Pod, plan: Plan, requests: Sequence[Request], traffic: Traffic) -
         ],
         "requests": [
             {
+                "outbound": answer.request.outbound,
                 "arrives": in_seconds(answer.request.arrives),
                 "lasts": in_seconds(answer.request.lasts),
                 "outcome": answer.outcome.value,
@@ -121,22 +130,22 @@ def _data(pod: Pod, plan: Plan, requests: Sequence[Request], traffic: Traffic) -
                 "by": str(answer.by),
                 "chance": answer.chance,
             }
-            for answer in shutdown.ask(requests, traffic)
+            for answer in (shutdown.ask(requests, traffic) if drawn else ())
         ],
     }
 
 
-def _rollout(plan: Plan, drawn: Timeline | None) -> dict[str, Any] | None:
+def _rollout(shutdown: Shutdown) -> dict[str, Any] | None:
     """What replacing all pods costs; seconds is null where the number of pods is not known."""
-    if plan.rollout is None or drawn is None:
+    if shutdown.plan.rollout is None:
         return None
-    rollout = plan.rollout.value
-    waits = rollout.takes(drawn.over)
+    rollout = shutdown.plan.rollout.value
+    waits = rollout.takes(shutdown.over)
     return {
         "strategy": rollout.way,
         "replicas": rollout.replicas,
         "waits": None if waits is None else in_seconds(waits),
-        "told": rollout.told(drawn.over),
+        "told": rollout.told(shutdown.over),
     }
 
 
@@ -174,17 +183,15 @@ def _pod(
         window = f"{written(loss.begins)} to {written(loss.ends)}"
         _line(console, "lost", f"{window}: {loss.kind}", loss.by.told_in(place.file), "red")
     for answer in shutdown.ask(requests, traffic):
-        what = "outbound call" if answer.request.outbound else "request"
-        asked = f"{written(answer.request.lasts)} {what} at {written(answer.request.arrives)}"
         _line(
             console,
             "asked",
-            f"{asked}: {told(answer)}",
+            f"{asked(answer)}: {told(answer)}",
             answer.by.told_in(place.file),
             _COLOURS[answer.outcome],
         )
     if plan.rollout is not None:
-        _line(console, "rollout", "", plan.rollout.value.told(shutdown.quiet.over))
+        _line(console, "rollout", "", plan.rollout.value.told(shutdown.over))
     for event in _events(drawn, place.file):
         console.print(event, soft_wrap=True)
     for text in assumed(plan):
@@ -196,6 +203,12 @@ def room(duration: timedelta | None) -> str:
     if duration is None:
         return "unbounded"
     return f"requests of up to {written(duration)}" if duration else "none is sure to be served"
+
+
+def asked(answer: Answer) -> str:
+    """The request of an answer."""
+    what = "outbound call" if answer.request.outbound else "request"
+    return f"{written(answer.request.lasts)} {what} at {written(answer.request.arrives)}"
 
 
 def told(answer: Answer) -> str:
@@ -295,8 +308,9 @@ def phases_of(
 
 def horizon_of(drawn: Timeline) -> timedelta:
     """How far a drawing reaches."""
-    horizon = max((life.dies.at for life in drawn.lives), default=drawn.grace)
-    return max(horizon, drawn.grace, timedelta(seconds=1))
+    ends = [life.dies.at for life in drawn.lives]
+    ends += [drawn.proxy_ends.at] if drawn.proxy_ends else []
+    return max(*ends, drawn.grace, timedelta(seconds=1))
 
 
 def _scale(label: int, width: int, horizon: timedelta) -> Text:

@@ -516,7 +516,7 @@ def _pod_values(shutdown: Shutdown) -> dict[str, Value]:
 def _whole_pod_values(shutdown: Shutdown, settings: Mapping[str, Setting[Any]]) -> dict[str, Value]:
     plan = shutdown.plan
     serving = [c for c in plan.containers if c.serves]
-    takes = shutdown.quiet.over
+    takes = shutdown.over
     values: dict[str, Value] = {
         **_pod_values(shutdown),
         **_origins(Target.POD, settings),

@@ -88,6 +88,11 @@ class Shutdown:
         """The timeline with no request on the pod."""
         return Timeline(self.pinned[0])
 
+    @cached_property
+    def over(self) -> timedelta:
+        """When the last container is gone at the latest."""
+        return max(self.quiet.over, self.typical.over)
+
     def timeline(self, requests: Sequence[Request], traffic: Traffic = Traffic()) -> Timeline:
         """The timeline with these requests, bounded durations at their low end."""
         plan = self.pinned[0]
@@ -164,12 +169,7 @@ class Shutdown:
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
         """The windows in which requests fail before the app is meant to stop accepting them."""
-        plans = [plans[0] for plans in self._by_container]
-        found = [
-            loss
-            for plan in plans
-            for loss in _losses(Timeline(plan), Timeline(plan, (Request(ZERO, ENDLESS),)))
-        ]
+        found = [loss for plans in self._by_container for loss in _possible_losses(plans)]
         return tuple(dict.fromkeys(found))
 
 
@@ -249,6 +249,20 @@ def _served_before(plan: Plan, last: timedelta) -> Moment:
     instant = timedelta(microseconds=1)
     found = _served_from(plan, max(last - instant, ZERO))
     return Moment(max(found.at - instant, ZERO) if last > ZERO else found.at, found.by)
+
+
+def _possible_losses(plans: Sequence[Plan]) -> list[Loss]:
+    """The losses of plans that stand for each other; one that not all of them have may be."""
+    each = [_losses(Timeline(plan), Timeline(plan, (Request(ZERO, ENDLESS),))) for plan in plans]
+    found: dict[str, Loss] = {}
+    for losses in each:
+        for loss in losses:
+            found.setdefault(loss.kind, loss)
+    for kind, loss in found.items():
+        if not all(any(other.kind == kind for other in losses) for losses in each):
+            may = kind.replace(" are ", " may be ").replace(" fail", " may fail")
+            found[kind] = replace(loss, kind=kind if " may " in kind else may)
+    return list(found.values())
 
 
 def _gateway_losses(quiet: Timeline, busy: Timeline) -> list[Loss]:

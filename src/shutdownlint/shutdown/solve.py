@@ -233,6 +233,11 @@ def _prove(plan: Plan, aims: Aims) -> tuple[bool, str]:
         for request in (Request(ZERO, aims.p99), Request(late, aims.p99)):
             (answer,) = Timeline(pinned, (request,)).answers
             if answer.outcome is not Outcome.OK:
-                at = f"a request at {written(request.arrives)}"
+                of = (
+                    f" of {pinned.serving.name}"
+                    if pinned.asked is not None and pinned.serving
+                    else ""
+                )
+                at = f"a request{of} at {written(request.arrives)}"
                 return False, f"{at} is {answer.outcome.value}: {answer.by}"
     return True, ""

@@ -182,9 +182,10 @@ class Timeline:
         """When the last container is gone at the latest."""
         ends = [life.dies.at for life in self.lives]
         proxy = self._proxy
-        if proxy is not None and proxy.plan.stops_with_pod:
+        if proxy is not None:
             # What exit-on-zero waits for may never end.
-            ends.append((proxy.kill if proxy.plan.exit_on_zero.value else proxy.ends).at)
+            endless = proxy.plan.stops_with_pod and proxy.plan.exit_on_zero.value
+            ends.append((proxy.kill if endless else proxy.ends).at)
         return max(ends, default=self.grace)
 
     @property
