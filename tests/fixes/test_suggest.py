@@ -100,3 +100,38 @@ def test_what_cannot_be_written_is_told(tmp_path: Path) -> None:
     rendered.write_text(f"---\n# Source: a/templates/pod.yaml\n{rendered.read_text()}")
     _, out, _ = run(str(tmp_path), "--p99", "40s")
     assert "rendered from a/templates/pod.yaml" in out
+
+
+BEHIND_A_SERVICE = """\
+apiVersion: v1
+kind: Service
+metadata: {name: shop}
+spec: {selector: {app: shop}, ports: [{port: 80}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: shop, labels: {app: shop}}
+spec:
+  containers:
+  - %s
+"""
+
+
+@pytest.mark.parametrize("written", ["name: app\n    image: i", "{name: app, image: i}"])
+@pytest.mark.parametrize(
+    ("version", "action"), [("1.27", "exec"), ("1.29", "exec"), ("1.30", "sleep")]
+)
+def test_a_cluster_without_the_sleep_action_gets_a_command(
+    tmp_path: Path, written: str, version: str, action: str
+) -> None:
+    path = tmp_path / "shop.yaml"
+    path.write_text(BEHIND_A_SERVICE % written)
+    given = ["--kubernetes-version", version, str(path)]
+    arguments = ["check", "--notes", "--select", "SL108", "--fix", "--unsafe-fixes", *given]
+    CliRunner().invoke(command_line(), arguments)
+    container = list(yaml.safe_load_all(path.read_text()))[1]["spec"]["containers"][0]
+    hook = {"exec": {"command": ["sleep", "5"]}, "sleep": {"seconds": 5}}[action]
+    assert container["lifecycle"]["preStop"] == {action: hook}
+    again = CliRunner().invoke(command_line(), ["suggest", *given])
+    assert "nothing to change" in again.stdout
+    assert CliRunner().invoke(command_line(), ["check", *given]).exit_code == 0

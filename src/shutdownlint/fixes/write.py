@@ -44,6 +44,8 @@ def written_value(slot: Slot, change: Change) -> Edit:
         last = slot.ref.route[-1]
         if last == "seconds":
             return slot.set(as_seconds(value))
+        if last == "exec":  # a cluster without the sleep action; most images have the program
+            return slot.set({"command": ["sleep", str(as_seconds(value))]})
         return slot.set_number(str(as_seconds(value)))
     node = slot.value()
     scalar = scalar_of(change.field, value)

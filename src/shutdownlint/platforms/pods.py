@@ -79,11 +79,14 @@ class Pod(Struct, eq=False):
     defects: list[Defect] = field(default_factory=list)
     #: Why there is no plan, where there is none.
     unplanned: str | None = None
+    #: Whether the cluster runs a hook's sleep action.
+    sleeps: bool = True
 
 
 def plan_pod(workload: Workload, world: World, mesh: Mesh) -> Pod:
     """Everything that is known of how this workload's pods stop."""
     pod = Pod(workload.id, workload.ref, workload, None)
+    pod.sleeps = _sleeps(world)
     if workload.partial is not None:
         pod.unplanned = workload.partial
         return pod
@@ -349,11 +352,15 @@ def _serving(
 
 def _granted(time: Setting[Span], hook: Hook, world: World) -> Setting[Span]:
     """A hook's duration on this cluster: the sleep action is dropped where it is not known."""
-    version = world.given.kubernetes
-    if hook.kind is not HookKind.SLEEP or version is None or version >= SLEEP_SINCE.value:
+    if hook.kind is not HookKind.SLEEP or _sleeps(world):
         return time
-    name = f"{time.name}: dropped by Kubernetes {version}, taken as"
+    name = f"{time.name}: dropped by Kubernetes {world.given.kubernetes}, taken as"
     return Setting(name, Span.exactly(ZERO), time.origin)
+
+
+def _sleeps(world: World) -> bool:
+    version = world.given.kubernetes
+    return version is None or version >= SLEEP_SINCE.value
 
 
 def _container(

@@ -38,20 +38,21 @@ def slots_of(pod: Pod) -> dict[str | None, Mapping[str, Where]]:
     grace = {"grace": pod.workload.spec / GRACE}
     found: dict[str | None, Mapping[str, Where]] = {None: grace}
     for container in plan.containers:
-        found[container.name] = {**grace, **_container(container)}
+        found[container.name] = {**grace, **_container(container, sleeps=pod.sleeps)}
     if plan.proxy is not None:
         found[plan.proxy.name] = {**grace, **_proxy(plan.proxy, pod.workload)}
     return found
 
 
-def _container(container: ContainerPlan) -> dict[str, Where]:
+def _container(container: ContainerPlan, *, sleeps: bool) -> dict[str, Where]:
     found: dict[str, Where] = {}
     where = container.pre_stop.origin.where
     kind = container.hook.value.kind if container.hook is not None else HookKind.NONE
     if isinstance(where, Ref):
         if kind is HookKind.NONE:
-            found["preStop"] = where.parent / "lifecycle" / "preStop" / "sleep" / "seconds"
-        elif kind in (HookKind.SLEEP, HookKind.EXEC):
+            hook = where.parent / "lifecycle" / "preStop"
+            found["preStop"] = hook / "sleep" / "seconds" if sleeps else hook / "exec"
+        elif kind is HookKind.EXEC or (kind is HookKind.SLEEP and sleeps):
             found["preStop"] = where
     settings: dict[str, Setting[object] | None] = {
         "hook": container.hook,
@@ -64,8 +65,8 @@ def _container(container: ContainerPlan) -> dict[str, Where]:
     for name, setting in settings.items():
         if setting is not None and setting.origin.written_down and setting.origin.where is not None:
             found[name] = setting.origin.where
-    hook = _whole_hook(found.pop("hook", None)) if kind is not HookKind.NONE else None
-    return {**found, "hook": hook} if hook is not None else found
+    whole = _whole_hook(found.pop("hook", None)) if kind is not HookKind.NONE else None
+    return {**found, "hook": whole} if whole is not None else found
 
 
 def _proxy(proxy: ProxyPlan, workload: Workload) -> dict[str, Where]:

@@ -130,12 +130,14 @@ def block_text(value: Value, indent: int, line_end: str, step: int = _STEP) -> s
     return line_end.join(" " * indent + line if line else line for line in lines)
 
 
-def _flow_text(value: Value, *, as_json: bool) -> str:
+def _flow_text(value: Any, *, as_json: bool) -> str:
     if as_json:
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, dict):
         inner = (f"{scalar_text(k)}: {_flow_text(v, as_json=False)}" for k, v in value.items())
         return "{" + ", ".join(inner) + "}"
+    if isinstance(value, list):
+        return f"[{', '.join(_flow_text(item, as_json=False) for item in value)}]"
     return scalar_text(value)
 
 
