@@ -132,7 +132,7 @@ def _pod(pod: Pod, plan: Plan, requests: Sequence[Request], traffic: Traffic) ->
     bottom = y + _ROW * (len(lanes) + len(bars)) + 6
     yield from _axis(horizon, drawn, at, y, bottom)
     for name, phases in lanes:
-        yield _text(16, y + 14, _short(name, _LABELS - 20))
+        yield _text(16, y + 14, _short(name, _LABELS - 24, 7.8))
         begins = horizon * 0
         for until, phase in phases:
             if until > begins:
@@ -143,11 +143,12 @@ def _pod(pod: Pod, plan: Plan, requests: Sequence[Request], traffic: Traffic) ->
         y += _ROW
     for label, begins, served, ends, words in bars:
         yield _text(16, y + 14, label, "faint")
-        if served > begins:
-            yield _bar("served", at(begins), y, at(served) - at(begins), words)
         lost = max(ends, served) > served
+        # What is lost is seen even at the very end.
+        cut = min(at(served), _WIDTH - _RIGHT - _SHORTEST) if lost else at(served)
+        if served > begins:
+            yield _bar("served", at(begins), y, cut - at(begins), words)
         if lost:
-            cut = min(at(served), _WIDTH - _RIGHT - _SHORTEST)  # seen even at the very end
             yield _bar(_LOST, cut, y, max(at(min(ends, horizon)) - cut, _SHORTEST), words)
             yield _end(cut, y)
         yield from _words(words, at(begins), at(max(min(served, horizon), begins)), y)
