@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
@@ -18,6 +18,9 @@ from shutdownlint.rules.ignored import ALWAYS, Suppressed
 if TYPE_CHECKING:
     from shutdownlint.reports.report import Report
     from shutdownlint.rules.finding import Finding
+
+
+_IN_BASELINE: Final = "in the baseline"
 
 
 class BaselineError(Exception):
@@ -30,6 +33,11 @@ class Entry(Struct, frozen=True):
     file: str
     fingerprint: str
     rule: str
+
+    @property
+    def digest(self) -> str:
+        """The fingerprint without its count among equal ones of a file."""
+        return self.fingerprint.partition(":")[0]
 
 
 class Compared(Struct):
@@ -66,11 +74,25 @@ def compare(report: Report, text: str) -> Compared:
         known = Counter(Entry(e["file"], e["fingerprint"], e["rule"]) for e in data["findings"])
     except (ValueError, KeyError, TypeError):
         raise BaselineError("it is no baseline: write one with --write-baseline") from None
+    if data.get("version") != 1:
+        raise BaselineError("it is a baseline of another version: write it anew")
     compared = Compared([f for f in report.findings if f.rule in ALWAYS], [], [])
+    left: list[tuple[Entry, Finding]] = []
     for entry, finding in _entries(report):
         if known[entry] > 0:
             known[entry] -= 1
-            compared.known.append(Suppressed(finding, "in the baseline", in_source=False))
+            compared.known.append(Suppressed(finding, _IN_BASELINE, in_source=False))
+        else:
+            left.append((entry, finding))
+    # The same in a file of another name: it was renamed, or is named from another folder.
+    elsewhere: dict[tuple[str, str], list[Entry]] = {}
+    for entry in known.elements():
+        elsewhere.setdefault((entry.rule, entry.digest), []).append(entry)
+    for entry, finding in left:
+        same = elsewhere.get((entry.rule, entry.digest))
+        if same:
+            known[same.pop(0)] -= 1
+            compared.known.append(Suppressed(finding, _IN_BASELINE, in_source=False))
         else:
             compared.new.append(finding)
     compared.gone = list(known.elements())

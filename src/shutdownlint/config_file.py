@@ -50,6 +50,9 @@ _Duration = Annotated[timedelta | None, BeforeValidator(_duration), _TEXT]
 _Version = Annotated[Version | None, BeforeValidator(_version), _TEXT]
 
 
+_RuleName = Annotated[str, Field(min_length=1)]
+
+
 class _Form(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
@@ -70,7 +73,7 @@ class WorkloadForm(_Form):
     app: Literal["graceful", "abrupt", "ignoring", "lingering"] | None = Field(
         default=None, description="What the app does at its stop signal."
     )
-    ignore: list[str] = Field(
+    ignore: list[_RuleName] = Field(
         default_factory=list,
         description="Rules (ids or their beginnings) that are not told of them; needs a reason.",
     )
@@ -99,10 +102,10 @@ class ConfigForm(_Form):
     p99: _Duration = Field(
         default=None, description="How long a request takes at most, of all workloads: '10s'."
     )
-    select: list[str] = Field(
+    select: list[_RuleName] = Field(
         default_factory=list, description="Only these rules (ids or their beginnings)."
     )
-    ignore: list[str] = Field(
+    ignore: list[_RuleName] = Field(
         default_factory=list, description="All but these rules (ids or their beginnings)."
     )
     fail_on: Literal["error", "warning", "note", "never"] = Field(

@@ -14,10 +14,10 @@ def replace_file(path: Path, data: bytes, *, mode: int | None = None) -> None:
     Written beside the target and moved over it, so a reader never sees half of it. The file keeps
     its mode; ``mode`` is that of a new one. Raises ``OSError``.
     """
-    target = path.resolve()
-    if target.exists() and not target.is_file():  # a pipe or a device: nothing to replace
-        target.write_bytes(data)
+    if path.exists() and not path.is_file():  # a pipe or a device: nothing to replace
+        path.write_bytes(data)
         return
+    target = path.resolve()
     kept = target.stat().st_mode & 0o7777 if target.exists() else mode
     with tempfile.NamedTemporaryFile(
         "wb", dir=target.parent, prefix=f".{target.name}.", delete=False

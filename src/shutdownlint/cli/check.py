@@ -227,7 +227,7 @@ def command(
         _write_baseline(report, write_baseline)
         raise typer.Exit(CLEAN if result.whole else NOT_WHOLE)
     if baseline is not None:
-        _beside(report, baseline)
+        _beside(report, baseline, paths or ["."])
         result.findings = list(report.findings)
     for assumed in result.scene.remarks:
         remark(assumed)
@@ -247,7 +247,7 @@ def _write_baseline(report: "Report", file: str) -> None:
     remark(f"{file}: {count:,} {'finding is' if count == 1 else 'findings are'} the baseline")
 
 
-def _beside(report: "Report", file: str) -> None:
+def _beside(report: "Report", file: str, paths: list[str]) -> None:
     """Take out of the report what its baseline has, and tell what is gone."""
     from shutdownlint.baseline import BaselineError, compare  # noqa: PLC0415
 
@@ -259,8 +259,17 @@ def _beside(report: "Report", file: str) -> None:
         raise stop(f"{file}: {error}") from None
     report.findings = compared.new
     report.suppressed = [*report.suppressed, *compared.known]
+    asked = {rule.id for rule in report.rules}
     for entry in compared.gone:
-        remark(f"{entry.file}: {entry.rule} of the baseline is gone: write the baseline anew")
+        # Of what this run did not look at nothing is known.
+        if entry.rule in asked and any(_below(entry.file, path) for path in paths):
+            told = f"{entry.rule} of the baseline is gone: write the baseline anew"
+            remark(f"{entry.file}: {told}")
+
+
+def _below(file: str, path: str) -> bool:
+    given = path.removeprefix("./").rstrip("/")
+    return given in ("", ".", file) or file.startswith(f"{given}/")
 
 
 def _reports(formats: list[Format], outputs: list[str]) -> list[tuple[Format, str | None]]:
@@ -270,7 +279,11 @@ def _reports(formats: list[Format], outputs: list[str]) -> list[tuple[Format, st
     unnamed = formats[len(outputs) :]
     if len(unnamed) > 1:
         raise stop(f"--format {unnamed[1].value}: say with --output where it goes")
-    if not unnamed and Format.TEXT not in formats:
+    # Nothing else goes where a report was sent: "-" is standard output.
+    shown = [output in ("-", "/dev/stdout") for output in outputs]
+    if sum(shown) + len(unnamed) > 1:
+        raise stop("only one report goes to standard output")
+    if not unnamed and Format.TEXT not in formats and not any(shown):
         unnamed = [Format.TEXT]
     return [*zip(formats, outputs, strict=False), *((each, None) for each in unnamed)]
 

@@ -9,7 +9,7 @@ import typer
 
 from shutdownlint.cli.given import sources_of
 from shutdownlint.cli.say import remark, stop, write
-from shutdownlint.config import NAMES, Config
+from shutdownlint.config import NAMES, Config, find_config
 from shutdownlint.run import read
 
 if TYPE_CHECKING:
@@ -33,8 +33,13 @@ def command(
       shutdownlint init k8s/
     """
     path = Path(NAMES[0])
-    if path.exists():
-        raise stop(f"{path} is there already")
+    there = find_config(Path.cwd())
+    if there is not None and there.parent == Path.cwd():
+        raise stop(f"{there.name} is there already")
+    if not Path(folder).is_dir():
+        raise stop(f"{folder}: there is no such folder")
+    if there is not None:
+        remark(f"{there} counts no more from here on: the nearest configuration does")
     config = Config()
     scene = read(sources_of([folder], config), config.given())
     write(config_text(scene), str(path))

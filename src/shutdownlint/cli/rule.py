@@ -51,18 +51,23 @@ def command(
     if found is None:
         raise stop(f"there is no rule {rule_id}; 'shutdownlint rule' lists them")
     from shutdownlint.reports.page import rule_page  # noqa: PLC0415
+    from shutdownlint.reports.report import safe  # noqa: PLC0415
 
-    sys.stdout.write(rule_page(found))
+    lines = (safe(line) for line in rule_page(found).split("\n"))
+    sys.stdout.write("\n".join(lines))
 
 
 def _tried(folder: Path) -> int:
     """Try a folder's rules; the exit code."""
     from shutdownlint.examples import problems  # noqa: PLC0415 - needs pydantic
+    from shutdownlint.rules.kept import kept_rules  # noqa: PLC0415
     from shutdownlint.rules.load import load_rules  # noqa: PLC0415
-    from shutdownlint.rules.rule import RuleFileError  # noqa: PLC0415
+    from shutdownlint.rules.rule import RuleFileError, bundled_folder, with_own  # noqa: PLC0415
 
     try:
         rules = load_rules(folder)
+        if folder.resolve() != bundled_folder().resolve():
+            with_own(kept_rules(bundled_folder()), rules)  # an id may be taken
     except (RuleFileError, OSError) as error:
         raise stop(str(error)) from None
     wrong = 0

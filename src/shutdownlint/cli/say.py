@@ -18,6 +18,10 @@ CLEAN, FINDINGS, NOT_WHOLE = 0, 1, 2
 
 
 def remark(message: str) -> None:
+    """Say something on stderr, where names from the input cannot act on a terminal or a runner."""
+    from shutdownlint.reports.report import safe  # noqa: PLC0415 - most runs say nothing
+
+    message = safe(message)
     sys.stderr.write(f"shutdownlint: {message}\n")
 
 
@@ -42,9 +46,10 @@ def printed(draw: Callable[[Console], None], output: str | None) -> str | None:
 def write(text: str | None, output: str | None) -> None:
     if text is None:
         return
-    if output is None:
+    if output in (None, "-"):
         sys.stdout.write(text)
         return
+    assert output is not None
     from shutdownlint.files import replace_file  # noqa: PLC0415
 
     try:

@@ -65,8 +65,14 @@ def shown_path(path: str | Path) -> str:
 
 
 def _excluded(shown: str, patterns: Sequence[str]) -> bool:
+    below = f"/{shown}"
+    wanted = [pattern.removeprefix("./").rstrip("/") for pattern in patterns]
     return any(
-        fnmatch(shown, pattern) or fnmatch(f"/{shown}", f"*/{pattern}") for pattern in patterns
+        fnmatch(shown, one)
+        or fnmatch(below, one)  # */testdata/* means the topmost folder too
+        or fnmatch(below, f"*/{one}")
+        or fnmatch(below, f"*/{one}/*")
+        for one in wanted
     )
 
 

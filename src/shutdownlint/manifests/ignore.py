@@ -31,6 +31,9 @@ ANNOTATION: Final = "shutdownlint.dev/ignore"
 _NAME: Final = r"[A-Za-z]{2,8}[0-9]{0,3}"
 _RULES: Final = rf"(?P<rules>{_NAME}(?:\s*,\s*{_NAME})*)(?:\s+until\s+(?P<until>[0-9-]+))?"
 _COMMENT: Final = re.compile(rf"#\s*shutdownlint:\s*ignore\[\s*{_RULES}\s*\](?P<reason>[^\r\n]*)")
+#: Meant as one, however it is written.
+_MEANT: Final = re.compile(r"#\s*shutdownlint:[^\r\n]*", re.IGNORECASE)
+_LAST_DAY: Final = re.compile(r"\s*until\s+(?P<until>[0-9-]+)(?P<reason>.*)")
 _SAID: Final = re.compile(rf"\s*{_RULES}\s*(?:--(?P<reason>.*))?", re.DOTALL)
 
 
@@ -55,23 +58,30 @@ class Ignore(Struct, frozen=True, eq=False):
 
 def of_comments(document: Document) -> Iterator[Ignore]:
     """The ignores in a document's comments: for their line, or for the next one with text."""
-    if "shutdownlint:" not in document.text:
-        return
     lines = document.text.splitlines()
     first = document.line_offset + 1
     for number, line in enumerate(lines):
+        meant = _MEANT.search(line)
+        if meant is None:
+            continue
+        here = first + number
         found = _COMMENT.search(line)
         if found is None:
+            place = Place(document.file, here, meant.start() + 1, here, meant.end() + 1)
+            yield Ignore((), "", file=document.file, line=here, where=At(place))
             continue
         about = number
         if not line[: found.start()].strip():
             about = next((n for n in range(number + 1, len(lines)) if _says(lines[n])), number)
-        here = first + number
         place = Place(document.file, here, found.start() + 1, here, found.end() + 1)
+        until, reason = found["until"], found["reason"]
+        behind = _LAST_DAY.fullmatch(reason)
+        if until is None and behind is not None:
+            until, reason = behind["until"], behind["reason"]
         yield Ignore(
             rules_of(found["rules"]),
-            found["reason"].strip(" \t-"),
-            day_of(found["until"]),
+            reason.strip(" \t-"),
+            day_of(until),
             file=document.file,
             line=first + about,
             where=At(place),

@@ -86,5 +86,6 @@ def _run(command: list[str], folder: str, shown: str) -> Found | Missing:
         return Missing(folder, f"{command[0]}: {error.strerror}")
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["it failed"]
-        return Missing(folder, f"{' '.join(command[:2])}: {said[-1]}")
+        why = next((line for line in said if line.startswith("Error")), said[-1])
+        return Missing(folder, f"{' '.join(command[:2])}: {why}")
     return Found(None, shown, done.stdout)

@@ -67,6 +67,7 @@ _LONE_BREAK: Final = re.compile(rb"\r(?!\n)|\xc2\x85|\xe2\x80[\xa8\xa9]")
 _FIRST_CONTENT: Final = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\r?\n)*")
 _PLAIN_KEY: Final = re.compile(rb"[A-Za-z][A-Za-z0-9_.\-]* *:(?=[ \r\n]|\Z)")
 _KIND: Final = re.compile(rb"kind[ \t]*:")
+_VERSION: Final = re.compile(rb"^apiVersion[ \t]*:", re.MULTILINE)
 _KIND_WORD: Final = re.compile(
     rb"""kind:[ ]+(?:"([A-Za-z0-9]+)"|'([A-Za-z0-9]+)'|([A-Za-z0-9]+))
          [ ]*(?:[ ]\#[^\n]*)?(?:\r?\n(?![ \t])|\Z)""",
@@ -135,7 +136,9 @@ def relevance(chunk: bytes) -> Skip | None:
     if words is None:
         return None if _may_matter(chunk, any_kind=True) else NO_PODS
     if not words:
-        return None if _MESH_VALUES.search(chunk) else NOT_KUBERNETES
+        # One whose kind does not stand beside its version may be broken: the parser will say.
+        odd = _MESH_VALUES.search(chunk) or (_VERSION.search(chunk) and _KIND.search(chunk))
+        return None if odd else NOT_KUBERNETES
     if words == {CRD_KIND}:
         return CRDS
     return None if any(_kind_matters(word, chunk) for word in words) else NO_PODS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 
 
 def unified(name: str, old: bytes, new: bytes) -> str:
@@ -12,8 +13,18 @@ def unified(name: str, old: bytes, new: bytes) -> str:
     )
     shown = name.removeprefix("./").lstrip("/")
     lines = []
-    for line in difflib.unified_diff(before, after, f"a/{shown}", f"b/{shown}"):
+    old_name, new_name = _quoted(f"a/{shown}"), _quoted(f"b/{shown}")
+    for line in difflib.unified_diff(before, after, old_name, new_name):
         lines.append(line)
         if not line.endswith("\n"):
             lines.append("\n\\ No newline at end of file\n")
     return "".join(lines)
+
+
+def _quoted(name: str) -> str:
+    """A file's name as git writes it in a diff: what is unusual in quotes, byte by byte."""
+    if not re.search(r'[\x00-\x1f"\\\x7f-\uffff]', name):
+        return name
+    data = name.encode(errors="surrogateescape")
+    plain = (chr(b) if 32 <= b < 127 and chr(b) not in '"\\' else f"\\{b:03o}" for b in data)
+    return f'"{"".join(plain)}"'

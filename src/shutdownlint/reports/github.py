@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from shutdownlint.reports.rendered import file_of
 from shutdownlint.reports.report import safe
 from shutdownlint.rules.finding import Severity
 
@@ -27,13 +28,14 @@ def write_github(report: Report) -> str:
     lines = []
     for finding in report.findings:
         place = finding.place
-        properties = {
-            "file": place.file.removeprefix("./"),
-            "line": place.line,
-            "endLine": place.end_line,
+        file, known = file_of(finding)
+        properties: dict[str, str | int] = {
+            "file": file.removeprefix("./"),
+            "line": place.line if known else 1,
+            "endLine": place.end_line if known else 1,
             "title": f"{finding.rule} {finding.name}",
         }
-        if place.line == place.end_line:  # columns of several lines are refused
+        if known and place.line == place.end_line:  # columns of several lines are refused
             properties |= {"col": place.column, "endColumn": place.end_column}
         told = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
         fix = f"\nFix: {safe(finding.fix.words)}" if finding.fix else ""

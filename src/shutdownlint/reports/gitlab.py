@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from shutdownlint.reports.fingerprint import fingerprints
+from shutdownlint.reports.rendered import file_of
 from shutdownlint.rules.finding import Severity
 
 if TYPE_CHECKING:
     from shutdownlint.reports.report import Report
+    from shutdownlint.rules.finding import Finding
 
 _SEVERITIES: Final = {
     Severity.ERROR: "critical",
@@ -28,11 +30,17 @@ def write_gitlab(report: Report) -> str:
             "check_name": f"{finding.rule} {finding.name}",
             "fingerprint": hashlib.sha256(f"{finding.place.file}\n{name}".encode()).hexdigest(),
             "severity": _SEVERITIES[finding.severity],
-            "location": {
-                "path": finding.place.file.removeprefix("./"),
-                "lines": {"begin": finding.place.line, "end": finding.place.end_line},
-            },
+            "location": _location(finding),
         }
         for finding, name in zip(report.findings, names, strict=True)
     ]
     return json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
+
+
+def _location(finding: Finding) -> dict[str, Any]:
+    file, known = file_of(finding)
+    lines = (finding.place.line, finding.place.end_line) if known else (1, 1)
+    return {
+        "path": file.removeprefix("./"),
+        "lines": {"begin": lines[0], "end": lines[1]},
+    }

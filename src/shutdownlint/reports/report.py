@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 #: Control characters (C0, DEL, C1) and those that reorder text: never sent to a screen raw.
 _UNSAFE: Final = re.compile(
-    r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff]"
+    r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufffe\uffff]"
 )
 
 

@@ -15,8 +15,8 @@ from pydantic.alias_generators import to_camel
 
 from shutdownlint import __version__
 from shutdownlint.fixes.told import replacements
-from shutdownlint.manifests.render import CHART, template_file
 from shutdownlint.reports.fingerprint import fingerprints
+from shutdownlint.reports.rendered import file_of
 from shutdownlint.rules.finding import Severity
 from shutdownlint.shutdown import Confidence
 from shutdownlint.yamltext.place import Place
@@ -308,11 +308,8 @@ def _result(finding: Finding, index: int, name: str, ignored: Suppressed | None)
         text += f" See [{_escaped(location.message.text)}]({location.id})."
     if finding.fix:
         text += f" Fix: {_sentence(finding.fix.words)}"
-    where = _physical(finding.place)
-    if finding.place.file.endswith(CHART) and finding.template:
-        # A rendering is no file of the repository; its template is, and no line of it is known.
-        file = template_file(finding.place.file, finding.template)
-        where = _physical(Place(file, 1, 1, 1, 2))
+    file, known = file_of(finding)
+    where = _physical(finding.place if known else Place(file, 1, 1, 1, 2))
     logical = None
     if finding.workload is not None:
         logical = [Logical(fully_qualified_name=str(finding.workload))]

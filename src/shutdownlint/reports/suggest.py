@@ -85,7 +85,8 @@ def helm_values(found: Sequence[Suggestion], texts: Mapping[str, bytes]) -> str:
         if data is None:
             continue
         source = one.pod.ref.source or "its template"
-        head = f"# {one.pod.id}, from {source}: look up what this chart calls these values\n"
+        told = f"{safe(str(one.pod.id))}, from {safe(source)}"
+        head = f"# {told}: look up what this chart calls these values\n"
         template = data.get("spec", {})
         template = template.get("jobTemplate", data).get("spec", {}).get("template", data)
         spec, metadata = template.get("spec", {}), template.get("metadata", {})
@@ -114,4 +115,8 @@ def _literal(data: Any) -> Any:
         return {key: _literal(value) for key, value in data.items()}
     if isinstance(data, list):
         return [_literal(item) for item in data]
-    return LiteralText(data) if isinstance(data, str) and "\n" in data else data
+    if not isinstance(data, str) or "\n" not in data:
+        return data
+    # A block takes printable text only.
+    printable = all(safe(line) == line for line in data.split("\n"))
+    return LiteralText(data) if printable else data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -9,7 +10,6 @@ from msgspec import Struct
 from shutdownlint.platforms.given import AppFacts
 
 if TYPE_CHECKING:
-    import datetime as dt
     from collections.abc import Iterable, Sequence
 
     from shutdownlint.manifests.ignore import Ignore
@@ -59,9 +59,13 @@ def part(
             parted.left.append(finding)
     for one in ignores:
         if not one.rules:
-            parted.remarks.append(f"{_told(one)} is not understood: write 'SL101 -- the reason'")
+            wanted = "# shutdownlint: ignore[SL101] the reason"
+            wanted = wanted if one.line is not None else "SL101 -- the reason"
+            parted.remarks.append(f"{_told(one)} is not understood: write '{wanted}'")
         elif one not in live:
-            parted.remarks.append(f"{_told(one)} has expired ({one.until})")
+            none = one.until == dt.date.min
+            why = "names a last day that is none" if none else f"has expired ({one.until})"
+            parted.remarks.append(f"{_told(one)} {why}")
         elif id(one) not in used and any(_names(one, rule.id) for rule in asked):
             parted.remarks.append(f"{_told(one)} matches nothing (any more)")
         elif not one.reason:

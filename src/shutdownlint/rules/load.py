@@ -38,7 +38,8 @@ def load_rules(folder: Path | None = None) -> list[Rule]:
     where = bundled_folder() if folder is None else folder
     rules = [load_rule(path) for path in sorted(where.glob("*.yaml"))]
     if not rules:
-        raise RuleFileError(str(where), 1, "no rule files here")
+        why = "no rule files (*.yaml) here" if where.is_dir() else "there is no such folder"
+        raise RuleFileError(str(where), 1, why)
     seen: dict[str, Rule] = {}
     for rule in rules:
         other = seen.setdefault(rule.id, rule)

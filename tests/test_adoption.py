@@ -1,0 +1,206 @@
+"""What a team meets in its first week: hostile names, renamed files, slips in what it writes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from shutdownlint.cli.app import command_line
+
+BAD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: a, namespace: shop}
+spec:
+  terminationGracePeriodSeconds: 20
+  containers:
+  - {name: app, image: i, lifecycle: {preStop: {exec: {command: [sleep, "30"]}}}}
+"""
+NASTY = "x\n::error::pwn\x1b[31m"
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(command_line(), list(arguments))
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def harmless(*texts: str) -> bool:
+    return not any("\x1b" in text or "\n::error" in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    "command", [["check"], ["check", "--diff"], ["suggest", "--format", "diff"]]
+)
+def test_a_files_name_acts_nowhere(command: list[str]) -> None:
+    Path(f"{NASTY}.yaml").write_text(BAD + "# shutdownlint: ignore[SL201] old\n")
+    _, out, said = run(*command, ".")
+    assert harmless(out, said)
+    assert "pwn" in out + said
+
+
+def test_a_diff_of_an_odd_name_can_be_applied() -> None:
+    name = 'ä "b"\t\x01.yaml'
+    Path(name).write_text(BAD)
+    subprocess.run(["git", "init", "-q"], check=True)
+    _, out, _ = run("check", "--diff", ".")
+    subprocess.run(["git", "apply"], input=out, check=True, encoding="utf-8")
+    assert run("check", ".")[0] == 0
+
+
+def test_what_the_configuration_and_the_baseline_name_acts_nowhere() -> None:
+    Path("a.yaml").write_text(BAD)
+    shown = json.dumps(NASTY)
+    Path("shutdownlint.toml").write_text(
+        f'[[workloads]]\nmatch = {shown}\nignore = ["SL1"]\nreason = "r"\n'
+    )
+    known = {"file": NASTY, "rule": "SL102", "fingerprint": "0:1"}
+    Path("known.json").write_text(json.dumps({"version": 1, "findings": [known]}))
+    _, out, said = run("check", "--baseline", "known.json", ".")
+    assert harmless(out, said)
+    assert said.count("pwn") == 2
+    Path("shutdownlint.toml").write_text(f"{shown} = 1\n")
+    code, out, said = run("check", ".")
+    assert code == 2
+    assert harmless(out, said)
+
+
+@pytest.mark.parametrize("form", ["helm", "kustomize"])
+def test_a_workloads_name_makes_no_yaml(form: str) -> None:
+    name = "x\n  evil: true\n---\nkind: X \x1b[31m"
+    Path("a.yaml").write_text(BAD.replace("name: a,", f"name: {json.dumps(name)},"))
+    _, out, _ = run("suggest", "--format", form, "a.yaml")
+    (data,) = yaml.safe_load_all(out)
+    assert "evil" not in data
+    assert "kind" not in data or data["kind"] == "Pod"
+    assert "\x1b" not in out
+
+
+def test_init_shadows_nothing_unsaid(folder: Path) -> None:
+    Path("pyproject.toml").write_text('[tool.shutdownlint]\nignore = ["SL1"]\n')
+    assert run("init")[0] == 2
+    Path("below").mkdir()
+    os.chdir("below")
+    code, _, said = run("init")
+    assert (code, "counts no more" in said) == (0, True)
+    os.chdir(folder)
+    Path("pyproject.toml").unlink()
+    assert run("init", "nowhere")[0] == 2
+    assert not Path("shutdownlint.toml").exists()
+
+
+def test_a_baseline_outlives_names_and_folders() -> None:
+    Path("k8s").mkdir()
+    Path("k8s/a.yaml").write_text(BAD)
+    Path("k8s/b.yaml").write_text(BAD.replace("name: a,", "name: b,"))
+    run("check", "--write-baseline", "known.json", ".")
+    Path("k8s/a.yaml").rename("k8s/z.yaml")
+    assert run("check", "--baseline", "known.json", ".")[0] == 0
+    os.chdir("k8s")
+    assert run("check", "--baseline", "../known.json", ".")[0] == 0
+    code, _, said = run("check", "--baseline", "../known.json", "b.yaml")
+    assert (code, "gone" in said) == (0, False)
+    os.chdir("..")
+    code, _, said = run("check", "--baseline", "known.json", "--select", "SL2", ".")
+    assert (code, "gone" in said) == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("comment", "said"),
+    [
+        (
+            "ignore[SL102 until tomorrow] x",
+            "is not understood: write '# shutdownlint: ignore[SL101]",
+        ),
+        ("ignore [SL102] x", "is not understood"),
+        ("Ignore[SL102] x", "is not understood"),
+        ("ignore x", "is not understood"),
+        ("ignore[SL102] until 2020-01-01 x", "has expired (2020-01-01)"),
+        ("ignore[SL102 until 2026-13-21] x", "names a last day that is none"),
+    ],
+)
+def test_an_ignore_that_does_nothing_is_told(comment: str, said: str) -> None:
+    lines = BAD.splitlines()
+    lines[6] += f"  # shutdownlint: {comment}"
+    Path("a.yaml").write_text("\n".join(lines))
+    code, _, told = run("check", "a.yaml")
+    assert code == 1
+    assert said in told
+
+
+def test_a_last_day_may_stand_behind_the_brackets() -> None:
+    Path("a.yaml").write_text(
+        BAD.replace('"30"]}}}}', '"30"]}}}}  # shutdownlint: ignore[SL102] until 2999-01-01 x')
+    )
+    assert run("check", "a.yaml")[0] == 0
+
+
+@pytest.mark.parametrize(
+    "pattern", ["*/testdata/*", "testdata", "testdata/", "./testdata", "**/testdata/**"]
+)
+def test_a_folder_is_left_out_wherever_it_is(pattern: str) -> None:
+    for name in ("testdata/a.yaml", "k8s/testdata/a.yaml"):
+        Path(name).parent.mkdir(parents=True)
+        Path(name).write_text(BAD)
+    assert run("check", "--exclude", pattern, ".")[0] == 0
+    assert run("check", ".")[0] == 1
+
+
+def test_no_rule_has_an_empty_name() -> None:
+    Path("a.yaml").write_text(BAD)
+    for said in (
+        'ignore = [""]',
+        'select = [""]',
+        '[[workloads]]\nmatch = "*"\nignore = [""]\nreason = "r"',
+    ):
+        Path("shutdownlint.toml").write_text(said)
+        assert run("check", ".")[0] == 2
+
+
+def test_a_kind_that_is_indented_by_mistake_is_no_clean_run() -> None:
+    Path("a.yaml").write_text("apiVersion: apps/v1\n  kind: Deployment\nmetadata: {name: a}\n")
+    assert run("check", ".")[0] == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a pipe has no name there")
+def test_a_report_goes_down_a_pipe() -> None:
+    Path("a.yaml").write_text(BAD)
+    for target in ("/dev/stdout", "-"):
+        command = [
+            sys.executable,
+            "-m",
+            "shutdownlint",
+            "check",
+            "--format",
+            "json",
+            "-o",
+            target,
+            "a.yaml",
+        ]
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+        assert (done.returncode, len(json.loads(done.stdout)["findings"])) == (1, 1)
+    assert not Path("-").exists()
+
+
+def test_an_id_that_is_taken_is_told_when_rules_are_tried() -> None:
+    Path("our").mkdir()
+    Path("our/a.yaml").write_text(
+        "id: SL102\nname: x\nseverity: error\nfor: container\nwhen: serves\nmessage: m\n"
+    )
+    code, _, said = run("rule", "--test", "our")
+    assert code == 2
+    assert "is taken" in said
+    assert "no such folder" in run("rule", "--test", "nowhere")[2]
