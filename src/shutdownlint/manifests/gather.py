@@ -58,7 +58,7 @@ def gather(sources: Sequence[Source], tick: Callable[[], None]) -> Gathered:
             document.drop_nodes()
             if source.context:
                 gathered.context.add(document.file)
-            elif "shutdownlint:" in document.text.lower():
+            elif "hutdownlint:" in document.text:  # with a capital it is a slip, and told
                 from shutdownlint.manifests.ignore import of_comments  # noqa: PLC0415
 
                 gathered.ignores += of_comments(document)
