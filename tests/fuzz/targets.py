@@ -6,6 +6,7 @@ An input is bytes, so that one that was found can be kept in ``found`` and tried
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -291,6 +292,8 @@ def stripped(data: Any) -> Any:
     if isinstance(data, list):
         return [stripped(item) for item in data]
     # Quoted, a number or a boolean is the same text.
+    if isinstance(data, str) and re.fullmatch(r"[-+.\w]{1,40}", data):
+        data = values(data)[0]
     if isinstance(data, bool):
         return str(data).lower()
     try:
