@@ -20,7 +20,7 @@ from shutdownlint.run import read
 from shutdownlint.shutdown import Request, Shutdown, Traffic
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from shutdownlint.rules.form import Example
     from shutdownlint.rules.rule import Rule
@@ -55,10 +55,6 @@ An *error* is certain, a *warning* is loss under ordinary traffic or a setting t
 its author thinks, a *note* is advice."""
 _LINK: Final = re.compile(r"\]\((?!https?:|#)([^)#]+)(#[^)]*)?\)")
 _SCREEN: Final = re.compile(r"^<!-- screen: .* -->\n", re.MULTILINE)
-
-
-#: Pictures of one page have their own numbers.
-_numbers: Final = itertools.count(1)
 
 
 def markdown() -> dict[str, str]:
@@ -103,11 +99,11 @@ def _first(rule: Rule) -> str:
 
 
 def _rule(rule: Rule) -> str:
-    last = ""
+    last, numbers = "", itertools.count(1)  # pictures of one page have their own numbers
 
     def drawn(text: str, example: Example) -> str:
         nonlocal last
-        picture = _picture(text, example)
+        picture = _picture(text, example, numbers)
         # Without the line that tells where a pod stands, which differs between the two texts.
         bare = re.sub(r"example\.yaml:[0-9]+|line [0-9]+|lost[0-9]+", "", picture)
         same, last = bare == last, bare
@@ -116,7 +112,7 @@ def _rule(rule: Rule) -> str:
     return rule_page(rule, drawn)
 
 
-def _picture(text: str, example: Example) -> str:
+def _picture(text: str, example: Example, numbers: Iterator[int]) -> str:
     """The timelines of an example's pods, each with what it shows as tables."""
     given = given_with(example.options)
     scene = read([Source(Found(None, "example.yaml", text.encode()))], given)
@@ -128,8 +124,7 @@ def _picture(text: str, example: Example) -> str:
         late = max(Shutdown(pod.plan).headroom.late_at - timedelta(seconds=1), timedelta())
         p99 = example.options.p99
         requests = [Request(late, go_duration(p99))] if p99 else []
-        number = next(_numbers)
-        picture = explain_svg([pod], requests, Traffic(), number).strip().replace("\n", " ")
+        picture = explain_svg([pod], requests, Traffic(), next(numbers)).strip().replace("\n", " ")
         tables = tables_html(pod, pod.plan, requests, Traffic())
         parts.append(
             f'<div class="timeline">{picture}</div>\n\n'

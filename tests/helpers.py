@@ -8,6 +8,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from typer.testing import CliRunner
+
+from shutdownlint.cli.app import command_line
 from shutdownlint.config import Config
 from shutdownlint.manifests.discover import Found
 from shutdownlint.manifests.gather import Source
@@ -84,3 +87,10 @@ def plan_of(text: str, said: Given | None = None) -> Plan:
 def told(findings: list[Finding], *, notes: bool = False) -> list[tuple[str, int]]:
     """Rule and line of each finding."""
     return [(f.rule, f.place.line) for f in findings if notes or f.severity != "note"]
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    """The command line: exit code, standard output, standard error."""
+    result = CliRunner().invoke(command_line(), list(arguments))
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    return result.exit_code, result.stdout, result.stderr

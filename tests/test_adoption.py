@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from typer.testing import CliRunner
 
-from shutdownlint.cli.app import command_line
+from tests.helpers import run
 
 BAD = """\
 apiVersion: v1
@@ -24,12 +23,6 @@ spec:
   - {name: app, image: i, lifecycle: {preStop: {exec: {command: [sleep, "30"]}}}}
 """
 NASTY = "x\n::error::pwn\x1b[31m"
-
-
-def run(*arguments: str) -> tuple[int, str, str]:
-    result = CliRunner().invoke(command_line(), list(arguments))
-    assert result.exception is None or isinstance(result.exception, SystemExit)
-    return result.exit_code, result.stdout, result.stderr
 
 
 @pytest.fixture(autouse=True)

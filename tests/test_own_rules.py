@@ -9,10 +9,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
-from typer.testing import CliRunner
 
-from shutdownlint.cli.app import command_line
-from tests.helpers import rules
+from tests.helpers import rules, run
 
 ALB = """\
 id: ORG001
@@ -23,12 +21,6 @@ when: balancer.startsWith('an ALB') && preStop < duration('15s')
 at: preStop
 message: "preStop of {container} takes {preStop} behind {balancer}: ours take at least 15s"
 """
-
-
-def run(*arguments: str) -> tuple[int, str, str]:
-    result = CliRunner().invoke(command_line(), list(arguments))
-    assert result.exception is None or isinstance(result.exception, SystemExit)
-    return result.exit_code, result.stdout, result.stderr
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ Where no namespace is written, only the same folder counts as the same namespace
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
@@ -19,6 +19,7 @@ from shutdownlint.manifests.resources import (
 )
 from shutdownlint.manifests.workloads import Located, Objects, Workload
 from shutdownlint.platforms.istio import facts
+from shutdownlint.shelf import Shelf, Spot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,7 +99,7 @@ class Homes:
     def __init__(self) -> None:
         #: What every part is given: all that was read, if nothing is put away.
         self.shared = Objects()
-        self._shelf = _Shelf()
+        self._shelf = Shelf()
         self._kept: dict[Home, _Kept] = {}
 
     def add(self, packed: Packed) -> None:
@@ -114,10 +115,12 @@ class Homes:
         if not self._kept:
             yield self.shared
             return
+        import pickle  # noqa: PLC0415
+
         part, count = self._new_part(), 0
         for kept in self._kept.values():
             for where in kept.lots:
-                part.add(self._shelf.get(where))
+                part.add(pickle.loads(self._shelf.get(where)))
             count += kept.workloads
             if count >= _AT_ONCE:
                 yield part
@@ -142,54 +145,8 @@ def _for_all(located: Located[Resource]) -> bool:
     return facts.MESH_KEY in model.data or facts.OVERRIDES_KEY in model.data
 
 
-#: From which byte of the file on, and how many bytes; or what found no room there.
-_Spot = tuple[int, int] | bytes
-
-
 class _Kept(Struct):
     """What is kept of one home."""
 
-    lots: list[_Spot] = field(default_factory=list)
+    lots: list[Spot] = field(default_factory=list)
     workloads: int = 0
-
-
-class _Shelf:
-    """Objects outside of memory: in a file without a name, gone once it is closed."""
-
-    def __init__(self) -> None:
-        self._file: BinaryIO | None = None
-        self._end = 0
-
-    def put(self, data: bytes) -> _Spot:
-        try:
-            file = self._opened()
-            file.seek(self._end)
-            if file.write(data) < len(data):
-                return data
-        except OSError:  # a full disk, or no folder for such files: memory has to do
-            return data
-        self._end += len(data)
-        return self._end - len(data), len(data)
-
-    def get(self, spot: _Spot) -> Objects:
-        import pickle  # noqa: PLC0415
-
-        if isinstance(spot, bytes):
-            data = spot
-        else:
-            file = self._opened()
-            file.seek(spot[0])
-            data = file.read(spot[1])
-        objects: Objects = pickle.loads(data)
-        return objects
-
-    def close(self) -> None:
-        if self._file is not None:
-            self._file.close()
-
-    def _opened(self) -> BinaryIO:
-        if self._file is None:
-            import tempfile  # noqa: PLC0415
-
-            self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - see close
-        return self._file

@@ -8,8 +8,7 @@ from typing import Final
 from msgspec import Struct
 
 ZERO: Final = timedelta(0)
-#: Stands for "as long as you like" where a bound is open: longer than any grace period that the API
-#: server takes, which is a number of seconds of 63 bits, is of use to anybody.
+#: Stands for "as long as you like" where a bound is open: a century, beyond any grace in use.
 ENDLESS: Final = timedelta(days=36525)
 
 
