@@ -8,22 +8,22 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from shutdownlint.examples import given_with
-from shutdownlint.manifests.discover import Found
-from shutdownlint.manifests.gather import Source
+from shutdownlint.engine.loader import load_rules
+from shutdownlint.linter.linter import read
+from shutdownlint.linter.rule_examples import given_with
+from shutdownlint.manifests.discovery import InputFile
+from shutdownlint.manifests.loader import InputSource
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.reports.drawing import explain_svg, tables_html
 from shutdownlint.reports.explain import drawn_of
-from shutdownlint.reports.page import rule_page
-from shutdownlint.rules.load import load_rules
-from shutdownlint.run import read
+from shutdownlint.reports.rule_page import rule_page
 from shutdownlint.shutdown import Request, Shutdown, Traffic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from shutdownlint.rules.form import Example
-    from shutdownlint.rules.rule import Rule
+    from shutdownlint.engine.rule import Rule
+    from shutdownlint.engine.schema import Example
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 #: The pages beside the rules': where each comes from, and its title in the navigation.
@@ -115,7 +115,7 @@ def _rule(rule: Rule) -> str:
 def _picture(text: str, example: Example, numbers: Iterator[int]) -> str:
     """The timelines of an example's pods, each with what it shows as tables."""
     given = given_with(example.options)
-    scene = read([Source(Found(None, "example.yaml", text.encode()))], given)
+    scene = read([InputSource(InputFile(None, "example.yaml", text.encode()))], given)
     parts: list[str] = []
     for pod in scene.pods:
         if pod.plan is None or drawn_of(Shutdown(pod.plan), [], Traffic()) is None:

@@ -12,20 +12,20 @@ from typer.testing import CliRunner
 
 from shutdownlint.cli.app import command_line
 from shutdownlint.config import Config
-from shutdownlint.manifests.discover import Found
-from shutdownlint.manifests.gather import Source
+from shutdownlint.engine.loader import load_rules
+from shutdownlint.linter.linter import check, read
+from shutdownlint.manifests.discovery import InputFile
+from shutdownlint.manifests.loader import InputSource
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.versions import Version
-from shutdownlint.rules.load import load_rules
-from shutdownlint.run import check, read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from shutdownlint.platforms.given import Given
-    from shutdownlint.rules.finding import Finding
-    from shutdownlint.rules.rule import Rule
-    from shutdownlint.run import Result, Scene
+    from shutdownlint.engine.finding import Finding
+    from shutdownlint.engine.rule import Rule
+    from shutdownlint.linter.linter import Result, Scene
+    from shutdownlint.platforms.user_facts import UserFacts
     from shutdownlint.shutdown import Plan
 
 
@@ -35,7 +35,9 @@ def rules() -> tuple[Rule, ...]:
     return tuple(load_rules())
 
 
-def given(p99: str | None = None, kubernetes: str | None = None, istio: str | None = None) -> Given:
+def given(
+    p99: str | None = None, kubernetes: str | None = None, istio: str | None = None
+) -> UserFacts:
     """What a user says."""
     config = Config(
         kubernetes=Version.parse(kubernetes) if kubernetes else None,
@@ -44,31 +46,31 @@ def given(p99: str | None = None, kubernetes: str | None = None, istio: str | No
     return config.given(go_duration(p99) if p99 else None)
 
 
-def check_text(text: str | bytes, said: Given | None = None, name: str = "shop.yaml") -> Result:
+def check_text(text: str | bytes, said: UserFacts | None = None, name: str = "shop.yaml") -> Result:
     """Lint a text as a file of that name."""
     return check_files({name: text}, said)
 
 
-def check_files(files: Mapping[str, str | bytes], said: Given | None = None) -> Result:
+def check_files(files: Mapping[str, str | bytes], said: UserFacts | None = None) -> Result:
     """Lint several files together; findings name them as given here."""
     with TemporaryDirectory() as folder:
         sources = _sources(files, Path(folder))
         return check(sources, said or given(), rules=lambda: list(rules()))
 
 
-def read_files(files: Mapping[str, str | bytes], said: Given | None = None) -> Scene:
+def read_files(files: Mapping[str, str | bytes], said: UserFacts | None = None) -> Scene:
     """Read and plan only. Places stay findable after the files are gone."""
     with TemporaryDirectory() as folder:
         return read(_sources(files, Path(folder)), said or given())
 
 
-def _sources(files: Mapping[str, str | bytes], folder: Path) -> list[Source]:
+def _sources(files: Mapping[str, str | bytes], folder: Path) -> list[InputSource]:
     sources = []
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(dedent(text).encode() if isinstance(text, str) else text)
-        sources.append(Source(Found(path, name)))
+        sources.append(InputSource(InputFile(path, name)))
     return sources
 
 
@@ -77,7 +79,7 @@ def dedent(text: str) -> str:
     return textwrap.dedent(text.removeprefix("\n"))
 
 
-def plan_of(text: str, said: Given | None = None) -> Plan:
+def plan_of(text: str, said: UserFacts | None = None) -> Plan:
     """The plan of the only workload of a text."""
     (pod,) = read_files({"shop.yaml": text}, said).pods
     assert pod.plan is not None
@@ -86,7 +88,7 @@ def plan_of(text: str, said: Given | None = None) -> Plan:
 
 def told(findings: list[Finding], *, notes: bool = False) -> list[tuple[str, int]]:
     """Rule and line of each finding."""
-    return [(f.rule, f.place.line) for f in findings if notes or f.severity != "note"]
+    return [(f.rule, f.region.line) for f in findings if notes or f.severity != "note"]
 
 
 def run(*arguments: str) -> tuple[int, str, str]:

@@ -25,7 +25,7 @@ def _step(name: str) -> dict[str, Any]:
 
 
 def _run(
-    step: dict[str, Any], where: Path, values: dict[str, str]
+    step: dict[str, Any], location: Path, values: dict[str, str]
 ) -> subprocess.CompletedProcess[str]:
     """What the runner makes of a step: expressions filled in, then bash with -e and pipefail."""
 
@@ -34,13 +34,13 @@ def _run(
 
     environment = {name: filled(value) for name, value in step["env"].items()}
     runner = {
-        "GITHUB_STEP_SUMMARY": str(where / "summary.md"),
-        "GITHUB_OUTPUT": str(where / "output"),
-        "RUNNER_TEMP": str(where / "temp"),
+        "GITHUB_STEP_SUMMARY": str(location / "summary.md"),
+        "GITHUB_OUTPUT": str(location / "output"),
+        "RUNNER_TEMP": str(location / "temp"),
     }
     return subprocess.run(
         ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
-        cwd=where,
+        cwd=location,
         env={**os.environ, **runner, **environment},
         capture_output=True,
         encoding="utf-8",
@@ -49,7 +49,7 @@ def _run(
 
 
 @pytest.fixture
-def where(tmp_path: Path) -> Path:
+def location(tmp_path: Path) -> Path:
     """A repository, and what the installation step leaves behind."""
     tool = tmp_path / "temp" / "shutdownlint" / "bin" / "shutdownlint"
     tool.parent.mkdir(parents=True)
@@ -65,27 +65,27 @@ def _inputs(**given: str) -> dict[str, str]:
     return {f"inputs.{name}": value for name, value in {**known, **given}.items()}
 
 
-def test_findings_annotate_are_summed_up_and_uploaded(where: Path) -> None:
-    done = _run(_step("Check"), where, _inputs(paths="k8s", arguments="--p99 10s"))
+def test_findings_annotate_are_summed_up_and_uploaded(location: Path) -> None:
+    done = _run(_step("Check"), location, _inputs(paths="k8s", arguments="--p99 10s"))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("::error file=k8s/pod.yaml,line=1,")
-    assert "| error |" in (where / "summary.md").read_text()
-    sarif = json.loads((where / "shutdownlint.sarif").read_text())
+    assert "| error |" in (location / "summary.md").read_text()
+    sarif = json.loads((location / "shutdownlint.sarif").read_text())
     assert len(sarif["runs"][0]["results"]) == 1
-    assert (where / "output").read_text() == "exit-code=1\n"
-    verdict = _run(_step("Verdict"), where, {"steps.run.outputs.exit-code": "1"})
+    assert (location / "output").read_text() == "exit-code=1\n"
+    verdict = _run(_step("Verdict"), location, {"steps.run.outputs.exit-code": "1"})
     assert verdict.returncode == 1
 
 
-def test_nothing_to_tell_is_a_clean_job(where: Path) -> None:
-    (where / "k8s" / "pod.yaml").write_text("")
-    done = _run(_step("Check"), where, _inputs(paths="k8s"))
+def test_nothing_to_tell_is_a_clean_job(location: Path) -> None:
+    (location / "k8s" / "pod.yaml").write_text("")
+    done = _run(_step("Check"), location, _inputs(paths="k8s"))
     assert done.returncode == 0
-    assert (where / "output").read_text() == "exit-code=0\n"
+    assert (location / "output").read_text() == "exit-code=0\n"
 
 
-def test_an_input_is_no_script(where: Path) -> None:
-    done = _run(_step("Check"), where, _inputs(paths="k8s $(touch owned) ; touch owned"))
-    assert not (where / "owned").exists()
-    assert (where / "output").read_text() == "exit-code=2\n"
+def test_an_input_is_no_script(location: Path) -> None:
+    done = _run(_step("Check"), location, _inputs(paths="k8s $(touch owned) ; touch owned"))
+    assert not (location / "owned").exists()
+    assert (location / "output").read_text() == "exit-code=2\n"
     assert "file=$(touch,line=1" in done.stdout

@@ -12,17 +12,17 @@ import jsonschema
 import pytest
 
 from shutdownlint.config import Config
-from shutdownlint.manifests.discover import discover
-from shutdownlint.manifests.gather import Source
+from shutdownlint.linter.linter import check
+from shutdownlint.manifests.discovery import discover
+from shutdownlint.manifests.loader import InputSource
 from shutdownlint.reports.report import Report
 from shutdownlint.reports.sarif import write_sarif
-from shutdownlint.run import check
 from tests.helpers import rules
 from tests.reports.sarif_schema import official_schema
 
 if TYPE_CHECKING:
-    from shutdownlint.rules.finding import Finding
-    from shutdownlint.run import Result
+    from shutdownlint.engine.finding import Finding
+    from shutdownlint.linter.linter import Result
 
 
 #: Istio's own fixtures of which something is true: one replaces the drain hook by a sleep, two are
@@ -36,12 +36,12 @@ TRUE_OF_FIXTURES = {
 
 @cache
 def run(corpus: Path) -> Result:
-    sources = [Source(file) for file in discover([str(corpus)])]
+    sources = [InputSource(file) for file in discover([str(corpus)])]
     return check(sources, Config().given(), rules=lambda: list(rules()))
 
 
 def findings(corpus: Path, part: str) -> list[Finding]:
-    return [f for f in run(corpus).findings if part in f.place.file and f.severity != "note"]
+    return [f for f in run(corpus).findings if part in f.region.file and f.severity != "note"]
 
 
 def test_counts(corpus: Path) -> None:
@@ -49,17 +49,17 @@ def test_counts(corpus: Path) -> None:
     assert reading.files > 5000
     assert reading.documents > 9000
     assert run(corpus).workloads > 1600
-    assert reading.passed_over["custom resource definitions"] > 100
-    assert reading.passed_over["unrendered Helm or Go templates"] > 200
+    assert reading.skipped["custom resource definitions"] > 100
+    assert reading.skipped["unrendered Helm or Go templates"] > 200
     # one file, deliberately broken by its authors
-    assert [Path(u.place.file).name for u in reading.unreadable] == [
+    assert [Path(u.region.file).name for u in reading.unreadable] == [
         "inject_gettest_deployment.bad.input.yml"
     ]
 
 
 def test_the_classics_are_found(corpus: Path) -> None:
     (nginx,) = findings(corpus, "examples/service/pod-with-graceful-termination.yaml")
-    assert (nginx.rule, nginx.severity, nginx.place.line) == ("SL102", "error", 31)
+    assert (nginx.rule, nginx.severity, nginx.region.line) == ("SL102", "error", 31)
     assert "3m" in nginx.message
     assert "2m" in nginx.message
     rollouts = findings(corpus, "Rollout/actions/testdata")
@@ -85,8 +85,8 @@ def test_what_must_stay_silent(corpus: Path, part: str) -> None:
 def test_a_budget_that_allows_nothing(corpus: Path) -> None:
     """A chart rendered with one replica and minAvailable 1: true, and told once."""
     (blocked,) = findings(corpus, "envoyproxy__gateway")
-    assert (blocked.rule, blocked.place.line) == ("SL153", 9)
-    assert "control-plane-with-pdb" in blocked.place.file
+    assert (blocked.rule, blocked.region.line) == ("SL153", 9)
+    assert "control-plane-with-pdb" in blocked.region.file
 
 
 def test_istios_own_injected_pods_stay_silent(corpus: Path) -> None:
@@ -96,7 +96,9 @@ def test_istios_own_injected_pods_stay_silent(corpus: Path) -> None:
     assert len(files) > 100
     for file in files:
         result = check(
-            [Source(f) for f in discover([file])], Config().given(), rules=lambda: list(rules())
+            [InputSource(f) for f in discover([file])],
+            Config().given(),
+            rules=lambda: list(rules()),
         )
         found = [f.rule for f in result.findings if f.severity != "note"]
         assert found == TRUE_OF_FIXTURES.get(Path(file).name, []), file

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from shutdownlint.engine.fields import shown
+from shutdownlint.engine.loader import load_rules
 from shutdownlint.platforms.facts import Fact
 from shutdownlint.platforms.frameworks import facts as frameworks
 from shutdownlint.platforms.istio import facts as istio
 from shutdownlint.platforms.kubernetes import facts as kubernetes
 from shutdownlint.platforms.loadbalancers import facts as balancers
 from shutdownlint.platforms.versions import Range
-from shutdownlint.rules.load import load_rules
-from shutdownlint.rules.vocabulary import shown
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE = DOCS / "rule-list.md"

@@ -218,7 +218,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("shutdownlint.files.os.fsync", full)
+    monkeypatch.setattr("shutdownlint.atomic_write.os.fsync", full)
     result = CliRunner().invoke(command_line(), ["check", "--fix", str(path)])
     assert result.exit_code == 2
     assert "No space left" in result.stderr

@@ -10,7 +10,7 @@ import pytest
 from pages.configuration import configuration
 from pages.sources import PAGES, RULES, markdown
 
-from shutdownlint.reports.page import rule_page
+from shutdownlint.reports.rule_page import rule_page
 from tests.helpers import rules
 
 FOUND = markdown()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shutdownlint.rules.finding import Finding
+from shutdownlint.engine.finding import Finding
 from shutdownlint.shutdown import Request, Shutdown, Traffic, seconds
 from tests.helpers import check_files, check_text, given, plan_of, read_files, told
 from tests.shutdown.builders import app, plan, proxy
@@ -43,7 +43,7 @@ def test_an_alias_bomb_in_a_pod_is_refused_quickly() -> None:
 def test_one_mistake_is_one_finding() -> None:
     hook = "      lifecycle: {preStop: {exec: {command: [sleep, 45, 1.5]}}}\n"
     findings = check_text(POD + hook).findings
-    assert [f.place.column for f in findings if f.rule == "SL003"] == [53, 57]
+    assert [f.region.column for f in findings if f.rule == "SL003"] == [53, 57]
     assert all("unquoted it reads as a number" in f.message for f in findings)
 
 
@@ -85,7 +85,7 @@ def test_a_named_target_port_leads_to_the_first_container_that_has_it() -> None:
 def test_a_service_of_the_same_file_is_named_and_shown() -> None:
     (finding,) = notes(POD + SERVICE % "80")
     assert "Service front" in finding.message
-    assert [(r.label, r.place.line) for r in finding.related] == [("Service front", 12)]
+    assert [(r.label, r.region.line) for r in finding.related] == [("Service front", 12)]
 
 
 def test_pods_that_end_by_themselves_get_no_traffic() -> None:
@@ -228,7 +228,7 @@ MESHED = POD.replace("{name: shop, labels: {app: shop}}", "{name: shop, namespac
 SLEEP_15 = "      lifecycle: {preStop: {sleep: {seconds: 15}}}\n"
 
 
-def rules_of(text: str, **said: str) -> list[str]:
+def parse_rule_list(text: str, **said: str) -> list[str]:
     findings = check_text(text, given(**said)).findings
     return [f"{f.rule} {f.severity.value}" for f in findings if f.severity != "note"]
 
@@ -245,28 +245,28 @@ def rules_of(text: str, **said: str) -> list[str]:
 )
 def test_native_sidecars_switched_on_in_the_operator(native: str) -> None:
     operator = f"apiVersion: install.istio.io/v1alpha1\nkind: IstioOperator\n{native}\n---"
-    assert rules_of(NS + operator + MESHED + SLEEP_15) == []
+    assert parse_rule_list(NS + operator + MESHED + SLEEP_15) == []
 
 
 def test_native_sidecars_switched_on_in_istiods_deployment() -> None:
     istiod = MESHED.replace("name: app", "name: discovery").replace("side", "istio-system")
     istiod = istiod.replace("shop/app:1", "docker.io/istio/pilot:1.26.1")
     istiod += "      env: [{name: ENABLE_NATIVE_SIDECARS, value: 'true'}]\n---"
-    assert rules_of(NS + istiod + MESHED + SLEEP_15) == []
+    assert parse_rule_list(NS + istiod + MESHED + SLEEP_15) == []
 
 
 def test_a_compatibility_version_switches_native_sidecars_off() -> None:
     operator = "apiVersion: install.istio.io/v1alpha1\nkind: IstioOperator\n"
     operator += "spec: {tag: 1.28.0, values: {compatibilityVersion: '1.26'}}\n---"
     text = NS + operator + MESHED + SLEEP_15
-    assert rules_of(text, kubernetes="1.33") == ["SL201 error"]
+    assert parse_rule_list(text, kubernetes="1.33") == ["SL201 error"]
 
 
 @pytest.mark.parametrize(("version", "rule"), [("1.29", "SL114 warning"), ("1.28", "SL113 error")])
 def test_a_sleep_that_the_cluster_drops_takes_no_time(version: str, rule: str) -> None:
     for seconds_written in (45, 30, 0, -5):
         hook = f"      lifecycle: {{preStop: {{sleep: {{seconds: {seconds_written}}}}}}}\n"
-        assert rules_of(POD + hook, kubernetes=version) == [rule]
+        assert parse_rule_list(POD + hook, kubernetes=version) == [rule]
     plan_there = plan_of(POD + SLEEP_15, given(kubernetes=version))
     (late,) = Shutdown(plan_there).ask([Request(seconds(5), seconds(1))])
     assert late.outcome == "refused"
@@ -285,7 +285,7 @@ def test_which_container_serves_may_be_unknown() -> None:
 def test_placeholders_in_place_of_a_whole_part(line: str) -> None:
     result = check_text(POD + f"      lifecycle: {{{line}}}\n")
     assert not result.findings
-    assert result.scene.reading.passed_over == {"pods whose shutdown settings are placeholders": 1}
+    assert result.scene.reading.skipped == {"pods whose shutdown settings are placeholders": 1}
 
 
 def test_a_refused_mesh_config_lowers_what_rests_on_the_defaults() -> None:
@@ -296,23 +296,23 @@ metadata: {name: istio, namespace: istio-system}
 data: {mesh: "defaultConfig: {terminationDrainDuration: 10}"}
 ---"""
     text = NS + mesh + MESHED + SLEEP_15
-    assert rules_of(text, istio="1.26") == ["SL218 error", "SL201 warning"]
+    assert parse_rule_list(text, istio="1.26") == ["SL218 error", "SL201 warning"]
 
 
 def test_what_nothing_reads_is_no_error() -> None:
     note = "annotations: {sidecar.istio.io/nativeSidecar: 'true', proxy.istio.io/config: "
     note += "'proxyMetadata: {MINIMUM_DRAIN_DURATION: \"10\"}'}"
     native = MESHED.replace("namespace: side}", f"namespace: side, {note}}}")
-    assert rules_of(NS + native + SLEEP_15, istio="1.26") == []
+    assert parse_rule_list(NS + native + SLEEP_15, istio="1.26") == []
 
 
 def test_the_releases_that_never_see_zero() -> None:
     note = "annotations: {proxy.istio.io/config: 'proxyMetadata: {EXIT_ON_ZERO_ACTIVE_CONNECTIONS: \"true\"}'}"
     text = NS + MESHED.replace("namespace: side}", f"namespace: side, {note}}}") + SLEEP_15
-    assert rules_of(text, istio="1.13.2") == ["SL216 warning"]
-    assert rules_of(text, istio="1.14") == ["SL205 warning"]
+    assert parse_rule_list(text, istio="1.13.2") == ["SL216 warning"]
+    assert parse_rule_list(text, istio="1.14") == ["SL205 warning"]
     # before 1.12 the setting does not exist
-    assert rules_of(text, istio="1.11") == ["SL201 error"]
+    assert parse_rule_list(text, istio="1.11") == ["SL201 error"]
 
 
 def test_a_shell_that_keeps_the_signal_makes_an_app_that_goes_on() -> None:
@@ -324,7 +324,7 @@ def test_a_shell_that_keeps_the_signal_makes_an_app_that_goes_on() -> None:
 def test_a_placeholder_of_the_mesh_leaves_kubernetes_rules_alone() -> None:
     note = "annotations: {proxy.istio.io/config: 'terminationDrainDuration: ${TDD}'}"
     text = NS + MESHED.replace("namespace: side}", f"namespace: side, {note}}}")
-    assert rules_of(text + SLEEP_15.replace("15", "30"), istio="1.26") == ["SL102 error"]
+    assert parse_rule_list(text + SLEEP_15.replace("15", "30"), istio="1.26") == ["SL102 error"]
 
 
 def test_a_call_of_envoys_admin_is_not_istios_drain_hook() -> None:
@@ -332,7 +332,7 @@ def test_a_call_of_envoys_admin_is_not_istios_drain_hook() -> None:
     own = "    - name: istio-proxy\n      image: auto\n      lifecycle: {preStop: {exec: {command: "
     own += "[curl, 'localhost:15000/drain_listeners?inboundonly&graceful']}}}\n"
     text = NS + MESHED.replace("namespace: side}", f"namespace: side, {note}}}") + own
-    assert rules_of(text, istio="1.26") == ["SL226 warning"]
+    assert parse_rule_list(text, istio="1.26") == ["SL226 warning"]
 
 
 def test_a_wrong_type_in_a_proxy_config_object() -> None:
@@ -349,7 +349,7 @@ spec:
 
 def test_a_negative_p99_is_unreadable() -> None:
     note = "annotations: {shutdownlint.dev/p99: -5s}"
-    assert rules_of(POD.replace("app: shop}}", f"app: shop}}, {note}}}")) == ["SL005 error"]
+    assert parse_rule_list(POD.replace("app: shop}}", f"app: shop}}, {note}}}")) == ["SL005 error"]
 
 
 def test_pod_annotations_on_the_workload_itself() -> None:

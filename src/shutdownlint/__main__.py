@@ -24,10 +24,10 @@ def main() -> None:
     try:
         run()
     except Exception as error:
-        where = error.__traceback__
-        while where is not None and where.tb_next is not None:
-            where = where.tb_next
-        at = f"{where.tb_frame.f_code.co_filename}:{where.tb_lineno}: " if where else ""
+        location = error.__traceback__
+        while location is not None and location.tb_next is not None:
+            location = location.tb_next
+        at = f"{location.tb_frame.f_code.co_filename}:{location.tb_lineno}: " if location else ""
         told = f"{at}{type(error).__name__}: {error}"
         sys.stderr.write(f"shutdownlint: an error of its own, please report it: {told}\n")
         raise SystemExit(2) from None

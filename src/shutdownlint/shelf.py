@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 #: From which byte of the file on, and how many bytes; or what found no room there.
-Spot = tuple[int, int] | bytes
+Entry = tuple[int, int] | bytes
 
 
 class Shelf:
@@ -18,7 +18,7 @@ class Shelf:
         self._file: BinaryIO | None = None
         self._end = 0
 
-    def put(self, data: bytes) -> Spot:
+    def put(self, data: bytes) -> Entry:
         """Keep the bytes; where is what ``get`` takes. Never raises: memory has to do at worst."""
         try:
             file = self._opened()
@@ -30,13 +30,13 @@ class Shelf:
         self._end += len(data)
         return self._end - len(data), len(data)
 
-    def get(self, spot: Spot) -> bytes:
+    def get(self, entry: Entry) -> bytes:
         """The bytes again. Raises ``OSError``."""
-        if isinstance(spot, bytes):
-            return spot
+        if isinstance(entry, bytes):
+            return entry
         file = self._opened()
-        file.seek(spot[0])
-        return file.read(spot[1])
+        file.seek(entry[0])
+        return file.read(entry[1])
 
     def close(self) -> None:
         """Give the room back."""

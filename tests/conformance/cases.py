@@ -83,7 +83,7 @@ def _write(case: Case, rng: random.Random) -> tuple[str, str, tuple[str, str | N
     return writer.text(), config, writer.versions
 
 
-class _Writer:
+class _Converter:
     """What both forms share: the app's container and the pod around it."""
 
     def __init__(self, case: Case, rng: random.Random) -> None:
@@ -128,7 +128,7 @@ class _Writer:
         return f"          {hook}\n" if seconds else ""
 
 
-class _ToInject(_Writer):
+class _ToInject(_Converter):
     """A pod that Istio will inject; settings spread over mesh config, objects and annotation."""
 
     def text(self) -> str:
@@ -148,21 +148,23 @@ class _ToInject(_Writer):
         object_env: dict[str, str] = {}
         container_env: dict[str, str] = {}
         for name, (value, default) in fields.items():
-            place = rng.choice(["mesh", "own", "both"] + (["none"] * 3 if value == default else []))
-            if place in ("mesh", "both"):
-                mesh[name] = f"{value}s" if place == "mesh" else "55s"
-            if place in ("own", "both"):
+            region = rng.choice(
+                ["mesh", "own", "both"] + (["none"] * 3 if value == default else [])
+            )
+            if region in ("mesh", "both"):
+                mesh[name] = f"{value}s" if region == "mesh" else "55s"
+            if region in ("own", "both"):
                 own[name] = f"{value}s"
         for name, (text, usual) in wanted.items():
             places = ["mesh", "own", "both", "object", "container"]
-            place = rng.choice(places + (["none"] * 4 if text == usual else []))
-            if place in ("mesh", "both"):
-                mesh_env[name] = text if place == "mesh" else "1s" if "DRAIN" in name else "1"
-            if place in ("own", "both"):
+            region = rng.choice(places + (["none"] * 4 if text == usual else []))
+            if region in ("mesh", "both"):
+                mesh_env[name] = text if region == "mesh" else "1s" if "DRAIN" in name else "1"
+            if region in ("own", "both"):
                 own_env[name] = text
-            if place == "object":
+            if region == "object":
                 object_env[name] = text
-            if place == "container":
+            if region == "container":
                 container_env[name] = text
         documents = self._documents(mesh, mesh_env, object_env)
         labels, annotations = self._mode()
@@ -242,7 +244,7 @@ class _ToInject(_Writer):
         return text + self.proxy_hook()
 
 
-class _Injected(_Writer):
+class _Injected(_Converter):
     """A pod as Istio leaves it: the proxy is there, its settings in PROXY_CONFIG and environment."""
 
     def text(self) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from shutdownlint.fixes.suggest import suggestions
 from shutdownlint.shutdown import ProxyMode, seconds
-from shutdownlint.yamltext.edit import applied
+from shutdownlint.yaml_source.editor import applied
 from tests.conformance.cases import CLASSIC, NATIVE, Case
 from tests.conformance.envoy import VERSIONS
 from tests.conformance.pod import Observed, observe
@@ -64,7 +64,7 @@ def broken(seed: int) -> str:
     )
 
 
-def mended(text: str) -> Plan:
+def fix_result(text: str) -> Plan:
     """The plan of the manifest with what is suggested written into it."""
     aims = (seconds(P99), seconds(PROPAGATION))
     (one,) = suggestions(read_files({"shop.yaml": text}, given(istio="1.26")).pods, *aims)
@@ -108,7 +108,7 @@ def case_of(seed: int, plan: Plan) -> Case:
 @pytest.mark.parametrize("version", VERSIONS[:1])
 def test_what_is_suggested_serves_every_request(version: str) -> None:
     binary = have(version)
-    cases = [case_of(seed, mended(broken(seed))) for seed in range(9)]
+    cases = [case_of(seed, fix_result(broken(seed))) for seed in range(9)]
     before = [broken(seed) for seed in range(9)]
     assert len(set(before)) > 5
 

@@ -12,17 +12,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shutdownlint.config import Config
-from shutdownlint.manifests.discover import Found, discover
-from shutdownlint.manifests.gather import Source
-from shutdownlint.run import mend
+from shutdownlint.linter.linter import fix_files
+from shutdownlint.manifests.discovery import InputFile, discover
+from shutdownlint.manifests.loader import InputSource
 from tests.fuzz.targets import FIXING, MENDED, mends
 from tests.helpers import rules
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from shutdownlint.fixes.mend import Mended
-    from shutdownlint.rules.rule import Rule
+    from shutdownlint.engine.rule import Rule
+    from shutdownlint.fixes.apply import FixResult
 
 
 def everything() -> list[Rule]:
@@ -40,27 +40,27 @@ def comments(data: bytes) -> Counter[str]:
 
 
 @pytest.fixture(scope="module")
-def corpus_mended(corpus: Path) -> tuple[list[Source], Mended]:
-    sources = [Source(file) for file in discover([str(corpus)])]
-    _, mended = mend(sources, Config().given(), rules=everything, unsafe=True)
-    return sources, mended
+def corpus_mended(corpus: Path) -> tuple[list[InputSource], FixResult]:
+    sources = [InputSource(file) for file in discover([str(corpus)])]
+    _, fix_result = fix_files(sources, Config().given(), rules=everything, unsafe=True)
+    return sources, fix_result
 
 
-def test_the_whole_corpus_is_mended(corpus_mended: tuple[list[Source], Mended]) -> None:
-    _, mended = corpus_mended
-    assert len(mended.texts) > 300
-    assert len(mended.fixed) > 600
+def test_the_whole_corpus_is_mended(corpus_mended: tuple[list[InputSource], FixResult]) -> None:
+    _, fix_result = corpus_mended
+    assert len(fix_result.texts) > 300
+    assert len(fix_result.fixed) > 600
     # Helm's renderings are not written; little else cannot be mended
-    others = [r.reason for r in mended.refused if "is rendered from" not in r.reason]
+    others = [r.reason for r in fix_result.refused if "is rendered from" not in r.reason]
     assert len(others) <= 2, others
 
 
 def test_only_meant_lines_change_and_comments_stay(
-    corpus_mended: tuple[list[Source], Mended],
+    corpus_mended: tuple[list[InputSource], FixResult],
 ) -> None:
-    _, mended = corpus_mended
-    for name, new in mended.texts.items():
-        old = mended.originals[name]
+    _, fix_result = corpus_mended
+    for name, new in fix_result.texts.items():
+        old = fix_result.originals[name]
         before, after = (text.decode("utf-8-sig").splitlines() for text in (old, new))
         gone = [line for line in difflib.ndiff(before, after) if line.startswith("- ")]
         assert not comments(old) - comments(new) or any("#" in line for line in gone), name
@@ -70,14 +70,16 @@ def test_only_meant_lines_change_and_comments_stay(
         assert (b"\r\n" in new) == (b"\r\n" in old), name
 
 
-def test_a_second_run_changes_nothing(corpus_mended: tuple[list[Source], Mended]) -> None:
-    sources, mended = corpus_mended
+def test_a_second_run_changes_nothing(corpus_mended: tuple[list[InputSource], FixResult]) -> None:
+    sources, fix_result = corpus_mended
     again = [
-        Source(Found(s.file.path, s.file.shown, mended.texts.get(s.file.shown)), s.context)
+        InputSource(
+            InputFile(s.file.path, s.file.shown, fix_result.texts.get(s.file.shown)), s.context
+        )
         for s in sources
-        if isinstance(s.file, Found)
+        if isinstance(s.file, InputFile)
     ]
-    _, second = mend(again, Config().given(), rules=everything, unsafe=True)
+    _, second = fix_files(again, Config().given(), rules=everything, unsafe=True)
     assert second.texts == {}
 
 

@@ -10,15 +10,15 @@ import pytest
 from typer.testing import CliRunner
 
 from shutdownlint.cli.app import command_line
-from shutdownlint.run import mend
+from shutdownlint.linter.linter import fix_files
 from tests.helpers import _sources, check_text, dedent, given, rules
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from shutdownlint.fixes.mend import Mended
-    from shutdownlint.rules.form import Example
-    from shutdownlint.rules.rule import Rule
+    from shutdownlint.engine.rule import Rule
+    from shutdownlint.engine.schema import Example
+    from shutdownlint.fixes.apply import FixResult
 
 ENABLED = """\
 apiVersion: v1
@@ -43,12 +43,12 @@ metadata:
 """
 
 
-def mended(
+def fix_result(
     text: str | bytes, folder: Path, *, unsafe: bool = True, **said: str | None
-) -> tuple[bytes, Mended]:
+) -> tuple[bytes, FixResult]:
     """A text as a file with its fixes."""
     sources = _sources({"shop.yaml": text if isinstance(text, bytes) else text.encode()}, folder)
-    _, done = mend(sources, given(**said), rules=_loud, unsafe=unsafe)
+    _, done = fix_files(sources, given(**said), rules=_loud, unsafe=unsafe)
     original = text if isinstance(text, bytes) else text.encode()
     return done.texts.get("shop.yaml", original), done
 
@@ -79,7 +79,7 @@ def test_the_good_example_is_what_the_fix_makes_of_the_bad(
     sources = _sources({"shop.yaml": text.encode()}, tmp_path)
     asked = [one for one in rules() if one.id == rule.id or one.form.severity != "note"]
     said = given(options.p99, options.kubernetes, options.istio)
-    result, done = mend(sources, said, rules=lambda: asked, unsafe=True)
+    result, done = fix_files(sources, said, rules=lambda: asked, unsafe=True)
     if not done.texts:
         # some of a rule's findings need a person; at least its first or second example does not
         assert [f.rule for f in result.findings] == [rule.id]
@@ -104,7 +104,7 @@ def test_every_rule_with_edits_has_an_example_of_them() -> None:
 
 def test_fixes_of_one_pod_fit_together(tmp_path: Path) -> None:
     text = ENABLED + POD % ""
-    new, done = mended(text, tmp_path, istio="1.26", p99="10s")
+    new, done = fix_result(text, tmp_path, istio="1.26", p99="10s")
     assert not done.refused
     assert not [f for f in done.left if f.severity != "note"]
     added = [line for line in new.decode().splitlines() if line not in text.splitlines()]
@@ -118,7 +118,7 @@ def test_fixes_of_one_pod_fit_together(tmp_path: Path) -> None:
 
 
 def test_safe_fixes_leave_the_mesh_alone(tmp_path: Path) -> None:
-    new, done = mended(ENABLED + POD % "", tmp_path, unsafe=False, istio="1.26")
+    new, done = fix_result(ENABLED + POD % "", tmp_path, unsafe=False, istio="1.26")
     assert {finding.rule for finding in done.fixed} == {"SL102"}
     assert b"annotations" not in new
 
@@ -155,7 +155,7 @@ def test_safe_fixes_leave_the_mesh_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 def test_inside_an_annotation(annotation: str, after: str, line_end: str, tmp_path: Path) -> None:
     text = (ENABLED + POD % annotation).replace("\n", line_end).encode()
-    new, done = mended(text, tmp_path, istio="1.26", p99="10s")
+    new, done = fix_result(text, tmp_path, istio="1.26", p99="10s")
     assert not done.refused
     assert after.replace("\n", line_end) in new.decode()
     assert not [f for f in done.left if f.severity != "note"]
@@ -163,7 +163,7 @@ def test_inside_an_annotation(annotation: str, after: str, line_end: str, tmp_pa
 
 def test_helm_renderings_are_never_written(tmp_path: Path) -> None:
     text = "---\n# Source: shop/templates/pod.yaml\n" + POD % ""
-    new, done = mended(text, tmp_path)
+    new, done = fix_result(text, tmp_path)
     assert new == text.encode()
     assert "shop/templates/pod.yaml" in done.refused[0].reason
 
@@ -190,7 +190,7 @@ def test_helm_renderings_are_never_written(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_shared_is_left_alone(text: str, reason: str | None, tmp_path: Path) -> None:
-    new, done = mended(text, tmp_path)
+    new, done = fix_result(text, tmp_path)
     if reason is None:
         assert done.texts
         return
@@ -201,7 +201,7 @@ def test_what_is_shared_is_left_alone(text: str, reason: str | None, tmp_path: P
 
 def test_a_byte_order_mark_and_other_documents_stay(tmp_path: Path) -> None:
     text = b"\xef\xbb\xbf# first\nkind: Strange\n---\n" + (POD % "").encode() + b"...\n---\n# end"
-    new, done = mended(text, tmp_path)
+    new, done = fix_result(text, tmp_path)
     assert done.fixed
     assert new.startswith(b"\xef\xbb\xbf# first\nkind: Strange\n---\n")
     assert new.endswith(b"...\n---\n# end")
@@ -243,7 +243,7 @@ def test_standard_input_goes_to_standard_output() -> None:
 
 
 def test_a_read_only_file_is_told_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shutdownlint.files.os.access", lambda *_: False)
+    monkeypatch.setattr("shutdownlint.atomic_write.os.access", lambda *_: False)
     path = tmp_path / "pod.yaml"
     path.write_text(POD % "")
     code, _, err = run("--fix", str(path))
@@ -257,7 +257,9 @@ def test_a_file_that_changed_meanwhile_is_kept(
 ) -> None:
     path = tmp_path / "pod.yaml"
     path.write_text(POD % "")
-    monkeypatch.setattr("shutdownlint.files.os.access", lambda *_: path.write_text("mine") > 0)
+    monkeypatch.setattr(
+        "shutdownlint.atomic_write.os.access", lambda *_: path.write_text("mine") > 0
+    )
     code, _, err = run("--fix", str(path))
     assert code == 2
     assert "changed by somebody else" in err

@@ -31,7 +31,7 @@ def run(*arguments: str) -> str:
     return result.stdout
 
 
-def mended(tmp_path: Path, text: str, *options: str, name: str = "a.yaml") -> str:
+def fix_result(tmp_path: Path, text: str, *options: str, name: str = "a.yaml") -> str:
     path = tmp_path / name
     path.write_text(text)
     told = run("check", "--fix", "--unsafe-fixes", *options, str(path))
@@ -59,7 +59,7 @@ def mended(tmp_path: Path, text: str, *options: str, name: str = "a.yaml") -> st
     ],
 )
 def test_two_settings_of_one_annotation(tmp_path: Path, before: str, after: str) -> None:
-    text = mended(tmp_path, SIDECAR % before, *ISTIO)
+    text = fix_result(tmp_path, SIDECAR % before, *ISTIO)
     assert after in text
     assert "terminationGracePeriodSeconds: 76" in text
     (tmp_path / "a.yaml").write_text(SIDECAR % before)
@@ -77,7 +77,7 @@ def test_json_stays_json(tmp_path: Path, empty: object) -> None:
     container = {"name": "a", "image": "a", "lifecycle": empty, "env": [{"name": "A", "value": 1}]}
     metadata = {"name": "a", "annotations": empty, "labels": {"sidecar.istio.io/inject": "true"}}
     text = json.dumps({**POD, "metadata": metadata, "spec": {"containers": [container]}})
-    now = json.loads(mended(tmp_path, text, *ISTIO, "--p99", "10s", name="a.json"))
+    now = json.loads(fix_result(tmp_path, text, *ISTIO, "--p99", "10s", name="a.json"))
     assert now["spec"]["containers"][0]["env"][0]["value"] == "1"
     assert "terminationDrainDuration" in now["metadata"]["annotations"]["proxy.istio.io/config"]
 
@@ -116,7 +116,7 @@ spec:
 
 
 def test_an_item_that_is_not_the_last_is_taken_out(tmp_path: Path) -> None:
-    text = mended(tmp_path, INJECTED)
+    text = fix_result(tmp_path, INJECTED)
     assert "TERMINATION_DRAIN" not in text
     assert '{name: B, value: "5"}' in text
 
@@ -167,7 +167,7 @@ def test_what_helm_rendered_gets_hints(tmp_path: Path, output: str) -> None:
 def test_what_is_meant_is_quoted_not_how_it_is_spelt(tmp_path: Path) -> None:
     config = "  annotations:\n    proxy.istio.io/config: |\n      proxyMetadata:\n"
     config += "        EXIT_ON_ZERO_ACTIVE_CONNECTIONS: yes\n"
-    text = mended(tmp_path, SIDECAR.replace(', "60"', ', "2"') % config, *ISTIO)
+    text = fix_result(tmp_path, SIDECAR.replace(', "60"', ', "2"') % config, *ISTIO)
     assert "EXIT_ON_ZERO_ACTIVE_CONNECTIONS: 'true'" in text
 
 

@@ -14,9 +14,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec.structs import replace
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from shutdownlint.manifests.discover import Found
-from shutdownlint.manifests.gather import Source
-from shutdownlint.manifests.split import CONTEXT_KINDS, CRDS, NOT_KUBERNETES, relevance, split
+from shutdownlint.linter.linter import check, fix_files, read
+from shutdownlint.manifests.discovery import InputFile
+from shutdownlint.manifests.loader import InputSource
+from shutdownlint.manifests.splitter import (
+    CONTEXT_KINDS,
+    CRDS,
+    NOT_KUBERNETES,
+    find_skip_reason,
+    split,
+)
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.istio.proxyconfig import read_proxy_config
 from shutdownlint.platforms.kubernetes.shell import (
@@ -28,7 +35,6 @@ from shutdownlint.platforms.kubernetes.shell import (
 from shutdownlint.reports.explain import explain_json
 from shutdownlint.reports.json import write_json
 from shutdownlint.reports.report import Report
-from shutdownlint.run import check, mend, read
 from shutdownlint.shutdown import (
     Behaviour,
     Outcome,
@@ -42,9 +48,9 @@ from shutdownlint.shutdown import (
     Traffic,
     seconds,
 )
-from shutdownlint.yamltext.compose import ComposeError, compose
-from shutdownlint.yamltext.place import At, Part, Place, Route
-from shutdownlint.yamltext.tree import Tree
+from shutdownlint.yaml_source.composer import ComposeError, compose
+from shutdownlint.yaml_source.location import EntryPart, FixedLocation, KeyPath, Region
+from shutdownlint.yaml_source.tree import Tree
 from tests.helpers import given as said
 from tests.helpers import rules
 from tests.shutdown.builders import HERE, app, plan, proxy
@@ -53,7 +59,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-class Target(NamedTuple):
+class SubjectKind(NamedTuple):
     """Makes inputs, and raises ``AssertionError`` (or anything else) where one goes wrong."""
 
     make: Callable[[Random], bytes]
@@ -105,7 +111,7 @@ READING = [
 def reads(data: bytes) -> None:
     """No document that bears on shutdown is passed over, by a full parse."""
     for chunk in split(data):
-        skip = relevance(chunk.data)
+        skip = find_skip_reason(chunk.data)
         if skip is None:
             continue
         try:
@@ -241,12 +247,12 @@ FIXING = [
 
 def mends(data: bytes, p99: str | None, *, unsafe: bool) -> None:
     """Whatever is mended parses, and nothing else than what fixes are about has changed."""
-    source = Source(Found(None, "<stdin>", data))
-    result, mended = mend(
+    source = InputSource(InputFile(None, "<stdin>", data))
+    result, fix_result = fix_files(
         [source], said(p99, istio="1.26"), rules=lambda: list(rules()), unsafe=unsafe
     )
     assert "fails on it" not in " ".join(u.reason for u in result.scene.reading.unreadable)
-    new = mended.texts.get("<stdin>")
+    new = fix_result.texts.get("<stdin>")
     if new is None:
         return
     before, after = list(split(data)), list(split(new))
@@ -361,15 +367,15 @@ def _annotated(data: bytes) -> None:
     except (ComposeError, UnicodeDecodeError):
         return
 
-    def at(route: Route, part: Part) -> At:
-        return At(tree.place(route, part, "f", 1))
+    def at(key_path: KeyPath, part: EntryPart) -> FixedLocation:
+        return FixedLocation(tree.region(key_path, part, "f", 1))
 
     for root in roots:
         tree = Tree(root)
         found = read_proxy_config(root, (), at)
         for problem in (*found.rejected, *found.ignored, *found.removed, *found.doubtful):
             assert problem.reason
-            assert isinstance(problem.where.place(), Place)
+            assert isinstance(problem.location.region(), Region)
         # Nothing bounds terminationDrainDuration; Istio takes a negative one.
         assert found.drain_duration is None or found.drain_duration[0] >= seconds(1)
 
@@ -507,7 +513,7 @@ def _manifest(rng: Random) -> bytes:
 
 def _checked(data: bytes) -> None:
     """Judged, told and explained: no rule fails, and nothing of ours is thrown."""
-    sources = [Source(Found(None, "<stdin>", data))]
+    sources = [InputSource(InputFile(None, "<stdin>", data))]
     given = said(p99="10s") if len(data) % 2 else said(istio="1.26", kubernetes="1.31")
     result = check(sources, given, rules=lambda: list(rules()))
     assert "fails on it" not in " ".join(u.reason for u in result.scene.reading.unreadable)
@@ -533,12 +539,12 @@ def _mended(data: bytes) -> None:
 
 
 #: By name, with how many of a thousand inputs each gets in a long run: what is quick gets more.
-TARGETS: dict[str, tuple[Target, int]] = {
-    "reading": (Target(_pieces, reads), 300),
-    "annotations": (Target(_annotation, _annotated), 250),
-    "hooks": (Target(_script, _hook), 200),
-    "durations": (Target(_duration, _durations), 150),
-    "timeline": (Target(_numbers, _timeline), 80),
-    "manifests": (Target(_manifest, _checked), 15),
-    "fixes": (Target(_mendable, _mended), 5),
+TARGETS: dict[str, tuple[SubjectKind, int]] = {
+    "reading": (SubjectKind(_pieces, reads), 300),
+    "annotations": (SubjectKind(_annotation, _annotated), 250),
+    "hooks": (SubjectKind(_script, _hook), 200),
+    "durations": (SubjectKind(_duration, _durations), 150),
+    "timeline": (SubjectKind(_numbers, _timeline), 80),
+    "manifests": (SubjectKind(_manifest, _checked), 15),
+    "fixes": (SubjectKind(_mendable, _mended), 5),
 }

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from shutdownlint.manifests.discover import Found, Missing, discover
-from shutdownlint.manifests.read import MAX_BYTES, Reading, read_documents
+from shutdownlint.manifests.discovery import InputError, InputFile, discover
+from shutdownlint.manifests.reader import MAX_BYTES, ReadStats, read_documents
 from tests.helpers import check_text, read_files
 
 POD = """
@@ -27,7 +27,7 @@ def test_one_broken_document_does_not_hide_its_neighbours() -> None:
     )
     assert len(scene.pods) == 2
     (broken,) = scene.reading.unreadable
-    assert (broken.place.file, broken.place.line) == ("a.yaml", 10)
+    assert (broken.region.file, broken.region.line) == ("a.yaml", 10)
     assert scene.reading.documents == 3
 
 
@@ -54,7 +54,7 @@ def test_encodings_and_line_ends(data: bytes) -> None:
 def test_bad_bytes_have_their_place() -> None:
     scene = read_files({"a.yaml": b"kind: Pod\nspec:\n  containers: [\xff]\n"})
     (broken,) = scene.reading.unreadable
-    assert (broken.place.line, broken.place.column) == (3, 16)
+    assert (broken.region.line, broken.region.column) == (3, 16)
     assert "0xff" in broken.reason
 
 
@@ -77,7 +77,7 @@ def test_bad_bytes_have_their_place() -> None:
 )
 def test_what_is_no_manifest_is_passed_over(text: str, what: str) -> None:
     scene = read_files({"a.yaml": text})
-    assert scene.reading.passed_over == {what: 1}
+    assert scene.reading.skipped == {what: 1}
     assert not scene.reading.unreadable
 
 
@@ -107,9 +107,9 @@ def test_discover(tmp_path: Path) -> None:
     one = str(tmp_path / "d.txt")
     assert [f.shown for f in discover([one, one])] == [one]
     (missing,) = discover([str(tmp_path / "none")])
-    assert isinstance(missing, Missing)
+    assert isinstance(missing, InputError)
     assert list(discover([str(tmp_path)], exclude=["*.yaml", "b/*"])) == [
-        Found(tmp_path / "c.json", f"{tmp_path}/c.json")
+        InputFile(tmp_path / "c.json", f"{tmp_path}/c.json")
     ]
 
 
@@ -117,6 +117,6 @@ def test_too_large_a_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "huge.yaml"
     with path.open("wb") as file:
         file.truncate(MAX_BYTES + 1)
-    reading = Reading()
-    assert list(read_documents(Found(path, "huge.yaml"), reading, lambda: None)) == []
+    reading = ReadStats()
+    assert list(read_documents(InputFile(path, "huge.yaml"), reading, lambda: None)) == []
     assert "larger than" in reading.unreadable[0].reason

@@ -80,8 +80,8 @@ def test_a_chart_is_rendered_with_helm(folder: Path) -> None:
     assert 'lifecycle: {preStop: {exec: {command: [sleep, "20"]}}}' in out
     _, sarif, _ = run("--render", "--format", "sarif", "charts")
     (result,) = json.loads(sarif)["runs"][0]["results"]
-    where = result["locations"][0]["physicalLocation"]
-    assert where["artifactLocation"]["uri"] == "charts/shop/templates/app.yaml"
+    location = result["locations"][0]["physicalLocation"]
+    assert location["artifactLocation"]["uri"] == "charts/shop/templates/app.yaml"
     assert run("--render", "--values", "long.yaml", "charts")[0] == 0
     (folder / "shutdownlint.toml").write_text('render = true\nvalues = ["long.yaml"]\n')
     assert run("charts/shop")[0] == 0

@@ -3,12 +3,12 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shutdownlint.manifests.split import (
+from shutdownlint.manifests.splitter import (
     CRDS,
     EMPTY,
     NO_PODS,
     NOT_KUBERNETES,
-    relevance,
+    find_skip_reason,
     split,
 )
 from tests.fuzz.targets import READING, reads
@@ -33,11 +33,11 @@ def test_documents_and_their_first_lines() -> None:
 
 
 def test_what_is_passed_over() -> None:
-    assert relevance(b"# only a comment\n\n") is EMPTY
-    assert relevance(b"kind: CustomResourceDefinition\nspec: {containers: []}\n") is CRDS
-    assert relevance(b"apiVersion: v1\nkind: Secret\n") is NO_PODS
-    assert relevance(b"apiVersion: v1\nkind: ConfigMap\ndata: {containers: x}\n") is NO_PODS
-    assert relevance(b"image: {tag: 1}\ncontainers: x\n") is NOT_KUBERNETES
+    assert find_skip_reason(b"# only a comment\n\n") is EMPTY
+    assert find_skip_reason(b"kind: CustomResourceDefinition\nspec: {containers: []}\n") is CRDS
+    assert find_skip_reason(b"apiVersion: v1\nkind: Secret\n") is NO_PODS
+    assert find_skip_reason(b"apiVersion: v1\nkind: ConfigMap\ndata: {containers: x}\n") is NO_PODS
+    assert find_skip_reason(b"image: {tag: 1}\ncontainers: x\n") is NOT_KUBERNETES
 
 
 def test_what_is_parsed() -> None:
@@ -52,7 +52,7 @@ def test_what_is_parsed() -> None:
         b"kind: CustomResourceDefinition\n  Pod\nx: containers\n",
         b"kind: CustomResourceDefinition\nkind: Pod\nx: containers\n",
     ):
-        assert relevance(text) is None, text
+        assert find_skip_reason(text) is None, text
 
 
 PIECES = st.sampled_from(READING)

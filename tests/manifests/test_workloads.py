@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from shutdownlint.manifests.model import Unknown, read_model
+from shutdownlint.manifests.decoding import Placeholder, decode
 from shutdownlint.manifests.resources import PodSpec
 from tests.helpers import check_text, dedent, read_files
 
@@ -112,7 +112,7 @@ def test_files_named_as_patches_are_fragments(entry: str) -> None:
 
 
 def test_a_wrong_type_is_told_and_the_rest_still_read() -> None:
-    spec, rejected = read_model(
+    spec, rejected = decode(
         PodSpec,
         {
             "terminationGracePeriodSeconds": "30s",
@@ -121,20 +121,24 @@ def test_a_wrong_type_is_told_and_the_rest_still_read() -> None:
     )
     assert spec.terminationGracePeriodSeconds is None
     assert spec.containers[0].name == "a"
-    assert {r.route[-1] for r in rejected} == {"terminationGracePeriodSeconds", "value", "command"}
+    assert {r.key_path[-1] for r in rejected} == {
+        "terminationGracePeriodSeconds",
+        "value",
+        "command",
+    }
 
 
 def test_placeholders_are_unknown_not_wrong() -> None:
-    spec, rejected = read_model(PodSpec, {"terminationGracePeriodSeconds": "${GRACE}"})
-    assert isinstance(spec.terminationGracePeriodSeconds, Unknown)
+    spec, rejected = decode(PodSpec, {"terminationGracePeriodSeconds": "${GRACE}"})
+    assert isinstance(spec.terminationGracePeriodSeconds, Placeholder)
     assert not rejected
-    whole, rejected = read_model(PodSpec, {"terminationGracePeriodSeconds": 30.0})
+    whole, rejected = decode(PodSpec, {"terminationGracePeriodSeconds": 30.0})
     assert whole.terminationGracePeriodSeconds == 30
     assert not rejected
 
 
 def test_nulls_are_absent() -> None:
-    spec, rejected = read_model(
+    spec, rejected = decode(
         PodSpec, {"containers": [{"name": "a", "lifecycle": None, "env": None}], "hostPID": None}
     )
     assert spec.containers[0].env == []

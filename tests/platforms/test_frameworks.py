@@ -117,8 +117,8 @@ def test_config_maps_among_the_files(lines: str, expected: int | None, line: int
     volumes = "  volumes: [{name: config, configMap: {name: app}}]\n"
     found = plan_of(FILES + container(lines) + volumes).containers[0].finish_within
     assert (found and found.value) == (None if expected is None else seconds(expected))
-    if found is not None and found.origin.where is not None:
-        assert found.origin.where.place().line == line
+    if found is not None and found.origin.location is not None:
+        assert found.origin.location.region().line == line
 
 
 def test_variables_of_a_whole_config_map() -> None:

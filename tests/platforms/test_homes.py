@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from shutdownlint import run
-from shutdownlint.manifests.workloads import Objects
+from shutdownlint.linter import linter as run
+from shutdownlint.manifests.workloads import ObjectIndex
 from shutdownlint.platforms import homes
 from tests.helpers import check_files, given, read_files, rules
 
 if TYPE_CHECKING:
-    from shutdownlint.platforms.given import Given
+    from shutdownlint.platforms.user_facts import UserFacts
 
 EXAMPLES = [
     pytest.param(
@@ -67,25 +67,25 @@ def _piecemeal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("files", "said"), EXAMPLES)
 def test_a_world_in_pieces_is_the_same_world(
-    files: dict[str, str], said: Given, request: pytest.FixtureRequest
+    files: dict[str, str], said: UserFacts, request: pytest.FixtureRequest
 ) -> None:
     whole = check_files(files, said)
     request.getfixturevalue("_piecemeal")
     pieces = check_files(files, said)
-    assert [(f.place, f.rule, f.message) for f in pieces.findings] == [
-        (f.place, f.rule, f.message) for f in whole.findings
+    assert [(f.region, f.rule, f.message) for f in pieces.findings] == [
+        (f.region, f.rule, f.message) for f in whole.findings
     ]
     assert pieces.workloads == whole.workloads
     assert pieces.scene.remarks == whole.scene.remarks
-    assert pieces.scene.reading.passed_over == whole.scene.reading.passed_over
+    assert pieces.scene.reading.skipped == whole.scene.reading.skipped
 
 
 @pytest.mark.usefixtures("_piecemeal")
 def test_neighbours_of_another_folder_are_no_neighbours() -> None:
-    told = [f.place.file for f in check_files(SHOP).findings if f.rule == "SL153"]
+    told = [f.region.file for f in check_files(SHOP).findings if f.rule == "SL153"]
     assert told == ["a/budget.yaml", "b/budget.yaml", "c/budget.yaml"]
     apart = {name: text for name, text in SHOP.items() if name != "b/budget.yaml"}
-    told = [f.place.file for f in check_files(apart).findings if f.rule == "SL153"]
+    told = [f.region.file for f in check_files(apart).findings if f.rule == "SL153"]
     assert told == ["a/budget.yaml", "c/budget.yaml"]
 
 
@@ -94,7 +94,7 @@ def test_neighbours_of_another_folder_are_no_neighbours() -> None:
 def test_without_room_on_the_disk_memory_has_to_do(
     broken: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = [(f.place, f.rule, f.message) for f in check_files(SHOP).findings]
+    whole = [(f.region, f.rule, f.message) for f in check_files(SHOP).findings]
     room = {"no folder": None, "full from the start": 0, "full later": 5000}[broken]
 
     class Disk(io.BytesIO):
@@ -111,19 +111,19 @@ def test_without_room_on_the_disk_memory_has_to_do(
         return Disk()
 
     monkeypatch.setattr(tempfile, "TemporaryFile", opened)
-    assert [(f.place, f.rule, f.message) for f in check_files(SHOP).findings] == whole
+    assert [(f.region, f.rule, f.message) for f in check_files(SHOP).findings] == whole
 
 
 def test_nodes_do_not_travel_and_texts_travel_small() -> None:
     (pod,) = read_files({"pod.yaml": SHOP["a/pod.yaml"]}).pods
     before = pod.workload.ref
-    objects = Objects(workloads=[pod.workload, pod.workload])
+    objects = ObjectIndex(workloads=[pod.workload, pod.workload])
     first, second = pickle.loads(pickle.dumps(objects)).workloads
     assert first is second
     assert first.ref.document._tree is None
     assert first.ref.document.text == before.document.text
-    assert first.ref.place() == before.place()
-    first.ref.document.drop_nodes()
+    assert first.ref.region() == before.region()
+    first.ref.document.release_nodes()
     assert first.ref.document.written._whole is None
     assert first.ref.document.text == before.document.text
 

@@ -56,5 +56,5 @@ spec:
 def test_the_limit(text: str, cap: int | None) -> None:
     found = plan_of(text + POD).grace_cap
     assert (found.value if found else None) == (cap and seconds(cap))
-    if found is not None and found.origin.where is not None:
-        assert found.origin.where.place().line == 12
+    if found is not None and found.origin.location is not None:
+        assert found.origin.location.region().line == 12

@@ -10,11 +10,11 @@ import jsonschema
 import pytest
 from rich.console import Console
 
+from shutdownlint.linter.linter import Result
 from shutdownlint.reports.json import as_data
 from shutdownlint.reports.report import Report, safe
 from shutdownlint.reports.sarif import write_sarif
 from shutdownlint.reports.text import write_concise, write_text
-from shutdownlint.run import Result
 from tests.helpers import check_text, given, rules
 from tests.reports.sarif_schema import official_schema
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from shutdownlint.shutdown import Behaviour, Outcome, Plan, ProxyMode, Request, Timeline, seconds
-from shutdownlint.shutdown.solve import Aims, Change, solve
-from shutdownlint.shutdown.span import Span
+from shutdownlint.shutdown.durations import Span
+from shutdownlint.shutdown.solver import Aims, Change, solve
 from tests.shutdown.builders import app, plan, proxy
 
 WHOLE = st.integers(0, 40)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
 import typer
 
-from shutdownlint.cli.given import (
+from shutdownlint.cli.common import (
     configured,
     listed,
     progress,
@@ -31,21 +31,21 @@ from shutdownlint.cli.options import (
     Render,
     Values,
 )
-from shutdownlint.cli.say import CLEAN, FINDINGS, NOT_WHOLE, printed, remark, stop, write
-from shutdownlint.manifests.discover import Found
-from shutdownlint.manifests.gather import Source
-from shutdownlint.rules.finding import Severity
-from shutdownlint.run import check, mend
+from shutdownlint.cli.output import CLEAN, FINDINGS, INCOMPLETE, printed, remark, stop, write
+from shutdownlint.engine.finding import Severity
+from shutdownlint.linter.linter import check, fix_files
+from shutdownlint.manifests.discovery import InputFile
+from shutdownlint.manifests.loader import InputSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shutdownlint.config import Config
-    from shutdownlint.fixes.mend import Mended
-    from shutdownlint.platforms.given import Given
+    from shutdownlint.engine.rule import Rule
+    from shutdownlint.fixes.apply import FixResult
+    from shutdownlint.linter.linter import Result
+    from shutdownlint.platforms.user_facts import UserFacts
     from shutdownlint.reports.report import Report
-    from shutdownlint.rules.rule import Rule
-    from shutdownlint.run import Result
 
 
 class Format(StrEnum):
@@ -189,7 +189,7 @@ def command(
 
       shutdownlint check --diff k8s/
     """
-    told_as = _reports(formats or [Format.TEXT], outputs or [])
+    wanted = _reports(formats or [Format.TEXT], outputs or [])
     config = configured(config_file, kubernetes, istio, context, exclude, render, values)
     config.select += listed(select)
     config.ignore += listed(ignore)
@@ -209,11 +209,11 @@ def command(
         if paths == ["-"]:
             raise typer.Exit(_exit_code(result, threshold))
     else:
-        with progress(paths or ["."], config) as (found, tick):
-            result = check(found, given, rules=rules, severities=severities, tick=tick)
+        with progress(paths or ["."], config) as (found, on_file):
+            result = check(found, given, rules=rules, severities=severities, on_file=on_file)
     from shutdownlint.reports.report import Report  # noqa: PLC0415 - only once there is a result
 
-    if any(each is Format.SARIF for each, _ in told_as) and not loaded:
+    if any(each is Format.SARIF for each, _ in wanted) and not loaded:
         rules()
     report = Report(
         findings=result.findings,
@@ -225,22 +225,22 @@ def command(
     )
     if write_baseline is not None:
         _write_baseline(report, write_baseline)
-        raise typer.Exit(CLEAN if result.whole else NOT_WHOLE)
+        raise typer.Exit(CLEAN if result.whole else INCOMPLETE)
     if baseline is not None:
         _beside(report, baseline, paths or ["."])
         result.findings = list(report.findings)
     for assumed in result.scene.remarks:
         remark(assumed)
-    if (Format.CONCISE, None) in told_as:
-        for reason, count in report.passed_over().items():
+    if (Format.CONCISE, None) in wanted:
+        for reason, count in report.skipped().items():
             remark(f"passed over: {reason} ({count:,})")
-    for each, output in told_as:
+    for each, output in wanted:
         write(_told(report, each, output), output)
     raise typer.Exit(_exit_code(result, threshold))
 
 
 def _write_baseline(report: "Report", file: str) -> None:
-    from shutdownlint.baseline import baseline_text  # noqa: PLC0415
+    from shutdownlint.linter.baseline import baseline_text  # noqa: PLC0415
 
     text, count = baseline_text(report)
     write(text, file)
@@ -249,7 +249,7 @@ def _write_baseline(report: "Report", file: str) -> None:
 
 def _beside(report: "Report", file: str, paths: list[str]) -> None:
     """Take out of the report what its baseline has, and tell what is gone."""
-    from shutdownlint.baseline import BaselineError, compare  # noqa: PLC0415
+    from shutdownlint.linter.baseline import BaselineError, compare  # noqa: PLC0415
 
     try:
         compared = compare(report, Path(file).read_text(encoding="utf-8"))
@@ -290,85 +290,87 @@ def _reports(formats: list[Format], outputs: list[str]) -> list[tuple[Format, st
 
 def _exit_code(result: "Result", threshold: FailOn) -> int:
     if not result.whole:
-        return NOT_WHOLE
+        return INCOMPLETE
     if threshold is FailOn.NEVER:
         return CLEAN
     rank = Severity(threshold.value).rank
     return FINDINGS if any(f.severity.rank >= rank for f in result.findings) else CLEAN
 
 
-def _paths(sources: list[Source]) -> dict[str, Path | None]:
-    return {s.file.shown: s.file.path for s in sources if isinstance(s.file, Found)}
+def _paths(sources: list[InputSource]) -> dict[str, Path | None]:
+    return {s.file.shown: s.file.path for s in sources if isinstance(s.file, InputFile)}
 
 
 def _mend(
-    sources: list[Source],
+    sources: list[InputSource],
     config: "Config",
-    given: "Given",
+    given: "UserFacts",
     rules: "Callable[[], list[Rule]]",
     *,
     unsafe: bool,
-) -> "tuple[Result, Mended]":
-    result, mended = mend(sources, given, rules=rules, unsafe=unsafe, severities=config.severities)
-    for refused in mended.refused:
+) -> "tuple[Result, FixResult]":
+    result, fix_result = fix_files(
+        sources, given, rules=rules, unsafe=unsafe, severities=config.severities
+    )
+    for refused in fix_result.refused:
         told = refused.finding
-        remark(f"{told.place}: {told.rule} is not mended: {refused.reason}")
-    return result, mended
+        remark(f"{told.region}: {told.rule} is not mended: {refused.reason}")
+    return result, fix_result
 
 
 def _show_diff(
     paths: list[str],
     config: "Config",
-    given: "Given",
+    given: "UserFacts",
     rules: "Callable[[], list[Rule]]",
     *,
     unsafe: bool,
 ) -> NoReturn:
     from shutdownlint.reports.diff import unified  # noqa: PLC0415
 
-    result, mended = _mend(list(sources_of(paths, config)), config, given, rules, unsafe=unsafe)
-    for name in sorted(mended.texts):
-        sys.stdout.write(unified(name, mended.originals[name], mended.texts[name]))
-    raise typer.Exit(NOT_WHOLE if not result.whole else FINDINGS if mended.texts else CLEAN)
+    result, fix_result = _mend(list(sources_of(paths, config)), config, given, rules, unsafe=unsafe)
+    for name in sorted(fix_result.texts):
+        sys.stdout.write(unified(name, fix_result.originals[name], fix_result.texts[name]))
+    raise typer.Exit(INCOMPLETE if not result.whole else FINDINGS if fix_result.texts else CLEAN)
 
 
 def _mended(
     paths: list[str],
     config: "Config",
-    given: "Given",
+    given: "UserFacts",
     rules: "Callable[[], list[Rule]]",
     *,
     unsafe: bool,
 ) -> "Result":
     """Mend, write, and give what is left. Text from standard input goes to standard output."""
     sources = list(sources_of(paths, config))
-    result, mended = _mend(sources, config, given, rules, unsafe=unsafe)
-    if not _write_mended(sources, mended):
+    result, fix_result = _mend(sources, config, given, rules, unsafe=unsafe)
+    if not _write_mended(sources, fix_result):
         result.whole = False
     if paths == ["-"]:  # the mended text goes where the text came from; the report to stderr
-        text = mended.texts.get("<stdin>", mended.originals.get("<stdin>", b""))
+        text = fix_result.texts.get("<stdin>", fix_result.originals.get("<stdin>", b""))
         sys.stdout.buffer.write(text)
         for finding in result.findings:
-            remark(f"{finding.place}: {finding.severity.value} {finding.rule} {finding.message}")
+            remark(f"{finding.region}: {finding.severity.value} {finding.rule} {finding.message}")
     return result
 
 
-def _write_mended(sources: list[Source], mended: "Mended") -> bool:
+def _write_mended(sources: list[InputSource], fix_result: "FixResult") -> bool:
     """Write the mended files; False where one could not be."""
-    from shutdownlint.files import update_file  # noqa: PLC0415
+    from shutdownlint.atomic_write import update_file  # noqa: PLC0415
 
     whole, paths = True, _paths(sources)
-    for name in sorted(mended.texts):
+    for name in sorted(fix_result.texts):
         path = paths[name]
         if path is None:
             continue
         try:
-            update_file(path, mended.originals[name], mended.texts[name])
+            update_file(path, fix_result.originals[name], fix_result.texts[name])
         except OSError as error:
             remark(f"{name}: not written: {error.strerror or error}")
             whole = False
-    if mended.fixed:
-        findings, files = len(mended.fixed), len(mended.texts)
+    if fix_result.fixed:
+        findings, files = len(fix_result.fixed), len(fix_result.texts)
         of = "finding" if findings == 1 else "findings"
         remark(f"mended {findings} {of} in {files} {'file' if files == 1 else 'files'}")
     return whole

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shutdownlint.cli.given import (
+from shutdownlint.cli.common import (
     configured,
     pods_of,
     progress,
@@ -27,9 +27,9 @@ from shutdownlint.cli.options import (
     Render,
     Values,
 )
-from shutdownlint.cli.say import NOT_WHOLE, printed, stop, write
+from shutdownlint.cli.output import INCOMPLETE, printed, stop, write
+from shutdownlint.linter.linter import read
 from shutdownlint.platforms.durations import go_duration
-from shutdownlint.run import read
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -133,8 +133,8 @@ def command(
     requests = [_request(text) for text in request or []]
     requests += [_request(text, outbound=True) for text in outbound or []]
     given, wanted = workload_last(paths or ["."])
-    with progress(given, config) as (sources, tick):
-        scene = read(sources, config.given(p99), tick)
+    with progress(given, config) as (sources, on_file):
+        scene = read(sources, config.given(p99), on_file)
     from shutdownlint.reports import explain as told  # noqa: PLC0415 - only once there is a scene
     from shutdownlint.shutdown import Traffic  # noqa: PLC0415
 
@@ -161,7 +161,7 @@ def command(
 
         write(printed(draw, output), output)
     if not scene.whole or (wanted is not None and not planned):
-        raise typer.Exit(NOT_WHOLE)
+        raise typer.Exit(INCOMPLETE)
 
 
 def _request(text: str, *, outbound: bool = False) -> Any:

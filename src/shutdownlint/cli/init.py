@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shutdownlint.cli.given import sources_of
-from shutdownlint.cli.say import remark, stop, write
+from shutdownlint.cli.common import sources_of
+from shutdownlint.cli.output import remark, stop, write
 from shutdownlint.config import NAMES, Config, find_config
-from shutdownlint.run import read
+from shutdownlint.linter.linter import read
 
 if TYPE_CHECKING:
-    from shutdownlint.run import Scene
+    from shutdownlint.linter.linter import Scene
 
 _MOST_NAMED = 5
 

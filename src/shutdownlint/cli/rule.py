@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from shutdownlint.cli.given import (
+from shutdownlint.cli.common import (
     configured,
     rules_for,
 )
 from shutdownlint.cli.options import ConfigFile
-from shutdownlint.cli.say import CLEAN, FINDINGS, stop
+from shutdownlint.cli.output import CLEAN, FINDINGS, stop
 from shutdownlint.config import Config
 
 
@@ -50,8 +50,8 @@ def command(
     found = next((rule for rule in rules if rule_id.upper() in (rule.id, rule.name.upper())), None)
     if found is None:
         raise stop(f"there is no rule {rule_id}; 'shutdownlint rule' lists them")
-    from shutdownlint.reports.page import rule_page  # noqa: PLC0415
     from shutdownlint.reports.report import safe  # noqa: PLC0415
+    from shutdownlint.reports.rule_page import rule_page  # noqa: PLC0415
 
     lines = (safe(line) for line in rule_page(found).split("\n"))
     sys.stdout.write("\n".join(lines))
@@ -59,15 +59,15 @@ def command(
 
 def _tried(folder: Path) -> int:
     """Try a folder's rules; the exit code."""
-    from shutdownlint.examples import problems  # noqa: PLC0415 - needs pydantic
-    from shutdownlint.rules.kept import kept_rules  # noqa: PLC0415
-    from shutdownlint.rules.load import load_rules  # noqa: PLC0415
-    from shutdownlint.rules.rule import RuleFileError, bundled_folder, with_own  # noqa: PLC0415
+    from shutdownlint.engine.cache import load_cached_rules  # noqa: PLC0415
+    from shutdownlint.engine.loader import load_rules  # noqa: PLC0415
+    from shutdownlint.engine.rule import RuleFileError, bundled_folder, merge_rules  # noqa: PLC0415
+    from shutdownlint.linter.rule_examples import problems  # noqa: PLC0415 - needs pydantic
 
     try:
         rules = load_rules(folder)
         if folder.resolve() != bundled_folder().resolve():
-            with_own(kept_rules(bundled_folder()), rules)  # an id may be taken
+            merge_rules(load_cached_rules(bundled_folder()), rules)  # an id may be taken
     except (RuleFileError, OSError) as error:
         raise stop(str(error)) from None
     wrong = 0
@@ -78,5 +78,5 @@ def _tried(folder: Path) -> int:
         examples = f"{count} example{'' if count == 1 else 's'}" if count else "no examples"
         sys.stdout.write(f"{rule.id}  {'wrong' if found else 'ok'}  {rule.name}: {examples}\n")
         for problem in found:
-            sys.stdout.write(f"    {rule.file}:{rule.place.line}: {problem}\n")
+            sys.stdout.write(f"    {rule.file}:{rule.region.line}: {problem}\n")
     return FINDINGS if wrong else CLEAN

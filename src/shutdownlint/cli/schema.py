@@ -32,13 +32,13 @@ def command(
 def schema_text(which: Which) -> str:
     """A schema, generated from the model that reads the file."""
     if which is Which.CONFIG:
-        from shutdownlint.config_file import ConfigForm  # noqa: PLC0415 - needs pydantic
+        from shutdownlint.config.load import ConfigForm  # noqa: PLC0415 - needs pydantic
 
         schema: dict[str, Any] = ConfigForm.model_json_schema()
     else:
-        from shutdownlint.rules.form import RuleForm  # noqa: PLC0415
+        from shutdownlint.engine.schema import RuleSchema  # noqa: PLC0415
 
-        schema = RuleForm.model_json_schema()
+        schema = RuleSchema.model_json_schema()
     title = {"title": f"shutdownlint {which.value} file"}
     whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, **title}
     return json.dumps(whole, indent=2) + "\n"

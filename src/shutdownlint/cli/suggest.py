@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from shutdownlint.cli.given import (
+from shutdownlint.cli.common import (
     configured,
     pods_of,
     rules_for,
@@ -28,10 +28,10 @@ from shutdownlint.cli.options import (
     Values,
     duration,
 )
-from shutdownlint.cli.say import NOT_WHOLE, printed, remark, write
-from shutdownlint.manifests.discover import Found
-from shutdownlint.manifests.gather import Source, with_text
-from shutdownlint.run import mend, read
+from shutdownlint.cli.output import INCOMPLETE, printed, remark, write
+from shutdownlint.linter.linter import fix_files, read
+from shutdownlint.manifests.discovery import InputFile
+from shutdownlint.manifests.loader import InputSource, replace_text_of
 
 
 class SuggestFormat(StrEnum):
@@ -110,14 +110,14 @@ def command(
     texts = changed_files(found, originals)
     # What is refused or in the way is mended with it; only of the workloads that were asked about.
     config.notes = False
-    _, mended = mend(
-        [with_text(source, texts) for source in sources],
+    _, fix_result = fix_files(
+        [replace_text_of(source, texts) for source in sources],
         config.given(p99),
         rules=lambda: rules_for(config),
         unsafe=True,
         only={one.pod.id for one in found},
     )
-    texts = {**texts, **mended.texts}
+    texts = {**texts, **fix_result.texts}
     if output_format is not SuggestFormat.TEXT:
         for one in found:
             if one.refused:
@@ -131,22 +131,22 @@ def command(
             diffs = (unified(n, originals[n], texts[n]) for n in sorted(texts) if n in originals)
             write("".join(diffs), output)
         case _:
-            draw = lambda console: told.suggest_text(found, mended.fixed, console)  # noqa: E731
+            draw = lambda console: told.suggest_text(found, fix_result.fixed, console)  # noqa: E731
             write(printed(draw, output), output)
     if not scene.whole or (wanted is not None and not found):
-        raise typer.Exit(NOT_WHOLE)
+        raise typer.Exit(INCOMPLETE)
 
 
-def _texts(sources: list[Source], stdin: bytes, names: set[str]) -> dict[str, bytes]:
+def _texts(sources: list[InputSource], stdin: bytes, names: set[str]) -> dict[str, bytes]:
     """What the files of these names hold."""
     return {
         source.file.shown: _text(source.file, stdin)
         for source in sources
-        if isinstance(source.file, Found) and source.file.shown in names
+        if isinstance(source.file, InputFile) and source.file.shown in names
     }
 
 
-def _text(file: Found, stdin: bytes) -> bytes:
+def _text(file: InputFile, stdin: bytes) -> bytes:
     if file.data is not None:
         return file.data
     return stdin if file.path is None else file.path.read_bytes()

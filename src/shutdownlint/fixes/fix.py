@@ -9,18 +9,18 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    from shutdownlint.yamltext.place import Where
+    from shutdownlint.yaml_source.location import SourceLocation
 
 
 class Change(Struct, frozen=True):
     """One change of a fix: ``action`` is set, remove, rename or quote; ``field`` a setting's name.
 
-    ``where`` is the place of the value, whether it exists or not; ``value`` what it becomes.
+    ``location`` is the place of the value, whether it exists or not; ``value`` what it becomes.
     """
 
     action: str
     field: str
-    where: Where | None
+    location: SourceLocation | None
     value: timedelta | bool | int | str | None = None
 
 

@@ -6,25 +6,25 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, field
 
+from shutdownlint.fixes.apply import edits_for, splice
 from shutdownlint.fixes.fix import Change
-from shutdownlint.fixes.mend import edits_for, spliced
-from shutdownlint.fixes.proof import Disproved, check_piece, expected
-from shutdownlint.fixes.slot import Slot
-from shutdownlint.manifests.read import decode
-from shutdownlint.manifests.split import split
-from shutdownlint.platforms.slots import slots_of
-from shutdownlint.shutdown.solve import Aims, solve
-from shutdownlint.yamltext.compose import compose
-from shutdownlint.yamltext.edit import CannotEditError, applied
-from shutdownlint.yamltext.tree import Tree
+from shutdownlint.fixes.location import EditLocation
+from shutdownlint.fixes.verify import VerificationError, check_piece, expected
+from shutdownlint.manifests.reader import decode
+from shutdownlint.manifests.splitter import split
+from shutdownlint.platforms.edit_targets import slots_of
+from shutdownlint.shutdown.solver import Aims, solve
+from shutdownlint.yaml_source.composer import compose
+from shutdownlint.yaml_source.editor import EditError, applied
+from shutdownlint.yaml_source.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import timedelta
 
-    from shutdownlint.platforms.pods import Pod
-    from shutdownlint.shutdown.solve import Solution
-    from shutdownlint.yamltext.edit import Edit
+    from shutdownlint.platforms.planner import Pod
+    from shutdownlint.shutdown.solver import Solution
+    from shutdownlint.yaml_source.editor import Edit
 
 
 class Suggestion(Struct):
@@ -56,7 +56,7 @@ def suggestions(
             suggestion = Suggestion(pod, solve(pod.plan, aims))
             try:
                 _work_out(suggestion, rendered=rendered)
-            except (CannotEditError, Disproved) as error:
+            except (EditError, VerificationError) as error:
                 suggestion.pieces, suggestion.refused = {}, str(error)
             found.append(suggestion)
     return found
@@ -65,13 +65,13 @@ def suggestions(
 def _work_out(suggestion: Suggestion, *, rendered: bool) -> None:
     slots = slots_of(suggestion.pod)
     for wanted in suggestion.solution.changes:
-        where = slots.get(wanted.container, {}).get(wanted.field)
-        if where is None:
-            raise CannotEditError(f"{wanted.old.name} cannot be changed from here")
-        suggestion.changes.append(Change("set", wanted.field, where, wanted.value))
+        location = slots.get(wanted.container, {}).get(wanted.field)
+        if location is None:
+            raise EditError(f"{wanted.old.name} cannot be changed from here")
+        suggestion.changes.append(Change("set", wanted.field, location, wanted.value))
     suggestion.pieces = edits_for(suggestion.changes, rendered=rendered)
     for change in suggestion.changes:
-        document = Slot.of(change.where).ref.document
+        document = EditLocation.of(change.location).ref.document
         piece = (document.file, document.start)
         new = applied(document.text, suggestion.pieces[piece])
         check_piece(document.text, new, expected(suggestion.changes))
@@ -83,7 +83,7 @@ def changed_files(found: Iterable[Suggestion], originals: Mapping[str, bytes]) -
     for one in found:
         for (file, start), edits in one.pieces.items():
             pieces.setdefault(file, {}).setdefault(start, []).extend(edits)
-    return {file: spliced(originals[file], own) for file, own in pieces.items()}
+    return {file: splice(originals[file], own) for file, own in pieces.items()}
 
 
 def patch(suggestion: Suggestion, texts: Mapping[str, bytes]) -> dict[str, Any] | None:
@@ -93,8 +93,8 @@ def patch(suggestion: Suggestion, texts: Mapping[str, bytes]) -> dict[str, Any] 
     if document.file not in texts:
         return None
     chunk = next(c for c in split(texts[document.file]) if c.index == document.index)
-    before = document.tree.plain(ref.route)
-    after = Tree(compose(decode(chunk.data))[document.number]).plain(ref.route)
+    before = document.tree.plain(ref.key_path)
+    after = Tree(compose(decode(chunk.data))[document.number]).plain(ref.key_path)
     if before == after:
         return None
     if "name" not in before["metadata"]:  # generateName: nothing that a patch could name
@@ -102,7 +102,7 @@ def patch(suggestion: Suggestion, texts: Mapping[str, bytes]) -> dict[str, Any] 
     names = {key: before[key] for key in ("apiVersion", "kind")}
     metadata = {k: v for k, v in before["metadata"].items() if k in ("name", "namespace")}
     # Strategic merges know the lists of the API's own kinds only.
-    merges = ref.document.tree.plain((*ref.route, "apiVersion")) in _OWN_KINDS
+    merges = ref.document.tree.plain((*ref.key_path, "apiVersion")) in _OWN_KINDS
     changed = _difference(before, after, merges=merges)
     return {**names, **changed, "metadata": {**changed.get("metadata", {}), **metadata}}
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, field
 
-from shutdownlint.yamltext.compose import ComposeError, compose
-from shutdownlint.yamltext.place import Part, Place, Route
-from shutdownlint.yamltext.tree import Tree
+from shutdownlint.yaml_source.composer import ComposeError, compose
+from shutdownlint.yaml_source.location import EntryPart, KeyPath, Region
+from shutdownlint.yaml_source.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 #: Documents whose nodes came back, the longest ago first: what is asked of a pod is asked at once,
 #: and the nodes of all pods together would be most of a large run's memory.
-_MOST_PARSED_AGAIN: Final = 16
-_parsed_again: Final[deque[Document]] = deque()
+_MAX_REPARSED: Final = 16
+_reparsed: Final[deque[Document]] = deque()
 
 
 class Text(Struct, eq=False):
@@ -39,7 +39,7 @@ class Text(Struct, eq=False):
             self._whole = zlib.decompress(self._packed).decode("utf-8", "surrogatepass")
         return self._whole
 
-    def let_go(self) -> None:
+    def compress(self) -> None:
         """Keep the small form only, where there is one."""
         if self._packed:
             self._whole = None
@@ -76,102 +76,102 @@ class Document(Struct, eq=False):
         """The nodes, parsed again if they had been dropped."""
         if self._tree is None:
             self._tree = Tree(compose(self.text)[self.number])
-            _parsed_again.append(self)
-            if len(_parsed_again) > _MOST_PARSED_AGAIN:
-                _parsed_again.popleft().drop_nodes()
+            _reparsed.append(self)
+            if len(_reparsed) > _MAX_REPARSED:
+                _reparsed.popleft().release_nodes()
         return self._tree
 
-    def drop_nodes(self) -> None:
+    def release_nodes(self) -> None:
         """Give the nodes' memory back; places are still found, by parsing again."""
         self._tree = None
-        self.written.let_go()
+        self.written.compress()
 
     def __reduce__(self) -> tuple[type[Document], tuple[object, ...]]:
         # Nodes do not travel: they are many, and come back when they are asked for.
         told = (self.file, self.written, self.line_offset, self.index, self.number)
         return Document, (*told, self.source, self.start)
 
-    def place(self, route: Route, part: Part = Part.VALUE) -> Place:
-        """The place of the entry at ``route``, or of its nearest existing parent."""
-        return self.tree.place(route, part, self.file, 1 + self.line_offset)
+    def region(self, key_path: KeyPath, part: EntryPart = EntryPart.VALUE) -> Region:
+        """The place of the entry at ``key_path``, or of its nearest existing parent."""
+        return self.tree.region(key_path, part, self.file, 1 + self.line_offset)
 
-    def ref(self, *route: str | int) -> Ref:
+    def ref(self, *key_path: str | int) -> NodeRef:
         """A reference into this document."""
-        return Ref(self, route)
+        return NodeRef(self, key_path)
 
 
-class Ref(Struct, frozen=True):
+class NodeRef(Struct, frozen=True):
     """A key or value of a document. Its place is looked up only when asked for."""
 
     document: Document
-    route: Route
-    part: Part = Part.VALUE
+    key_path: KeyPath
+    part: EntryPart = EntryPart.VALUE
 
-    def __truediv__(self, step: str | int) -> Ref:
-        return Ref(self.document, (*self.route, step), self.part)
+    def __truediv__(self, step: str | int) -> NodeRef:
+        return NodeRef(self.document, (*self.key_path, step), self.part)
 
     @property
-    def key(self) -> Ref:
+    def key(self) -> NodeRef:
         """The same entry, shown by its key."""
-        return Ref(self.document, self.route, Part.KEY)
+        return NodeRef(self.document, self.key_path, EntryPart.KEY)
 
     @property
-    def parent(self) -> Ref:
+    def parent(self) -> NodeRef:
         """The entry this one stands in, shown by its key."""
-        return Ref(self.document, self.route[:-1], Part.KEY)
+        return NodeRef(self.document, self.key_path[:-1], EntryPart.KEY)
 
     @property
     def exists(self) -> bool:
         """Whether the document has an entry at this route."""
-        return self.document.tree.spot(self.route) is not None
+        return self.document.tree.entry(self.key_path) is not None
 
     @property
     def source(self) -> str | None:
         """The template that a Helm rendering names for this document."""
         return self.document.source
 
-    def place(self) -> Place:
+    def region(self) -> Region:
         """Where it stands."""
-        return self.document.place(self.route, self.part)
+        return self.document.region(self.key_path, self.part)
 
 
-class InnerRef(Struct, frozen=True):
+class EmbeddedNodeRef(Struct, frozen=True):
     """A key or value of YAML that is itself the text of a scalar (an annotation, a ConfigMap key).
 
     Shown exactly where the host's text is written as it is read (a literal block, or quotes
     without escapes), and by the host's key otherwise.
     """
 
-    host: Ref
+    host: NodeRef
     inner: Tree | None
-    route: Route
-    part: Part = Part.VALUE
+    key_path: KeyPath
+    part: EntryPart = EntryPart.VALUE
 
     @property
-    def parent(self) -> InnerRef:
+    def parent(self) -> EmbeddedNodeRef:
         """The entry this one stands in, shown by its key."""
-        return InnerRef(self.host, self.inner, self.route[:-1], Part.KEY)
+        return EmbeddedNodeRef(self.host, self.inner, self.key_path[:-1], EntryPart.KEY)
 
     @property
     def source(self) -> str | None:
         """The template that a Helm rendering names for the host document."""
         return self.host.source
 
-    def place(self) -> Place:
+    def region(self) -> Region:
         """Where it stands in the file."""
         shift = _shift(self.host)
         if self.inner is None or shift is None:
-            return self.host.key.place()
-        place = self.inner.place(self.route, self.part, self.host.document.file, 1)
-        return shift(place)
+            return self.host.key.region()
+        region = self.inner.region(self.key_path, self.part, self.host.document.file, 1)
+        return shift(region)
 
 
-def inner_error_place(host: Ref, error: ComposeError) -> Place:
+def embedded_error_region(host: NodeRef, error: ComposeError) -> Region:
     """Where text inside a scalar stops being YAML."""
     shift = _shift(host)
     if shift is None:
-        return host.key.place()
-    at = Place(host.document.file, error.line, error.column, error.line, error.column + 1)
+        return host.key.region()
+    at = Region(host.document.file, error.line, error.column, error.line, error.column + 1)
     return shift(at)
 
 
@@ -179,12 +179,12 @@ def _leading(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
 
 
-def _shift(host: Ref) -> Callable[[Place], Place] | None:
+def _shift(host: NodeRef) -> Callable[[Region], Region] | None:
     """How places inside the host scalar's text become places of the file."""
-    spot = host.document.tree.spot(host.route)
-    if spot is None:
+    entry = host.document.tree.entry(host.key_path)
+    if entry is None:
         return None
-    node: Any = spot.value
+    node: Any = entry.value
     lines = host.document.text.splitlines()
     start = node.start_mark
     if node.style == "|":
@@ -194,13 +194,13 @@ def _shift(host: Ref) -> Callable[[Place], Place] | None:
         indent = _leading(written) - _leading(value)
         first = 2 + start.line + host.document.line_offset
 
-        def block(place: Place) -> Place:
-            return Place(
-                place.file,
-                first + place.line - 1,
-                indent + place.column,
-                first + place.end_line - 1,
-                indent + place.end_column,
+        def block(region: Region) -> Region:
+            return Region(
+                region.file,
+                first + region.line - 1,
+                indent + region.column,
+                first + region.end_line - 1,
+                indent + region.end_column,
             )
 
         return block
@@ -212,8 +212,8 @@ def _shift(host: Ref) -> Callable[[Place], Place] | None:
         return None
     line = 1 + start.line + host.document.line_offset
 
-    def inline(place: Place) -> Place:
+    def inline(region: Region) -> Region:
         shift = start.column + quoted
-        return Place(place.file, line, shift + place.column, line, shift + place.end_column)
+        return Region(region.file, line, shift + region.column, line, shift + region.end_column)
 
     return inline

@@ -7,10 +7,10 @@ from typing import Any
 
 from msgspec import field
 
-from shutdownlint.manifests.model import Bool, Int, Model, Str, Strings, StrMap
+from shutdownlint.manifests.decoding import ApiModel, Bool, Int, Str, Strings, StrMap
 
 
-class Metadata(Model, frozen=True):
+class Metadata(ApiModel, frozen=True):
     """What names, labels and annotates an object or a pod."""
 
     name: Str | None = None
@@ -20,25 +20,25 @@ class Metadata(Model, frozen=True):
     annotations: StrMap = field(default_factory=dict)
 
 
-class Resource(Model, frozen=True):
+class Resource(ApiModel, frozen=True):
     """An object of the API, with its name and labels."""
 
     metadata: Metadata = field(default_factory=Metadata)
 
 
-class ExecAction(Model, frozen=True):
+class ExecAction(ApiModel, frozen=True):
     """A command run in the container, without a shell."""
 
     command: Strings = field(default_factory=list)
 
 
-class SleepAction(Model, frozen=True):
+class SleepAction(ApiModel, frozen=True):
     """A pause made by the kubelet."""
 
     seconds: Int | None = None
 
 
-class HTTPGetAction(Model, frozen=True):
+class HTTPGetAction(ApiModel, frozen=True):
     """A request made by the kubelet."""
 
     path: Str | None = None
@@ -46,11 +46,11 @@ class HTTPGetAction(Model, frozen=True):
     port: Any = None
 
 
-class TCPSocketAction(Model, frozen=True):
+class TCPSocketAction(ApiModel, frozen=True):
     """Accepted by the API for hooks, never carried out."""
 
 
-class LifecycleHandler(Model, frozen=True):
+class LifecycleHandler(ApiModel, frozen=True):
     """One hook."""
 
     exec: ExecAction | None = None
@@ -65,20 +65,20 @@ class LifecycleHandler(Model, frozen=True):
         return tuple(name for name in names if getattr(self, name) is not None)
 
 
-class Lifecycle(Model, frozen=True):
+class Lifecycle(ApiModel, frozen=True):
     """A container's hooks and stop signal."""
 
     preStop: LifecycleHandler | None = None  # noqa: N815
     stopSignal: Str | None = None  # noqa: N815
 
 
-class Probe(Model, frozen=True):
+class Probe(ApiModel, frozen=True):
     """Only what a probe says of termination."""
 
     terminationGracePeriodSeconds: Int | None = None  # noqa: N815
 
 
-class EnvVar(Model, frozen=True):
+class EnvVar(ApiModel, frozen=True):
     """An environment variable; without ``value`` it comes from elsewhere."""
 
     name: Str = ""
@@ -86,7 +86,7 @@ class EnvVar(Model, frozen=True):
     valueFrom: Any = None  # noqa: N815
 
 
-class VolumeMount(Model, frozen=True):
+class VolumeMount(ApiModel, frozen=True):
     """Where a volume is seen in a container."""
 
     name: Str = ""
@@ -94,14 +94,14 @@ class VolumeMount(Model, frozen=True):
     subPath: Str | None = None  # noqa: N815
 
 
-class Port(Model, frozen=True):
+class Port(ApiModel, frozen=True):
     """A port that the container is said to listen on."""
 
     name: Str | None = None
     containerPort: Int | None = None  # noqa: N815
 
 
-class Container(Model, frozen=True):
+class Container(ApiModel, frozen=True):
     """A container of a pod, or an init container."""
 
     name: Str = ""
@@ -122,7 +122,7 @@ class Container(Model, frozen=True):
     preStop: Any = None  # noqa: N815
 
 
-class PodSpec(Model, frozen=True):
+class PodSpec(ApiModel, frozen=True):
     """What a pod template says of its pods' shutdown."""
 
     terminationGracePeriodSeconds: Int | None = None  # noqa: N815
@@ -140,21 +140,21 @@ class PodSpec(Model, frozen=True):
     shareProcessNamespace: Bool | None = None  # noqa: N815
 
 
-class PodTemplate(Model, frozen=True):
+class PodTemplate(ApiModel, frozen=True):
     """A pod, or the template of one."""
 
     metadata: Metadata = field(default_factory=Metadata)
     spec: PodSpec = field(default_factory=PodSpec)
 
 
-class ServicePort(Model, frozen=True):
+class ServicePort(ApiModel, frozen=True):
     """A port of a Service."""
 
     port: Int | None = None
     targetPort: Any = None  # noqa: N815
 
 
-class ServiceSpec(Model, frozen=True):
+class ServiceSpec(ApiModel, frozen=True):
     """What a Service says of the pods behind it."""
 
     selector: StrMap = field(default_factory=dict)
@@ -176,7 +176,7 @@ class Service(Resource, frozen=True):
         return self.spec.clusterIP in ("None", "none")
 
 
-class WorkloadSpec(Model, frozen=True):
+class WorkloadSpec(ApiModel, frozen=True):
     """What a workload says of how its pods are replaced."""
 
     replicas: Int | None = None
@@ -198,14 +198,14 @@ class ConfigMap(Resource, frozen=True):
     data: StrMap = field(default_factory=dict)
 
 
-class LabelSelector(Model, frozen=True):
+class LabelSelector(ApiModel, frozen=True):
     """A selector by labels; ``matchExpressions`` (Kubernetes' own only) as written."""
 
     matchLabels: StrMap = field(default_factory=dict)  # noqa: N815
     matchExpressions: Any = None  # noqa: N815
 
 
-class ProxyConfigSpec(Model, frozen=True):
+class ProxyConfigSpec(ApiModel, frozen=True):
     """networking.istio.io ProxyConfig: environment variables are all it can say of shutdown."""
 
     selector: LabelSelector | None = None
@@ -255,20 +255,20 @@ def _service_names(data: Any, found: set[str], depth: int) -> None:
             _service_names(value, found, depth + 1)
 
 
-class TargetReference(Model, frozen=True):
+class TargetReference(ApiModel, frozen=True):
     """The object that a policy is about."""
 
     kind: Str | None = None
     name: Str | None = None
 
 
-class ConnectionDraining(Model, frozen=True):
+class ConnectionDraining(ApiModel, frozen=True):
     """How long Google's load balancers let connections finish."""
 
     drainingTimeoutSec: Int | None = None  # noqa: N815
 
 
-class BackendConfigSpec(Model, frozen=True):
+class BackendConfigSpec(ApiModel, frozen=True):
     """What GKE's Ingress is told of a Service."""
 
     connectionDraining: ConnectionDraining | None = None  # noqa: N815
@@ -280,7 +280,7 @@ class BackendConfig(Resource, frozen=True):
     spec: BackendConfigSpec = field(default_factory=BackendConfigSpec)
 
 
-class GCPBackendPolicySpec(Model, frozen=True):
+class GCPBackendPolicySpec(ApiModel, frozen=True):
     """What GKE's Gateway is told of a Service."""
 
     default: BackendConfigSpec | None = None
@@ -293,14 +293,14 @@ class GCPBackendPolicy(Resource, frozen=True):
     spec: GCPBackendPolicySpec = field(default_factory=GCPBackendPolicySpec)
 
 
-class TargetGroupAttribute(Model, frozen=True):
+class TargetGroupAttribute(ApiModel, frozen=True):
     """One attribute of a target group."""
 
     key: Str = ""
     value: Str | None = None
 
 
-class TargetGroupProps(Model, frozen=True):
+class TargetGroupProps(ApiModel, frozen=True):
     """What AWS's controller gives a target group."""
 
     targetType: Str | None = None  # noqa: N815
@@ -309,7 +309,7 @@ class TargetGroupProps(Model, frozen=True):
     )
 
 
-class TargetGroupConfigurationSpec(Model, frozen=True):
+class TargetGroupConfigurationSpec(ApiModel, frozen=True):
     """What AWS's Gateway is told of a Service."""
 
     targetReference: TargetReference | None = None  # noqa: N815
@@ -322,7 +322,7 @@ class TargetGroupConfiguration(Resource, frozen=True):
     spec: TargetGroupConfigurationSpec = field(default_factory=TargetGroupConfigurationSpec)
 
 
-class PodDisruptionBudgetSpec(Model, frozen=True):
+class PodDisruptionBudgetSpec(ApiModel, frozen=True):
     """How many pods an eviction must leave. Numbers or percentages, as written."""
 
     minAvailable: Any = None  # noqa: N815
@@ -336,7 +336,7 @@ class PodDisruptionBudget(Resource, frozen=True):
     spec: PodDisruptionBudgetSpec = field(default_factory=PodDisruptionBudgetSpec)
 
 
-class ScalerSpec(Model, frozen=True):
+class ScalerSpec(ApiModel, frozen=True):
     """What an autoscaler scales."""
 
     scaleTargetRef: TargetReference | None = None  # noqa: N815
@@ -348,21 +348,21 @@ class Scaler(Resource, frozen=True):
     spec: ScalerSpec = field(default_factory=ScalerSpec)
 
 
-class NodeClaimSpec(Model, frozen=True):
+class NodeClaimSpec(ApiModel, frozen=True):
     """What Karpenter's nodes are made with; the duration is as written."""
 
     terminationGracePeriod: Str | None = None  # noqa: N815
     taints: Any = None
 
 
-class NodeClaimTemplate(Model, frozen=True):
+class NodeClaimTemplate(ApiModel, frozen=True):
     """A NodePool's template."""
 
     metadata: Metadata = field(default_factory=Metadata)
     spec: NodeClaimSpec = field(default_factory=NodeClaimSpec)
 
 
-class NodePoolSpec(Model, frozen=True):
+class NodePoolSpec(ApiModel, frozen=True):
     """What a NodePool says of its nodes' end."""
 
     template: NodeClaimTemplate = field(default_factory=NodeClaimTemplate)
@@ -374,7 +374,7 @@ class NodePool(Resource, frozen=True):
     spec: NodePoolSpec = field(default_factory=NodePoolSpec)
 
 
-class KyvernoSpec(Model, frozen=True):
+class KyvernoSpec(ApiModel, frozen=True):
     """A Kyverno policy's rules, as written."""
 
     validationFailureAction: Str | None = None  # noqa: N815
@@ -399,14 +399,14 @@ class KyvernoPolicy(Resource, frozen=True, dict=True):
     spec: KyvernoSpec = field(default_factory=KyvernoSpec)
 
 
-class GatewayParameters(Model, frozen=True):
+class GatewayParameters(ApiModel, frozen=True):
     """The object that shapes what a Gateway deploys."""
 
     kind: Str | None = None
     name: Str | None = None
 
 
-class GatewayInfrastructure(Model, frozen=True):
+class GatewayInfrastructure(ApiModel, frozen=True):
     """What a Gateway's own pods get."""
 
     labels: StrMap = field(default_factory=dict)
@@ -414,7 +414,7 @@ class GatewayInfrastructure(Model, frozen=True):
     parametersRef: GatewayParameters | None = None  # noqa: N815
 
 
-class GatewaySpec(Model, frozen=True):
+class GatewaySpec(ApiModel, frozen=True):
     """Whose Gateway it is."""
 
     gatewayClassName: Str | None = None  # noqa: N815
@@ -428,7 +428,7 @@ class Gateway(Resource, frozen=True):
     spec: GatewaySpec = field(default_factory=GatewaySpec)
 
 
-class Kustomization(Model, frozen=True):
+class Kustomization(ApiModel, frozen=True):
     """A kustomization, read for the files that it names as patches."""
 
     patches: Any = None

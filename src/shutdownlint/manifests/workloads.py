@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from msgspec import Struct, field
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
-from shutdownlint.manifests.model import Rejected, read_model, shape_of
+from shutdownlint.manifests.decoding import FieldError, decode, shape_of
 from shutdownlint.manifests.resources import (
     BackendConfig,
     ConfigMap,
@@ -32,16 +32,16 @@ from shutdownlint.manifests.resources import (
     TargetGroupConfiguration,
     WorkloadSpec,
 )
-from shutdownlint.yamltext.errors import BudgetExceededError
-from shutdownlint.yamltext.tree import ALIAS_BUDGET, Tree, child
+from shutdownlint.yaml_source.errors import BudgetExceededError
+from shutdownlint.yaml_source.tree import ALIAS_BUDGET, Tree, child
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from yaml.nodes import Node
 
-    from shutdownlint.manifests.document import Document, Ref
-    from shutdownlint.yamltext.place import Route
+    from shutdownlint.manifests.document import Document, NodeRef
+    from shutdownlint.yaml_source.location import KeyPath
 
 #: Groups whose objects only describe pods: policies, their tests, admission templates.
 DESCRIBING_GROUPS: Final = frozenset(
@@ -88,12 +88,12 @@ class Workload(Struct, eq=False):
 
     id: ObjectId
     group: str
-    ref: Ref
-    object_ref: Ref
+    ref: NodeRef
+    object_ref: NodeRef
     owner: Metadata
     template: PodTemplate
-    rejected: list[Rejected] = field(default_factory=list)
-    duplicates: list[Ref] = field(default_factory=list)
+    rejected: list[FieldError] = field(default_factory=list)
+    duplicates: list[NodeRef] = field(default_factory=list)
     partial: str | None = None
     #: Whether the object selects its pods: a patch hardly ever says that.
     has_selector: bool = False
@@ -101,21 +101,21 @@ class Workload(Struct, eq=False):
     hidden: bool = False
     #: How its pods are replaced; nothing of it for a bare Pod.
     rolling: WorkloadSpec = field(default_factory=WorkloadSpec)
-    rolling_rejected: list[Rejected] = field(default_factory=list)
+    rolling_rejected: list[FieldError] = field(default_factory=list)
     #: The pod's annotations, where they are not ``metadata.annotations`` of ``ref``.
-    annotations_at: Ref | None = None
+    annotations_at: NodeRef | None = None
     #: The grace period that whoever makes the pod gives it, and who that is, if none is written.
     usual_grace: tuple[int, str] | None = None
     #: The pod spec, where it is not ``spec`` of ``ref``.
-    spec_at: Ref | None = None
+    spec_at: NodeRef | None = None
 
     @property
-    def spec(self) -> Ref:
+    def spec(self) -> NodeRef:
         """The pod spec."""
         return self.spec_at or self.ref / "spec"
 
     @property
-    def annotations(self) -> Ref:
+    def annotations(self) -> NodeRef:
         """The pod's annotations."""
         return self.annotations_at or self.ref / "metadata" / "annotations"
 
@@ -134,11 +134,11 @@ class Workload(Struct, eq=False):
 _Model_co = TypeVar("_Model_co", covariant=True)
 
 
-class Located(Struct, Generic[_Model_co], frozen=True, eq=False):
+class LoadedResource(Struct, Generic[_Model_co], frozen=True, eq=False):
     """A typed object that is no workload, and where it stands."""
 
     model: _Model_co
-    ref: Ref
+    ref: NodeRef
 
 
 class MeshInstall(Struct, frozen=True, eq=False):
@@ -150,31 +150,31 @@ class MeshInstall(Struct, frozen=True, eq=False):
     """
 
     kind: str
-    ref: Ref
-    values: Route
-    mesh_config: Route | None = None
+    ref: NodeRef
+    values: KeyPath
+    mesh_config: KeyPath | None = None
     rendered: bool = False
     #: Where the chart's version stands, which is the release.
-    release: Route | None = None
+    release: KeyPath | None = None
 
 
-class Objects(Struct):
+class ObjectIndex(Struct):
     """Everything typed that a run has read."""
 
     workloads: list[Workload] = field(default_factory=list)
-    others: dict[type[Resource], list[Located[Any]]] = field(default_factory=dict)
+    others: dict[type[Resource], list[LoadedResource[Any]]] = field(default_factory=dict)
     mesh_installs: list[MeshInstall] = field(default_factory=list)
     #: istiod's own workloads, which stand among the others too.
     control_planes: list[Workload] = field(default_factory=list)
     patch_files: set[str] = field(default_factory=set)
     #: Values of the other objects that the API server would not take.
-    rejected: list[tuple[Ref, Rejected]] = field(default_factory=list)
+    rejected: list[tuple[NodeRef, FieldError]] = field(default_factory=list)
 
-    def of(self, model: type[_AnyModel]) -> list[Located[_AnyModel]]:
+    def of(self, model: type[_AnyModel]) -> list[LoadedResource[_AnyModel]]:
         """Every object of this type."""
         return self.others.get(model, [])
 
-    def add(self, more: Objects) -> None:
+    def add(self, more: ObjectIndex) -> None:
         """Add what was read after these."""
         self.workloads += more.workloads
         for model, found in more.others.items():
@@ -190,10 +190,10 @@ class _Object(Struct, frozen=True):
 
     kind: str
     group: str
-    route: Route
+    key_path: KeyPath
 
 
-def collect(document: Document, objects: Objects) -> None:
+def collect(document: Document, objects: ObjectIndex) -> None:
     """Add what the document holds to ``objects``. Raises ``BudgetExceededError``."""
     root = document.tree.root
     if document.file.rpartition("/")[2].startswith("kustomization."):
@@ -204,24 +204,24 @@ def collect(document: Document, objects: Objects) -> None:
     if _text(root, "kind") is None and child(root, "meshConfig") is not None:
         install = MeshInstall("Helm values", document.ref(), (), rendered=True)
         objects.mesh_installs.append(install)
-    checked: set[Route] = set()
-    for route, owner in _templates(root):
-        workload = _workload(document, route, owner)
-        if owner.route not in checked:
-            checked.add(owner.route)
-            workload.duplicates = list(_duplicates(document, owner.route))
+    checked: set[KeyPath] = set()
+    for key_path, owner in _templates(root):
+        workload = _workload(document, key_path, owner)
+        if owner.key_path not in checked:
+            checked.add(owner.key_path)
+            workload.duplicates = list(_duplicates(document, owner.key_path))
         objects.workloads.append(workload)
         if any(c.name == CONTROL_PLANE for c in workload.template.spec.containers):
             objects.control_planes.append(workload)
 
 
-def child_at(root: Node, route: Route) -> Node | None:
+def child_at(root: Node, key_path: KeyPath) -> Node | None:
     """The node at a route."""
-    spot = Tree(root).spot(route)
-    return spot.value if spot else None
+    entry = Tree(root).entry(key_path)
+    return entry.value if entry else None
 
 
-def mark_partial(objects: Objects) -> None:
+def mark_incomplete(objects: ObjectIndex) -> None:
     """Tell complete pod templates from patches, assertions and other fragments."""
     for workload in objects.workloads:
         workload.partial = _partial(workload, objects.patch_files)
@@ -254,50 +254,50 @@ def _objects(root: Node) -> Iterator[_Object]:
                     yield found
 
 
-def _as_object(node: Node, route: Route) -> _Object | None:
+def _as_object(node: Node, key_path: KeyPath) -> _Object | None:
     kind, version = _text(node, "kind"), _text(node, "apiVersion")
     if kind is None or version is None:
         return None
     group, _, rest = version.rpartition("/")
-    return _Object(kind, group if rest else "", route)
+    return _Object(kind, group if rest else "", key_path)
 
 
 def _text(node: Node, key: str) -> str | None:
-    spot = child(node, key)
-    if spot is None or not isinstance(spot.value, ScalarNode):
+    entry = child(node, key)
+    if entry is None or not isinstance(entry.value, ScalarNode):
         return None
-    return str(spot.value.value)
+    return str(entry.value.value)
 
 
-def _templates(root: Node) -> Iterator[tuple[Route, _Object]]:
+def _templates(root: Node) -> Iterator[tuple[KeyPath, _Object]]:
     """The routes of all pod-shaped places, each with the innermost object around it.
 
     Raises ``BudgetExceededError`` where aliases multiply what there is to visit.
     """
-    stack: list[tuple[Node, Route, _Object | None]] = [(root, (), None)]
+    stack: list[tuple[Node, KeyPath, _Object | None]] = [(root, (), None)]
     left = ALIAS_BUDGET
     while stack:
-        node, route, owner = stack.pop()
+        node, key_path, owner = stack.pop()
         left -= 1
         if left < 0:
             raise BudgetExceededError
-        if len(route) > _DEEPEST:
+        if len(key_path) > _DEEPEST:
             continue
         if isinstance(node, SequenceNode):
             items = reversed(list(enumerate(node.value)))
-            stack.extend((item, (*route, index), owner) for index, item in items)
+            stack.extend((item, (*key_path, index), owner) for index, item in items)
         elif isinstance(node, MappingNode):
             # The last of duplicate keys is the one that counts.
             entries = {key.value: value for key, value in node.value if type(key) is ScalarNode}
             if ("kind" in entries and "apiVersion" in entries) or "<<" in entries:
-                owner = _as_object(node, route) or owner
+                owner = _as_object(node, key_path) or owner
             if owner is not None and _only_describes(owner):
                 continue
-            if owner is not None and _pod_place(route, owner) and _has_containers(node):
-                yield route[:-1], owner
+            if owner is not None and _pod_place(key_path, owner) and _has_containers(node):
+                yield key_path[:-1], owner
                 continue
             stack += [
-                (value, (*route, text), owner)
+                (value, (*key_path, text), owner)
                 for text, value in reversed(entries.items())
                 if type(value) is not ScalarNode and text != "openAPIV3Schema"
             ]
@@ -307,67 +307,67 @@ def _only_describes(owner: _Object) -> bool:
     return owner.kind == "CustomResourceDefinition" or owner.group in DESCRIBING_GROUPS
 
 
-def _pod_place(route: Route, owner: _Object) -> bool:
+def _pod_place(key_path: KeyPath, owner: _Object) -> bool:
     """Whether a pod spec belongs here: ``spec`` under a template, or a Pod's own."""
-    if not route or route[-1] != "spec":
+    if not key_path or key_path[-1] != "spec":
         return False
-    if route[:-1] == owner.route:
+    if key_path[:-1] == owner.key_path:
         return owner.kind == "Pod" or (owner.kind == "Revision" and owner.group == KNATIVE_GROUP)
-    above = route[-2] if len(route) > 1 else None
+    above = key_path[-2] if len(key_path) > 1 else None
     return isinstance(above, str) and above.lower().endswith("template")
 
 
 def _has_containers(node: MappingNode) -> bool:
-    spot = child(node, "containers")
-    if spot is None or not isinstance(spot.value, SequenceNode) or not spot.value.value:
+    entry = child(node, "containers")
+    if entry is None or not isinstance(entry.value, SequenceNode) or not entry.value.value:
         return False
     return all(
         isinstance(item, MappingNode) and (child(item, "name") or child(item, "image"))
-        for item in spot.value.value
+        for item in entry.value.value
     )
 
 
-def _workload(document: Document, route: Route, owner: _Object) -> Workload:
+def _workload(document: Document, key_path: KeyPath, owner: _Object) -> Workload:
     shape = shape_of(Metadata)
-    metadata, _ = read_model(Metadata, document.tree.plain((*owner.route, "metadata"), shape))
+    metadata, _ = decode(Metadata, document.tree.plain((*owner.key_path, "metadata"), shape))
     data = {
-        "metadata": document.tree.plain((*route, "metadata"), shape),
-        "spec": document.tree.plain((*route, "spec"), shape_of(PodSpec)),
+        "metadata": document.tree.plain((*key_path, "metadata"), shape),
+        "spec": document.tree.plain((*key_path, "spec"), shape_of(PodSpec)),
     }
     if data["metadata"] is None:
         del data["metadata"]
-    template, rejected = read_model(PodTemplate, data)
+    template, rejected = decode(PodTemplate, data)
     name = metadata.name or metadata.generateName or ""
     rolling, wrong = _rolling(document, owner)
     return Workload(
         id=ObjectId(owner.kind, name, metadata.namespace),
         group=owner.group,
-        ref=document.ref(*route),
-        object_ref=document.ref(*owner.route),
+        ref=document.ref(*key_path),
+        object_ref=document.ref(*owner.key_path),
         owner=metadata,
         template=template,
         rejected=[problem for problem in rejected if not problem.hidden],
         hidden=any(problem.hidden for problem in rejected),
         rolling=rolling,
         rolling_rejected=wrong,
-        has_selector=document.tree.spot((*owner.route, "spec", "selector")) is not None,
+        has_selector=document.tree.entry((*owner.key_path, "spec", "selector")) is not None,
     )
 
 
-def _rolling(document: Document, owner: _Object) -> tuple[WorkloadSpec, list[Rejected]]:
+def _rolling(document: Document, owner: _Object) -> tuple[WorkloadSpec, list[FieldError]]:
     """How the pods of the object are replaced."""
     if owner.group not in ("apps", "argoproj.io"):
         return WorkloadSpec(), []
-    spec = (*owner.route, "spec")
+    spec = (*owner.key_path, "spec")
     tree = document.tree
     data = {name: tree.plain((*spec, name)) for name in WorkloadSpec.__struct_fields__}
-    model, rejected = read_model(WorkloadSpec, data)
+    model, rejected = decode(WorkloadSpec, data)
     return model, [problem for problem in rejected if not problem.hidden]
 
 
-def _duplicates(document: Document, route: Route) -> Iterator[Ref]:
+def _duplicates(document: Document, key_path: KeyPath) -> Iterator[NodeRef]:
     """Keys of the object that stand twice in one mapping."""
-    stack: list[tuple[Node | None, Route]] = [(child_at(document.tree.root, route), route)]
+    stack: list[tuple[Node | None, KeyPath]] = [(child_at(document.tree.root, key_path), key_path)]
     seen: set[int] = set()
     while stack:
         node, here = stack.pop()
@@ -409,7 +409,7 @@ _READERS: Final[dict[tuple[str, str], type[Resource]]] = {
 _CHECKED: Final = frozenset((Service, Namespace, ConfigMap, ProxyConfigResource))
 #: Where installations of Istio keep Helm values, and a mesh configuration beside them. What
 #: istioctl and Sail make of wrong types was not tried; Helm writes the values out as they are.
-_INSTALLS: Final[dict[tuple[str, str], tuple[Route, Route | None, bool]]] = {
+_INSTALLS: Final[dict[tuple[str, str], tuple[KeyPath, KeyPath | None, bool]]] = {
     ("install.istio.io", "IstioOperator"): (("spec", "values"), ("spec", "meshConfig"), False),
     ("sailoperator.io", "Istio"): (("spec", "values"), None, False),
     ("operator.istio.io", "Istio"): (("spec", "values"), None, False),
@@ -417,18 +417,18 @@ _INSTALLS: Final[dict[tuple[str, str], tuple[Route, Route | None, bool]]] = {
 }
 
 
-def _context(document: Document, found: _Object, objects: Objects) -> None:
-    ref = document.ref(*found.route)
+def _context(document: Document, found: _Object, objects: ObjectIndex) -> None:
+    ref = document.ref(*found.key_path)
     known = (found.group, found.kind)
     if known == ("kustomize.config.k8s.io", "Kustomization"):
-        _kustomization(document, found.route, objects)
+        _kustomization(document, found.key_path, objects)
     elif known in _INSTALLS:
         values, beside, rendered = _INSTALLS[known]
         install = MeshInstall(
             found.kind,
             ref,
-            (*found.route, *values),
-            (*found.route, *beside) if beside else None,
+            (*found.key_path, *values),
+            (*found.key_path, *beside) if beside else None,
             rendered,
         )
         objects.mesh_installs.append(install)
@@ -436,29 +436,29 @@ def _context(document: Document, found: _Object, objects: Objects) -> None:
         objects.mesh_installs += _applications(document, found, ref)
     elif known in _READERS:
         model = _READERS[known]
-        typed, rejected = read_model(model, document.tree.plain(found.route, shape_of(model)))
+        typed, rejected = decode(model, document.tree.plain(found.key_path, shape_of(model)))
         if model in _CHECKED:
             objects.rejected += [(ref, problem) for problem in rejected if not problem.hidden]
-        objects.others.setdefault(model, []).append(Located(typed, ref))
+        objects.others.setdefault(model, []).append(LoadedResource(typed, ref))
 
 
-def _applications(document: Document, found: _Object, ref: Ref) -> Iterator[MeshInstall]:
+def _applications(document: Document, found: _Object, ref: NodeRef) -> Iterator[MeshInstall]:
     """Every source of an Argo Application that has Helm values, as an object or as a text."""
-    spec: Route = (*found.route, "spec")
+    spec: KeyPath = (*found.key_path, "spec")
     several = child_at(document.tree.root, (*spec, "sources"))
     count = len(several.value) if isinstance(several, SequenceNode) else 0
     for source in ((*spec, "source"), *((*spec, "sources", number) for number in range(count))):
-        chart = document.tree.spot((*source, "chart")) is not None
+        chart = document.tree.entry((*source, "chart")) is not None
         # The revision of a git repository is no release.
-        release: Route | None = (*source, "targetRevision") if chart else None
+        release: KeyPath | None = (*source, "targetRevision") if chart else None
         for name in ("valuesObject", "values"):
-            route: Route = (*source, "helm", name)
-            if document.tree.spot(route) is not None:
-                yield MeshInstall(found.kind, ref, route, None, rendered=True, release=release)
+            key_path: KeyPath = (*source, "helm", name)
+            if document.tree.entry(key_path) is not None:
+                yield MeshInstall(found.kind, ref, key_path, None, rendered=True, release=release)
 
 
-def _kustomization(document: Document, route: Route, objects: Objects) -> None:
-    model, _ = read_model(Kustomization, document.tree.plain(route))
+def _kustomization(document: Document, key_path: KeyPath, objects: ObjectIndex) -> None:
+    model, _ = decode(Kustomization, document.tree.plain(key_path))
     folder = PurePosixPath(document.file).parent
     for entries in (model.patches, model.patchesStrategicMerge, model.patchesJson6902):
         for entry in entries if isinstance(entries, list) else ():

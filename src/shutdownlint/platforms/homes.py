@@ -17,9 +17,9 @@ from shutdownlint.manifests.resources import (
     ProxyConfigResource,
     Resource,
 )
-from shutdownlint.manifests.workloads import Located, Objects, Workload
+from shutdownlint.manifests.workloads import LoadedResource, ObjectIndex, Workload
 from shutdownlint.platforms.istio import facts
-from shutdownlint.shelf import Shelf, Spot
+from shutdownlint.shelf import Entry, Shelf
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +45,7 @@ def home_of(workload: Workload) -> Home:
     return namespace, "" if namespace else _folder(workload.ref.document.file)
 
 
-def home_of_object(located: Located[Resource]) -> Home:
+def home_of_object(located: LoadedResource[Resource]) -> Home:
     """Where another object lives; a Namespace is at home in itself."""
     metadata = located.model.metadata
     namespace = metadata.name if isinstance(located.model, Namespace) else metadata.namespace
@@ -59,27 +59,27 @@ def _folder(file: str) -> str:
 class Packed(Struct):
     """Objects that were read together: those for all, and by home those that are put away."""
 
-    shared: Objects
+    shared: ObjectIndex
     homes: dict[Home, tuple[int, bytes]]
 
 
-def packed(objects: Objects) -> Packed:
+def packed(objects: ObjectIndex) -> Packed:
     """The objects as they are put away."""
     import pickle  # noqa: PLC0415 - most runs keep everything in memory
 
-    homes: dict[Home, Objects] = {}
-    shared = Objects(
+    homes: dict[Home, ObjectIndex] = {}
+    shared = ObjectIndex(
         mesh_installs=objects.mesh_installs,
         control_planes=objects.control_planes,
         patch_files=objects.patch_files,
         rejected=objects.rejected,
     )
     for workload in objects.workloads:
-        homes.setdefault(home_of(workload), Objects()).workloads.append(workload)
+        homes.setdefault(home_of(workload), ObjectIndex()).workloads.append(workload)
     for model, found in objects.others.items():
         for located in found:
             for_all = _for_all(located)
-            to = shared if for_all else homes.setdefault(home_of_object(located), Objects())
+            to = shared if for_all else homes.setdefault(home_of_object(located), ObjectIndex())
             to.others.setdefault(model, []).append(located)
     return Packed(
         shared,
@@ -98,19 +98,19 @@ class Homes:
 
     def __init__(self) -> None:
         #: What every part is given: all that was read, if nothing is put away.
-        self.shared = Objects()
+        self.shared = ObjectIndex()
         self._shelf = Shelf()
-        self._kept: dict[Home, _Kept] = {}
+        self._kept: dict[Home, _CacheEntry] = {}
 
     def add(self, packed: Packed) -> None:
         """Take what was read, after all that was taken before."""
         self.shared.add(packed.shared)
         for home, (workloads, data) in packed.homes.items():
-            kept = self._kept.setdefault(home, _Kept())
+            kept = self._kept.setdefault(home, _CacheEntry())
             kept.lots.append(self._shelf.put(data))
             kept.workloads += workloads
 
-    def parts(self) -> Iterator[Objects]:
+    def parts(self) -> Iterator[ObjectIndex]:
         """All workloads, some at a time, each with every object that it may meet."""
         if not self._kept:
             yield self.shared
@@ -119,8 +119,8 @@ class Homes:
 
         part, count = self._new_part(), 0
         for kept in self._kept.values():
-            for where in kept.lots:
-                part.add(pickle.loads(self._shelf.get(where)))
+            for location in kept.lots:
+                part.add(pickle.loads(self._shelf.get(location)))
             count += kept.workloads
             if count >= _AT_ONCE:
                 yield part
@@ -131,13 +131,13 @@ class Homes:
         """Nothing is brought back any more."""
         self._shelf.close()
 
-    def _new_part(self) -> Objects:
-        part = Objects()
+    def _new_part(self) -> ObjectIndex:
+        part = ObjectIndex()
         part.add(self.shared)
         return part
 
 
-def _for_all(located: Located[Resource]) -> bool:
+def _for_all(located: LoadedResource[Resource]) -> bool:
     model = located.model
     if not isinstance(model, ConfigMap):
         return type(model) in _FOR_ALL
@@ -145,8 +145,8 @@ def _for_all(located: Located[Resource]) -> bool:
     return facts.MESH_KEY in model.data or facts.OVERRIDES_KEY in model.data
 
 
-class _Kept(Struct):
+class _CacheEntry(Struct):
     """What is kept of one home."""
 
-    lots: list[Spot] = field(default_factory=list)
+    lots: list[Entry] = field(default_factory=list)
     workloads: int = 0

@@ -18,9 +18,9 @@ from shutdownlint.shutdown import Origin, OriginKind, Setting
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from shutdownlint.manifests.document import Ref
+    from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.workloads import Workload
-    from shutdownlint.platforms.world import World
+    from shutdownlint.platforms.context import AnalysisContext
 
 #: ``=(key)``: what holds if the key is there.
 _ANCHOR: Final = re.compile(r"=\((.+)\)")
@@ -30,7 +30,7 @@ _LIMIT: Final = re.compile(r"\s*(<=|<)?\s*([0-9]{1,9})\s*|\s*[0-9]{1,9}\s*-\s*([
 _LONGEST: Final = 10**9
 
 
-def grace_cap(workload: Workload, world: World) -> Setting[timedelta] | None:
+def grace_cap(workload: Workload, world: AnalysisContext) -> Setting[timedelta] | None:
     """The longest grace period that the policies among the files allow."""
     namespace = namespace_of(workload)
     caps = []
@@ -73,7 +73,7 @@ def _by_kind(each: Any, kind: str) -> bool:
     return bool({"Pod", kind} & names)
 
 
-def _caps(pattern: Any, ref: Ref, told: str, depth: int = 0) -> Iterator[Setting[timedelta]]:
+def _caps(pattern: Any, ref: NodeRef, told: str, depth: int = 0) -> Iterator[Setting[timedelta]]:
     if depth > 8 or not isinstance(pattern, dict):
         return
     if any(_CONDITION.match(key) for key in pattern) or (depth == 0 and set(pattern) != {"spec"}):

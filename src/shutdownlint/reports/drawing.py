@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import timedelta
 
-    from shutdownlint.platforms.pods import Pod
+    from shutdownlint.platforms.planner import Pod
     from shutdownlint.shutdown import Plan, Request, Setting, Timeline, Traffic
 
 _WIDTH: Final = 960
@@ -112,9 +112,9 @@ def _end(x: float, y: float) -> str:
 def _pod(pod: Pod, plan: Plan, requests: Sequence[Request], traffic: Traffic) -> Iterator[str]:
     """The pod's picture; the last item is its height."""
     shutdown = Shutdown(plan)
-    place = pod.ref.place()
+    region = pod.ref.region()
     yield _text(16, 28, _short(f"{pod.id}", _WIDTH - 40, 8.5), "head")
-    yield _text(16, 46, _short(f"{place.file}:{place.line}", _WIDTH - 200), "faint")
+    yield _text(16, 46, _short(f"{region.file}:{region.line}", _WIDTH - 200), "faint")
     drawn = drawn_of(shutdown, requests, traffic)
     if drawn is None:
         yield _text(16, 70, "no timeline: the grace period is a placeholder", "faint")
@@ -157,8 +157,8 @@ def _pod(pod: Pod, plan: Plan, requests: Sequence[Request], traffic: Traffic) ->
     yield from _legend(y)
     for setting in _settings(plan):
         y += 18
-        told_as = f"{setting.name} {setting.shown}  ({setting.origin.told_in(place.file)})"
-        yield _text(16, y + 6, _short(told_as, _WIDTH - 40), "faint")
+        outputs = f"{setting.name} {setting.shown}  ({setting.origin.told_in(region.file)})"
+        yield _text(16, y + 6, _short(outputs, _WIDTH - 40), "faint")
     yield str(int(y + 30))
 
 
@@ -269,7 +269,7 @@ def tables_html(pod: Pod, plan: Plan, requests: Sequence[Request], traffic: Traf
     """What a pod's picture shows, for those who do not see it."""
     shutdown = Shutdown(plan)
     drawn = drawn_of(shutdown, requests, traffic)
-    file = pod.ref.place().file
+    file = pod.ref.region().file
     events = [
         (written(e.at), e.container or "pod", e.what, e.because.told_in(file))
         for e in (drawn.events() if drawn else ())

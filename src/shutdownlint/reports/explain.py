@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
-from shutdownlint.reports.report import in_seconds, safe
+from shutdownlint.reports.report import safe, to_seconds
 from shutdownlint.shutdown import Outcome, Shutdown, written
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from shutdownlint.platforms.pods import Pod
+    from shutdownlint.platforms.planner import Pod
     from shutdownlint.shutdown import Answer, Plan, Request, Timeline, Traffic
 
 _ACCEPTS, _FINISHES, _LUCK, _GONE, _NOTHING = "█", "▒", "?", "┃", "·"
@@ -84,27 +84,27 @@ def _data(pod: Pod, plan: Plan, requests: Sequence[Request], traffic: Traffic) -
     shutdown = Shutdown(plan)
     headroom = shutdown.headroom
     drawn = drawn_of(shutdown, requests, traffic)
-    place = pod.ref.place()
+    region = pod.ref.region()
     return {
         "workload": {
             "kind": pod.id.kind,
             "namespace": pod.id.namespace,
             "name": pod.id.name,
         },
-        "file": place.file,
-        "line": place.line,
+        "file": region.file,
+        "line": region.line,
         "assumed": assumed(plan),
         "headroom": {
-            "in_flight": None if headroom.in_flight is None else in_seconds(headroom.in_flight),
-            "late": None if headroom.late is None else in_seconds(headroom.late),
-            "late_at": in_seconds(headroom.late_at),
+            "in_flight": None if headroom.in_flight is None else to_seconds(headroom.in_flight),
+            "late": None if headroom.late is None else to_seconds(headroom.late),
+            "late_at": to_seconds(headroom.late_at),
             "by": str(headroom.by),
             "late_by": str(headroom.late_by),
         },
         "rollout": _rollout(shutdown) if drawn else None,
         "events": [
             {
-                "at": in_seconds(event.at),
+                "at": to_seconds(event.at),
                 "container": event.container,
                 "what": event.what,
                 "because": str(event.because),
@@ -114,8 +114,8 @@ def _data(pod: Pod, plan: Plan, requests: Sequence[Request], traffic: Traffic) -
         "losses": [
             {
                 "what": loss.kind,
-                "from": in_seconds(loss.begins),
-                "to": in_seconds(loss.ends),
+                "from": to_seconds(loss.begins),
+                "to": to_seconds(loss.ends),
                 "by": str(loss.by),
             }
             for loss in shutdown.losses
@@ -123,10 +123,10 @@ def _data(pod: Pod, plan: Plan, requests: Sequence[Request], traffic: Traffic) -
         "requests": [
             {
                 "outbound": answer.request.outbound,
-                "arrives": in_seconds(answer.request.arrives),
-                "lasts": in_seconds(answer.request.lasts),
+                "arrives": to_seconds(answer.request.arrives),
+                "lasts": to_seconds(answer.request.lasts),
                 "outcome": answer.outcome.value,
-                "at": in_seconds(answer.at),
+                "at": to_seconds(answer.at),
                 "by": str(answer.by),
                 "chance": answer.chance,
             }
@@ -144,7 +144,7 @@ def _rollout(shutdown: Shutdown) -> dict[str, Any] | None:
     return {
         "strategy": rollout.way,
         "replicas": rollout.replicas,
-        "waits": None if waits is None else in_seconds(waits),
+        "waits": None if waits is None else to_seconds(waits),
         "told": rollout.told(shutdown.over),
     }
 
@@ -163,9 +163,9 @@ def _pod(
     pod: Pod, plan: Plan, requests: Sequence[Request], traffic: Traffic, console: Console
 ) -> None:
     shutdown = Shutdown(plan)
-    place = pod.ref.place()
+    region = pod.ref.region()
     head = Text(safe(str(pod.id)), "bold")
-    head.append(f"  {safe(place.file)}:{place.line}", "dim")
+    head.append(f"  {safe(region.file)}:{region.line}", "dim")
     console.print(head, soft_wrap=True)
     drawn = drawn_of(shutdown, requests, traffic)
     if drawn is None:
@@ -176,23 +176,23 @@ def _pod(
     for lane in _lanes(shutdown, drawn, console):
         console.print(lane, soft_wrap=True)
     headroom = shutdown.headroom
-    _line(console, "in flight", room(headroom.in_flight), headroom.by.told_in(place.file))
+    _line(console, "in flight", room(headroom.in_flight), headroom.by.told_in(region.file))
     late = f"{room(headroom.late)}, arriving at {written(headroom.late_at)}"
-    _line(console, "late", late, headroom.late_by.told_in(place.file))
+    _line(console, "late", late, headroom.late_by.told_in(region.file))
     for loss in shutdown.losses:
         window = f"{written(loss.begins)} to {written(loss.ends)}"
-        _line(console, "lost", f"{window}: {loss.kind}", loss.by.told_in(place.file), "red")
+        _line(console, "lost", f"{window}: {loss.kind}", loss.by.told_in(region.file), "red")
     for answer in shutdown.ask(requests, traffic):
         _line(
             console,
             "asked",
             f"{asked(answer)}: {told(answer)}",
-            answer.by.told_in(place.file),
+            answer.by.told_in(region.file),
             _COLOURS[answer.outcome],
         )
     if plan.rollout is not None:
         _line(console, "rollout", "", plan.rollout.value.told(shutdown.over))
-    for event in _events(drawn, place.file):
+    for event in _events(drawn, region.file):
         console.print(event, soft_wrap=True)
     for text in assumed(plan):
         _line(console, "assumed", "", text)

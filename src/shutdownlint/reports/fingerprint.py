@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from shutdownlint.engine.finding import Finding
     from shutdownlint.reports.report import Report
-    from shutdownlint.rules.finding import Finding
 
 
 def fingerprints(findings: Iterable[Finding], report: Report) -> list[str]:
@@ -18,10 +18,10 @@ def fingerprints(findings: Iterable[Finding], report: Report) -> list[str]:
     seen: Counter[str] = Counter()
     found = []
     for finding in findings:
-        line = report.line(finding.place.file, finding.place.line) or ""
+        line = report.line(finding.region.file, finding.region.line) or ""
         parts = (finding.rule, str(finding.workload), str(finding.container), line.strip())
         digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
-        key = f"{finding.place.file}:{digest}"
+        key = f"{finding.region.file}:{digest}"
         seen[key] += 1
         found.append(f"{digest}:{seen[key]}")
     return found

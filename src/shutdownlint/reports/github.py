@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shutdownlint.reports.rendered import file_of
+from shutdownlint.engine.finding import Severity
 from shutdownlint.reports.report import safe
-from shutdownlint.rules.finding import Severity
+from shutdownlint.reports.source_mapping import report_file
 
 if TYPE_CHECKING:
     from shutdownlint.reports.report import Report
@@ -27,16 +27,16 @@ def write_github(report: Report) -> str:
     """One command a finding, and the count as plain text."""
     lines = []
     for finding in report.findings:
-        place = finding.place
-        file, known = file_of(finding)
+        region = finding.region
+        file, known = report_file(finding)
         properties: dict[str, str | int] = {
             "file": file.removeprefix("./"),
-            "line": place.line if known else 1,
-            "endLine": place.end_line if known else 1,
+            "line": region.line if known else 1,
+            "endLine": region.end_line if known else 1,
             "title": f"{finding.rule} {finding.name}",
         }
-        if known and place.line == place.end_line:  # columns of several lines are refused
-            properties |= {"col": place.column, "endColumn": place.end_column}
+        if known and region.line == region.end_line:  # columns of several lines are refused
+            properties |= {"col": region.column, "endColumn": region.end_column}
         told = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
         fix = f"\nFix: {safe(finding.fix.words)}" if finding.fix else ""
         message = _data(safe(finding.message) + fix)

@@ -6,13 +6,13 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any, Final
 
+from shutdownlint.engine.finding import Severity
 from shutdownlint.reports.fingerprint import fingerprints
-from shutdownlint.reports.rendered import file_of
-from shutdownlint.rules.finding import Severity
+from shutdownlint.reports.source_mapping import report_file
 
 if TYPE_CHECKING:
+    from shutdownlint.engine.finding import Finding
     from shutdownlint.reports.report import Report
-    from shutdownlint.rules.finding import Finding
 
 _SEVERITIES: Final = {
     Severity.ERROR: "critical",
@@ -28,7 +28,7 @@ def write_gitlab(report: Report) -> str:
         {
             "description": finding.message,
             "check_name": f"{finding.rule} {finding.name}",
-            "fingerprint": hashlib.sha256(f"{finding.place.file}\n{name}".encode()).hexdigest(),
+            "fingerprint": hashlib.sha256(f"{finding.region.file}\n{name}".encode()).hexdigest(),
             "severity": _SEVERITIES[finding.severity],
             "location": _location(finding),
         }
@@ -38,8 +38,8 @@ def write_gitlab(report: Report) -> str:
 
 
 def _location(finding: Finding) -> dict[str, Any]:
-    file, known = file_of(finding)
-    lines = (finding.place.line, finding.place.end_line) if known else (1, 1)
+    file, known = report_file(finding)
+    lines = (finding.region.line, finding.region.end_line) if known else (1, 1)
     return {
         "path": file.removeprefix("./"),
         "lines": {"begin": lines[0], "end": lines[1]},

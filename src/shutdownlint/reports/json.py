@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from shutdownlint.fixes.told import replacements
-from shutdownlint.rules.finding import Severity
+from shutdownlint.engine.finding import Severity
+from shutdownlint.fixes.replacements import replacements
 
 if TYPE_CHECKING:
+    from shutdownlint.engine.finding import Finding
     from shutdownlint.reports.report import Report
-    from shutdownlint.rules.finding import Finding
 
 
 def write_json(report: Report) -> str:
@@ -24,7 +24,7 @@ def as_data(report: Report) -> dict[str, Any]:
         "version": 1,
         "findings": [_finding(finding) for finding in report.findings],
         "unreadable": [
-            {"file": u.place.file, "line": u.place.line, "reason": u.reason}
+            {"file": u.region.file, "line": u.region.line, "reason": u.reason}
             for u in report.reading.unreadable
         ],
         "summary": {
@@ -39,7 +39,7 @@ def as_data(report: Report) -> dict[str, Any]:
             {**_finding(one.finding), "reason": one.reason, "in_source": one.in_source}
             for one in report.suppressed
         ],
-        "passed_over": dict(report.passed_over()),
+        "passed_over": dict(report.skipped()),
         "remarks": list(report.remarks),
     }
 
@@ -51,11 +51,11 @@ def _fixes(finding: Finding) -> list[dict[str, Any]]:
         return []
     told = [
         {
-            "file": edit.place.file,
-            "line": edit.place.line,
-            "column": edit.place.column,
-            "end_line": edit.place.end_line,
-            "end_column": edit.place.end_column,
+            "file": edit.region.file,
+            "line": edit.region.line,
+            "column": edit.region.column,
+            "end_line": edit.region.end_line,
+            "end_column": edit.region.end_column,
             "text": edit.text,
         }
         for edit in edits
@@ -64,17 +64,17 @@ def _fixes(finding: Finding) -> list[dict[str, Any]]:
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    place, workload = finding.place, finding.workload
+    region, workload = finding.region, finding.workload
     return {
         "rule": finding.rule,
         "name": finding.name,
         "severity": finding.severity.value,
         "confidence": finding.confidence.value,
-        "file": place.file,
-        "line": place.line,
-        "column": place.column,
-        "end_line": place.end_line,
-        "end_column": place.end_column,
+        "file": region.file,
+        "line": region.line,
+        "column": region.column,
+        "end_line": region.end_line,
+        "end_column": region.end_column,
         "workload": None
         if workload is None
         else {
@@ -90,9 +90,9 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "related": [
             {
                 "label": related.label,
-                "file": related.place.file,
-                "line": related.place.line,
-                "column": related.place.column,
+                "file": related.region.file,
+                "line": related.region.line,
+                "column": related.region.column,
             }
             for related in finding.related
         ],

@@ -6,8 +6,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from shutdownlint.engine.finding import Severity
 from shutdownlint.reports.report import safe
-from shutdownlint.rules.finding import Severity
 
 if TYPE_CHECKING:
     from shutdownlint.reports.report import Report
@@ -18,22 +18,22 @@ def write_junit(report: Report) -> str:
     failed = sum(finding.severity is not Severity.NOTE for finding in report.findings)
     tests = max(len(report.findings), 1)
     root = Element("testsuites", name="shutdownlint", tests=str(tests), failures=str(failed))
-    for file, findings in groupby(report.findings, key=lambda finding: finding.place.file):
+    for file, findings in groupby(report.findings, key=lambda finding: finding.region.file):
         suite = SubElement(root, "testsuite", name=safe(file))
         failures = 0
         for count, finding in enumerate(findings, 1):
-            place = finding.place
+            region = finding.region
             of = f" ({finding.workload})" if finding.workload is not None else ""
             case = SubElement(
                 suite,
                 "testcase",
                 classname=safe(file),
-                name=safe(f"{finding.rule} {finding.name} at line {place.line}{of}"),
+                name=safe(f"{finding.rule} {finding.name} at line {region.line}{of}"),
                 file=safe(file),
-                line=str(place.line),
+                line=str(region.line),
             )
             fix = f"\nFix: {safe(finding.fix.words)}" if finding.fix else ""
-            told = safe(f"{place}: {finding.message}") + fix
+            told = safe(f"{region}: {finding.message}") + fix
             if finding.severity is Severity.NOTE:
                 SubElement(case, "system-out").text = told
             else:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from shutdownlint.reports.report import safe
 
 if TYPE_CHECKING:
+    from shutdownlint.engine.finding import Finding
     from shutdownlint.reports.report import Report
-    from shutdownlint.rules.finding import Finding
 
 #: A comment on GitHub holds 65,536 characters; what is left is for the person who writes it.
 MOST_CHARACTERS: Final = 60_000
@@ -40,7 +40,7 @@ def _row(finding: Finding) -> str:
     cells = (
         finding.severity.value,
         f"{finding.rule} {_escaped(finding.name)}",
-        f"{_escaped(str(finding.place))}{of}",
+        f"{_escaped(str(finding.region))}{of}",
         _escaped(finding.message),
         _escaped(finding.fix.words) if finding.fix else "",
     )

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
-from shutdownlint.manifests.read import decode
-from shutdownlint.rules.finding import Severity
+from shutdownlint.engine.finding import Severity
+from shutdownlint.manifests.reader import decode
 
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Sequence
     from datetime import timedelta
 
-    from shutdownlint.manifests.read import Reading
-    from shutdownlint.rules.finding import Finding
-    from shutdownlint.rules.ignored import Suppressed
-    from shutdownlint.rules.rule import Rule
+    from shutdownlint.engine.finding import Finding
+    from shutdownlint.engine.rule import Rule
+    from shutdownlint.engine.suppress import SuppressedFinding
+    from shutdownlint.manifests.reader import ReadStats
 
 #: Control characters (C0, DEL, C1) and those that reorder text: never sent to a screen raw.
 _UNSAFE: Final = re.compile(
@@ -32,7 +32,7 @@ def safe(text: str) -> str:
     return _UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", text).replace("\t", "    ")
 
 
-def in_seconds(duration: timedelta) -> float:
+def to_seconds(duration: timedelta) -> float:
     """A duration for machine-readable reports."""
     return round(duration.total_seconds(), 3)
 
@@ -41,11 +41,11 @@ class Report(Struct):
     """The outcome of a check."""
 
     findings: Sequence[Finding]
-    reading: Reading
+    reading: ReadStats
     workloads: int
     rules: Sequence[Rule] = ()
     remarks: Sequence[str] = ()
-    suppressed: Sequence[Suppressed] = ()
+    suppressed: Sequence[SuppressedFinding] = ()
     _lines: tuple[str, list[str]] = field(default=("", []))
 
     def count(self, severity: Severity) -> int:
@@ -89,15 +89,15 @@ class Report(Struct):
         """What the run went over and counted, line by line."""
         lines = [
             f"passed over: {reason} ({count:,})"
-            for reason, count in sorted(self.passed_over().items(), key=lambda item: -item[1])
+            for reason, count in sorted(self.skipped().items(), key=lambda item: -item[1])
         ]
         failed = len(self.reading.unreadable)
         more = f"; {failed} could not be read" if failed else ""
         return [*lines, f"{self.counted()}{more}"]
 
-    def passed_over(self) -> Counter[str]:
+    def skipped(self) -> Counter[str]:
         """What was recognised and not checked, by reason."""
-        return self.reading.passed_over
+        return self.reading.skipped
 
 
 def _lines(data: bytes) -> list[str]:

@@ -14,18 +14,18 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from shutdownlint import __version__
-from shutdownlint.fixes.told import replacements
+from shutdownlint.engine.finding import Severity
+from shutdownlint.fixes.replacements import replacements
 from shutdownlint.reports.fingerprint import fingerprints
-from shutdownlint.reports.rendered import file_of
-from shutdownlint.rules.finding import Severity
+from shutdownlint.reports.source_mapping import report_file
 from shutdownlint.shutdown import Confidence
-from shutdownlint.yamltext.place import Place
+from shutdownlint.yaml_source.location import Region
 
 if TYPE_CHECKING:
+    from shutdownlint.engine.finding import Finding
+    from shutdownlint.engine.rule import Rule
+    from shutdownlint.engine.suppress import SuppressedFinding
     from shutdownlint.reports.report import Report
-    from shutdownlint.rules.finding import Finding
-    from shutdownlint.rules.ignored import Suppressed
-    from shutdownlint.rules.rule import Rule
 
 SCHEMA: Final = (
     "https://raw.githubusercontent.com/oasis-tcs/sarif-spec/master/Schemata/sarif-schema-2.1.0.json"
@@ -112,7 +112,7 @@ class Artifact(_Sarif):
     uri: str
 
 
-class Region(_Sarif):
+class SarifRegion(_Sarif):
     """A part of a file; all numbers from 1."""
 
     start_line: int
@@ -125,7 +125,7 @@ class Physical(_Sarif):
     """A part of a file, with the file."""
 
     artifact_location: Artifact
-    region: Region
+    region: SarifRegion
 
 
 class Logical(_Sarif):
@@ -160,7 +160,7 @@ class Content(_Sarif):
 class SarifReplacement(_Sarif):
     """A region, and what takes its place."""
 
-    deleted_region: Region
+    deleted_region: SarifRegion
     inserted_content: Content
 
 
@@ -249,7 +249,7 @@ def write_sarif(report: Report) -> str:
                 tool_execution_notifications=[
                     Notification(
                         level="error",
-                        message=Message(text=f"{u.place.file}:{u.place.line}: {u.reason}"),
+                        message=Message(text=f"{u.region.file}:{u.region.line}: {u.reason}"),
                     )
                     for u in report.reading.unreadable
                 ]
@@ -295,10 +295,12 @@ def _descriptor(rule: Rule) -> Descriptor:
     )
 
 
-def _result(finding: Finding, index: int, name: str, ignored: Suppressed | None) -> SarifResult:
+def _result(
+    finding: Finding, index: int, name: str, ignored: SuppressedFinding | None
+) -> SarifResult:
     related = [
         Location(
-            id=number, physical_location=_physical(other.place), message=Message(text=other.label)
+            id=number, physical_location=_physical(other.region), message=Message(text=other.label)
         )
         for number, other in enumerate(finding.related, 1)
     ]
@@ -308,8 +310,8 @@ def _result(finding: Finding, index: int, name: str, ignored: Suppressed | None)
         text += f" See [{_escaped(location.message.text)}]({location.id})."
     if finding.fix:
         text += f" Fix: {_sentence(finding.fix.words)}"
-    file, known = file_of(finding)
-    where = _physical(finding.place if known else Place(file, 1, 1, 1, 2))
+    file, known = report_file(finding)
+    physical = _physical(finding.region if known else Region(file, 1, 1, 1, 2))
     logical = None
     if finding.workload is not None:
         logical = [Logical(fully_qualified_name=str(finding.workload))]
@@ -318,7 +320,7 @@ def _result(finding: Finding, index: int, name: str, ignored: Suppressed | None)
         rule_index=index,
         level=_LEVELS[finding.severity],
         message=Message(text=text),
-        locations=[Location(physical_location=where, logical_locations=logical)],
+        locations=[Location(physical_location=physical, logical_locations=logical)],
         related_locations=related or None,
         partial_fingerprints={"primaryLocationLineHash": name},
         fixes=_fixes(finding),
@@ -330,7 +332,7 @@ def _result(finding: Finding, index: int, name: str, ignored: Suppressed | None)
     )
 
 
-def _suppression(ignored: Suppressed) -> Suppression:
+def _suppression(ignored: SuppressedFinding) -> Suppression:
     kind = "inSource" if ignored.in_source else "external"
     return Suppression(kind=kind, justification=ignored.reason)
 
@@ -339,9 +341,9 @@ def _fixes(finding: Finding) -> list[SarifFix] | None:
     changes: dict[str, list[SarifReplacement]] = {}
     for edit in replacements(finding):
         new = SarifReplacement(
-            deleted_region=_region(edit.place), inserted_content=Content(text=edit.text)
+            deleted_region=_to_sarif_region(edit.region), inserted_content=Content(text=edit.text)
         )
-        changes.setdefault(edit.place.file, []).append(new)
+        changes.setdefault(edit.region.file, []).append(new)
     if not changes or finding.fix is None:
         return None
     safety = "safe" if finding.fix.safe else "unsafe"
@@ -356,17 +358,19 @@ def _fixes(finding: Finding) -> list[SarifFix] | None:
     ]
 
 
-def _region(place: Place) -> Region:
-    return Region(
-        start_line=place.line,
-        start_column=place.column,
-        end_line=place.end_line,
-        end_column=place.end_column,
+def _to_sarif_region(region: Region) -> SarifRegion:
+    return SarifRegion(
+        start_line=region.line,
+        start_column=region.column,
+        end_line=region.end_line,
+        end_column=region.end_column,
     )
 
 
-def _physical(place: Place) -> Physical:
-    return Physical(artifact_location=Artifact(uri=_uri(place.file)), region=_region(place))
+def _physical(region: Region) -> Physical:
+    return Physical(
+        artifact_location=Artifact(uri=_uri(region.file)), region=_to_sarif_region(region)
+    )
 
 
 def _uri(file: str) -> str:

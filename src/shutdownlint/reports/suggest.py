@@ -9,15 +9,15 @@ from rich.text import Text
 from shutdownlint.fixes.suggest import patch
 from shutdownlint.reports.report import safe
 from shutdownlint.shutdown import written
-from shutdownlint.yamltext.edit import LiteralText, block_text
+from shutdownlint.yaml_source.editor import LiteralText, block_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rich.console import Console
 
+    from shutdownlint.engine.finding import Finding
     from shutdownlint.fixes.suggest import Suggestion
-    from shutdownlint.rules.finding import Finding
 
 _NAMES = {
     "grace": "terminationGracePeriodSeconds",
@@ -28,15 +28,17 @@ _NAMES = {
 }
 
 
-def suggest_text(found: Sequence[Suggestion], mended: Sequence[Finding], console: Console) -> None:
+def suggest_text(
+    found: Sequence[Suggestion], fix_result: Sequence[Finding], console: Console
+) -> None:
     """Each workload's changes, old and new, with the reason; and what they achieve.
 
-    ``mended`` are the findings that go with them: what is refused, or in the way.
+    ``fix_result`` are the findings that go with them: what is refused, or in the way.
     """
     for one in found:
-        solution, place = one.solution, one.pod.ref.place()
+        solution, region = one.solution, one.pod.ref.region()
         head = Text(safe(str(one.pod.id)), "bold")
-        head.append(f"  {safe(place.file)}:{place.line}", "dim")
+        head.append(f"  {safe(region.file)}:{region.line}", "dim")
         console.print(head, soft_wrap=True)
         for change in solution.changes:
             of = f" of {safe(change.container)}" if change.container else ""
@@ -46,7 +48,7 @@ def suggest_text(found: Sequence[Suggestion], mended: Sequence[Finding], console
             line.append(written(change.value), "green")
             line.append(f"  {safe(change.why)}", "dim")
             console.print(line, soft_wrap=True)
-        for finding in mended:
+        for finding in fix_result:
             if finding.workload == one.pod.id and finding.fix is not None:
                 line = Text(f"  {finding.rule}: ")
                 line.append(safe(finding.fix.words), "green")

@@ -3,6 +3,16 @@
 Imports nothing of ``manifests`` or ``platforms``; it can be asked with bare numbers.
 """
 
+from shutdownlint.shutdown.analysis import (
+    Answer,
+    Headroom,
+    Loss,
+    Outcome,
+    Request,
+    Shutdown,
+    Traffic,
+)
+from shutdownlint.shutdown.durations import Span, seconds, written
 from shutdownlint.shutdown.plan import (
     Assumption,
     Behaviour,
@@ -17,18 +27,8 @@ from shutdownlint.shutdown.plan import (
     ProxyPlan,
     SignalPath,
 )
-from shutdownlint.shutdown.question import (
-    Answer,
-    Headroom,
-    Loss,
-    Outcome,
-    Request,
-    Shutdown,
-    Traffic,
-)
+from shutdownlint.shutdown.provenance import Origin, OriginKind, Reason, Setting
 from shutdownlint.shutdown.rollout import Rollout
-from shutdownlint.shutdown.setting import Origin, OriginKind, Reason, Setting
-from shutdownlint.shutdown.span import Span, seconds, written
 from shutdownlint.shutdown.timeline import Event, Timeline
 
 __all__ = [

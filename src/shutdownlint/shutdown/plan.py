@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from shutdownlint.shutdown.span import ENDLESS, Span
+from shutdownlint.shutdown.durations import ENDLESS, Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from shutdownlint.shutdown.provenance import Setting
     from shutdownlint.shutdown.rollout import Rollout
-    from shutdownlint.shutdown.setting import Setting
 
 
 class Behaviour(StrEnum):

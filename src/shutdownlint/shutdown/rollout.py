@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from shutdownlint.shutdown.span import ZERO, written
+from shutdownlint.shutdown.durations import ZERO, written
 
 if TYPE_CHECKING:
     from datetime import timedelta

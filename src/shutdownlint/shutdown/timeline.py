@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from shutdownlint.shutdown.durations import ZERO, written
 from shutdownlint.shutdown.plan import Behaviour
-from shutdownlint.shutdown.setting import Reason
-from shutdownlint.shutdown.span import ZERO, written
+from shutdownlint.shutdown.provenance import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -113,10 +113,10 @@ def test_a_gateway_of_the_gateway_api(version: str, grace: int, exits_on_zero: b
     assert plan.proxy.termination_drain.value == seconds(12)
     assert plan.proxy.exit_on_zero.value is exits_on_zero
     assert plan.balancer is not None
-    place = plan.grace.origin.where.place() if plan.grace.origin.where else None
-    assert place is not None
+    region = plan.grace.origin.location.region() if plan.grace.origin.location else None
+    assert region is not None
     # the override's key, or where it could stand
-    assert place.line == (16 if grace == 90 else 4)
+    assert region.line == (16 if grace == 90 else 4)
 
 
 @pytest.mark.parametrize(("version", "grace"), [("1.27", 2), ("1.28", 30), ("1.17", 30)])

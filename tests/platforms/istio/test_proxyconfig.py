@@ -6,15 +6,15 @@ import pytest
 
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.istio.proxyconfig import ProxyConfigText, parse_bool, read_proxy_config
-from shutdownlint.yamltext.compose import compose
-from shutdownlint.yamltext.place import At, Part, Place, Route
+from shutdownlint.yaml_source.composer import compose
+from shutdownlint.yaml_source.location import EntryPart, FixedLocation, KeyPath, Region
 
 
 def read(text: str) -> ProxyConfigText:
     roots = compose(text)
 
-    def at(_route: Route, _part: Part) -> At:
-        return At(Place("f", 1, 1, 1, 1))
+    def at(_route: KeyPath, _part: EntryPart) -> FixedLocation:
+        return FixedLocation(Region("f", 1, 1, 1, 1))
 
     return read_proxy_config(roots[0] if roots else None, (), at)
 

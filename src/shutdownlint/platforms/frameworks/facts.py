@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from shutdownlint.platforms.facts import Fact
-from shutdownlint.shutdown.span import seconds
+from shutdownlint.shutdown.durations import seconds
 
 if TYPE_CHECKING:
     from datetime import timedelta

@@ -11,7 +11,7 @@ from typing import Final
 
 from shutdownlint.platforms.facts import Dated, Fact
 from shutdownlint.platforms.versions import Range, Version
-from shutdownlint.shutdown.span import written
+from shutdownlint.shutdown.durations import written
 
 DRAIN_DURATION: Final = Fact(timedelta(seconds=45), "pkg/config/mesh/mesh.go:44")
 TERMINATION_DRAIN_DURATION: Final = Fact(timedelta(seconds=5), "pkg/config/mesh/mesh.go:45")
@@ -76,7 +76,7 @@ OVERRIDES_KEY: Final = "deployment"
 
 #: Releases that are tried where the version is not known: those with tags of this year, and the few
 #: before that are still in use.
-TRIED: Final = Fact(
+SUPPORTED_VERSIONS: Final = Fact(
     tuple(Version.parse(f"1.{minor}") for minor in range(26, 32)), "tags up to 1.31.0-rc.0"
 )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from shutdownlint.manifests.model import read_model
+from shutdownlint.manifests.decoding import decode
 from shutdownlint.manifests.resources import (
     ConfigMap,
     Container,
@@ -23,16 +23,16 @@ from shutdownlint.manifests.workloads import ObjectId, Workload
 from shutdownlint.platforms.istio import facts
 from shutdownlint.platforms.loadbalancers.facts import GATEWAY_WINDOW
 from shutdownlint.shutdown import LoadBalancer, Origin, OriginKind, Setting
-from shutdownlint.yamltext.compose import ComposeError, compose
-from shutdownlint.yamltext.errors import BudgetExceededError
-from shutdownlint.yamltext.tree import Tree
+from shutdownlint.yaml_source.composer import ComposeError, compose
+from shutdownlint.yaml_source.errors import BudgetExceededError
+from shutdownlint.yaml_source.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from shutdownlint.manifests.document import Ref
-    from shutdownlint.manifests.workloads import Located
-    from shutdownlint.platforms.istio.mesh import Mesh
+    from shutdownlint.manifests.document import NodeRef
+    from shutdownlint.manifests.workloads import LoadedResource
+    from shutdownlint.platforms.istio.mesh_config import Mesh
     from shutdownlint.platforms.versions import Version
 
 #: The label of the pods that are deployed for a Gateway.
@@ -56,7 +56,7 @@ def _managed(gateway: Gateway) -> bool:
     return len(addresses) == 1 and only.get("type") in (None, "IPAddress")
 
 
-def _workload(located: Located[Gateway], mesh: Mesh, *, waypoint: bool) -> Workload:
+def _workload(located: LoadedResource[Gateway], mesh: Mesh, *, waypoint: bool) -> Workload:
     model, ref = located.model, located.ref
     metadata, own = model.metadata, model.spec.infrastructure or GatewayInfrastructure()
     name = metadata.name or ""
@@ -94,15 +94,18 @@ def _workload(located: Located[Gateway], mesh: Mesh, *, waypoint: bool) -> Workl
 
 
 def _overridden(
-    located: Located[Gateway], own: GatewayInfrastructure, mesh: Mesh, version: Version | None
-) -> tuple[PodSpec | None, Ref | None]:
+    located: LoadedResource[Gateway],
+    own: GatewayInfrastructure,
+    mesh: Mesh,
+    version: Version | None,
+) -> tuple[PodSpec | None, NodeRef | None]:
     """What the Gateway's parameters change of its Deployment, and where that is written.
 
     None for parameters that are not among the files: they may change anything.
     """
     if version is not None and version < facts.GATEWAY_OVERRIDES_SINCE.value:
         return PodSpec(), None
-    spec, where = PodSpec(), None
+    spec, location = PodSpec(), None
     wanted = own.parametersRef
     for config_map in mesh.world.objects.of(ConfigMap):
         theirs = config_map.model.metadata
@@ -110,11 +113,11 @@ def _overridden(
         name, namespace = located.model.metadata, theirs.namespace
         of_class = theirs.labels.get(facts.CLASS_DEFAULTS) == located.model.spec.gatewayClassName
         own_one = wanted is not None and (theirs.name, namespace) == (wanted.name, name.namespace)
-        if text is not None and (own_one or (of_class and where is None)):
-            spec, where = _pod_spec(text), config_map.ref / "data" / facts.OVERRIDES_KEY
+        if text is not None and (own_one or (of_class and location is None)):
+            spec, location = _pod_spec(text), config_map.ref / "data" / facts.OVERRIDES_KEY
             if own_one:
-                return spec, where
-    return (None if wanted is not None else spec), where
+                return spec, location
+    return (None if wanted is not None else spec), location
 
 
 def _pod_spec(text: str) -> PodSpec:
@@ -124,7 +127,7 @@ def _pod_spec(text: str) -> PodSpec:
         data = Tree(roots[0]).plain(("spec", "template", "spec")) if roots else {}
     except (ComposeError, BudgetExceededError):
         pass  # istiod logs it and deploys the Gateway as it is
-    spec, _ = read_model(PodSpec, data)
+    spec, _ = decode(PodSpec, data)
     return spec
 
 
@@ -133,9 +136,9 @@ def deployed_balancer(workload: Workload, *, waypoint: bool) -> LoadBalancer | N
     asked = workload.owner.annotations.get(facts.SERVICE_TYPE, "LoadBalancer")
     if waypoint or asked not in ("LoadBalancer", "NodePort"):
         return None
-    where = workload.ref / "metadata" / "annotations" / facts.SERVICE_TYPE
+    location = workload.ref / "metadata" / "annotations" / facts.SERVICE_TYPE
     told = f"a Service of type {asked}"
     name = Setting(
-        "load balancer", told, Origin(OriginKind.DEFAULT, "the default of a Gateway", where)
+        "load balancer", told, Origin(OriginKind.DEFAULT, "the default of a Gateway", location)
     )
     return LoadBalancer(name, GATEWAY_WINDOW.value, direct=False)

@@ -17,10 +17,10 @@ from shutdownlint.platforms.versions import Version
 from shutdownlint.shutdown import Assumption, Confidence, Origin, OriginKind, ProxyMode, Setting
 
 if TYPE_CHECKING:
-    from shutdownlint.manifests.document import Ref
+    from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.resources import Container
     from shutdownlint.manifests.workloads import Workload
-    from shutdownlint.platforms.istio.mesh import Mesh, MeshConfig
+    from shutdownlint.platforms.istio.mesh_config import Mesh, MeshConfig
 
 NAMESPACE_REMEDY = "add the Namespace to the files, or name it with --context"
 VERSION_REMEDY = "say --istio-version and --kubernetes-version"
@@ -31,7 +31,7 @@ class Sidecar(Struct, frozen=True):
 
     mode: Setting[ProxyMode]
     written: Container | None = None
-    ref: Ref | None = None
+    ref: NodeRef | None = None
     already_injected: bool = False
     version: Version | None = None
     revision: str | None = None
@@ -65,8 +65,8 @@ def find_sidecar(workload: Workload, mesh: Mesh) -> Sidecar | None:
     version = mesh.version_for(revision)
     more: tuple[Assumption, ...] = ()
     if facts.GATEWAY_TEMPLATE in _templates(workload):
-        where = workload.annotations / facts.TEMPLATES
-        origin = Origin(OriginKind.EXPLICIT, facts.TEMPLATES, where)
+        location = workload.annotations / facts.TEMPLATES
+        origin = Origin(OriginKind.EXPLICIT, facts.TEMPLATES, location)
         mode = _mode_setting(ProxyMode.GATEWAY, origin)
     else:
         mode, more = _mode(workload, mesh, config, version)
@@ -211,14 +211,14 @@ def _injected_unseen(
 ) -> tuple[tuple[Assumption, ...], str | None] | None:
     """The same for a namespace that is not among the files: the pod alone has to show it."""
     metadata = workload.template.metadata
-    where = f"namespace {namespace}" if namespace else "the pod's namespace"
+    location = f"namespace {namespace}" if namespace else "the pod's namespace"
     revision = metadata.labels.get(facts.REVISION)
     if pod_label == "true" or revision is not None:
-        text = f"{where} is not among the files; the pod's label says that it is injected"
+        text = f"{location} is not among the files; the pod's label says that it is injected"
         return (Assumption(text, NAMESPACE_REMEDY),), revision
     written = any(c.name == facts.PROXY_CONTAINER for c in workload.template.spec.containers)
     if facts.CONFIG_ANNOTATION in metadata.annotations or written:
-        text = f"{where} is not among the files; what is written of its proxy suggests injection"
+        text = f"{location} is not among the files; what is written of its proxy suggests injection"
         return (Assumption(text, NAMESPACE_REMEDY, Confidence.LOW),), None
     return None
 
@@ -267,5 +267,5 @@ def _mode_setting(mode: ProxyMode, origin: Origin) -> Setting[ProxyMode]:
     return Setting("istio-proxy", mode, origin)
 
 
-def _default(mode: ProxyMode, told: str, where: Ref) -> Setting[ProxyMode]:
-    return _mode_setting(mode, Origin(OriginKind.DEFAULT, told, where))
+def _default(mode: ProxyMode, told: str, location: NodeRef) -> Setting[ProxyMode]:
+    return _mode_setting(mode, Origin(OriginKind.DEFAULT, told, location))

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct, field
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
-from shutdownlint.manifests.model import looks_templated
-from shutdownlint.platforms.defect import Defect
+from shutdownlint.manifests.decoding import has_placeholder
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.istio import facts
-from shutdownlint.shutdown.span import seconds
-from shutdownlint.yamltext.place import Part, Route
-from shutdownlint.yamltext.scalars import read_scalar
-from shutdownlint.yamltext.tree import child, key_text
+from shutdownlint.platforms.problem import ConfigProblem
+from shutdownlint.shutdown.durations import seconds
+from shutdownlint.yaml_source.location import EntryPart, KeyPath
+from shutdownlint.yaml_source.scalars import read_scalar
+from shutdownlint.yaml_source.tree import child, key_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from yaml.nodes import Node
 
-    from shutdownlint.yamltext.place import Where
+    from shutdownlint.yaml_source.location import SourceLocation
 
 #: Fields of istio/api mesh/v1alpha1/proxy.proto by their JSON names.
 FIELDS: Final[dict[str, str]] = {
@@ -99,26 +99,26 @@ class Problem(Struct, frozen=True):
 
     key: str
     reason: str
-    where: Where
+    location: SourceLocation
     #: The name that is meant, where the key is nearly it.
     instead: str = ""
 
-    def defect(self, what: str, config: str) -> Defect:
+    def defect(self, what: str, config: str) -> ConfigProblem:
         """The problem as a defect of the configuration it stands in."""
         words = {"key": self.key, "reason": self.reason, "config": config}
         words["instead"] = self.instead
-        return Defect(what, self.where, words)
+        return ConfigProblem(what, self.location, words)
 
 
 class ProxyConfigText(Struct):
     """One ProxyConfig as written: the values that bear on shutdown, each with its place."""
 
-    drain_duration: tuple[timedelta, Where] | None = None
-    termination_drain: tuple[timedelta, Where] | None = None
-    env: dict[str, tuple[str, Where]] = field(default_factory=dict)
+    drain_duration: tuple[timedelta, SourceLocation] | None = None
+    termination_drain: tuple[timedelta, SourceLocation] | None = None
+    env: dict[str, tuple[str, SourceLocation]] = field(default_factory=dict)
     stats_matched: bool | None = None
     #: Where holdApplicationUntilProxyStarts is switched on.
-    hold: Where | None = None
+    hold: SourceLocation | None = None
     #: A value that bears on shutdown is a placeholder of some templating tool.
     hidden: bool = False
     rejected: list[Problem] = field(default_factory=list)
@@ -130,37 +130,37 @@ class ProxyConfigText(Struct):
 
 
 def read_proxy_config(
-    node: Node | None, route: Route, at: Callable[[Route, Part], Where]
+    node: Node | None, key_path: KeyPath, at: Callable[[KeyPath, EntryPart], SourceLocation]
 ) -> ProxyConfigText:
     """Type-check a ProxyConfig as Istio does; ``at`` gives the place of a route."""
     result = ProxyConfigText()
     if node is None or (isinstance(node, ScalarNode) and read_scalar(node) is None):
         return result
     if not isinstance(node, MappingNode):
-        result.rejected.append(Problem("", "is not a mapping", at(route, Part.VALUE)))
+        result.rejected.append(Problem("", "is not a mapping", at(key_path, EntryPart.VALUE)))
         return result
     for key_node, value in node.value:
         written = key_text(key_node)
         if written is None:
             continue
-        here = (*route, written)
+        here = (*key_path, written)
         name = _camel(written)
         kind = FIELDS.get(name)
         if kind is None:
-            _unknown(written, at(here, Part.KEY), result)
+            _unknown(written, at(here, EntryPart.KEY), result)
             continue
         if isinstance(value, ScalarNode) and read_scalar(value) is None:
             continue
-        if isinstance(value, ScalarNode) and looks_templated(value.value):
+        if isinstance(value, ScalarNode) and has_placeholder(value.value):
             result.hidden = True
             continue
         reason = _CHECKS[kind](value)
         if kind == "map":
             _metadata(name, value, here, at, result)
         elif reason:
-            result.rejected.append(Problem(written, reason, at(here, Part.VALUE)))
+            result.rejected.append(Problem(written, reason, at(here, EntryPart.VALUE)))
         else:
-            _keep(name, value, at(here, Part.VALUE), result)
+            _keep(name, value, at(here, EntryPart.VALUE), result)
     return result
 
 
@@ -168,45 +168,45 @@ def _camel(key: str) -> str:
     return re.sub(r"_([a-z])", lambda found: found.group(1).upper(), key)
 
 
-def _unknown(key: str, where: Where, result: ProxyConfigText) -> None:
+def _unknown(key: str, location: SourceLocation, result: ProxyConfigText) -> None:
     if key == "parentShutdownDuration":
         reason = "Istio 1.17 removed it, and before it had no effect"
-        result.removed.append(Problem(key, reason, where))
+        result.removed.append(Problem(key, reason, location))
         return
     instead = _ELSEWHERE.get(key)
     if instead is not None:
-        result.ignored.append(Problem(key, f"it belongs in {instead}", where))
+        result.ignored.append(Problem(key, f"it belongs in {instead}", location))
         return
     close = difflib.get_close_matches(key.lower(), [name.lower() for name in FIELDS], 1, 0.85)
     if close:
         meant = next(name for name in FIELDS if name.lower() == close[0])
         reason = f"is '{meant}' meant? Names are case-sensitive"
-        result.ignored.append(Problem(key, reason, where, meant))
+        result.ignored.append(Problem(key, reason, location, meant))
 
 
-def _keep(name: str, value: Node, where: Where, result: ProxyConfigText) -> None:
+def _keep(name: str, value: Node, location: SourceLocation, result: ProxyConfigText) -> None:
     if name in ("drainDuration", "terminationDrainDuration"):
         assert isinstance(value, ScalarNode)
         duration = go_duration(value.value)
         if name == "terminationDrainDuration":
-            result.termination_drain = (duration, where)
+            result.termination_drain = (duration, location)
         elif duration < facts.SHORTEST_DRAIN.value or duration % seconds(1):
             reason = "must be whole seconds and at least 1s"
-            result.doubtful.append(Problem(name, reason, where))
+            result.doubtful.append(Problem(name, reason, location))
         else:
-            result.drain_duration = (duration, where)
+            result.drain_duration = (duration, location)
     elif name == "holdApplicationUntilProxyStarts":
         assert isinstance(value, ScalarNode)
-        result.hold = where if read_scalar(value) is True else None
+        result.hold = location if read_scalar(value) is True else None
     elif name == "proxyStatsMatcher":
         result.stats_matched = _matches_stat(value)
 
 
 def _matches_stat(node: Node) -> bool:
     for name in ("inclusionPrefixes", "inclusionSuffixes", "inclusionRegexps"):
-        spot = child(node, name)
-        if spot is not None and isinstance(spot.value, SequenceNode):
-            for item in spot.value.value:
+        entry = child(node, name)
+        if entry is not None and isinstance(entry.value, SequenceNode):
+            for item in entry.value.value:
                 if isinstance(item, ScalarNode) and "downstream_cx" in item.value:
                     return True
     return False
@@ -215,28 +215,28 @@ def _matches_stat(node: Node) -> bool:
 def _metadata(
     name: str,
     node: Node,
-    route: Route,
-    at: Callable[[Route, Part], Where],
+    key_path: KeyPath,
+    at: Callable[[KeyPath, EntryPart], SourceLocation],
     result: ProxyConfigText,
 ) -> None:
     if not isinstance(node, MappingNode):
         reason = "must be a mapping of names to strings"
-        result.rejected.append(Problem(name, reason, at(route, Part.KEY)))
+        result.rejected.append(Problem(name, reason, at(key_path, EntryPart.KEY)))
         return
     for key_node, value in node.value:
         key = key_text(key_node) or ""
-        here = (*route, key)
-        if isinstance(value, ScalarNode) and looks_templated(value.value):
+        here = (*key_path, key)
+        if isinstance(value, ScalarNode) and has_placeholder(value.value):
             result.hidden = True
             continue
         reason = _not_a_string(key, value)
         if reason:
-            part = Part.VALUE if isinstance(value, ScalarNode) else Part.KEY
+            part = EntryPart.VALUE if isinstance(value, ScalarNode) else EntryPart.KEY
             result.rejected.append(Problem(f"{name}.{key}", reason, at(here, part)))
         elif name == "proxyMetadata":
             assert isinstance(value, ScalarNode)
             text = read_scalar(value)
-            result.env[key] = ("" if text is None else str(text), at(here, Part.VALUE))
+            result.env[key] = ("" if text is None else str(text), at(here, EntryPart.VALUE))
 
 
 def _not_a_string(key: str, node: Node) -> str:

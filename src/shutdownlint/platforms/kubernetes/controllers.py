@@ -13,14 +13,14 @@ from shutdownlint.shutdown import Origin, OriginKind, Rollout, Setting
 if TYPE_CHECKING:
     from shutdownlint.manifests.resources import LabelSelector
     from shutdownlint.manifests.workloads import ObjectId, Workload
-    from shutdownlint.platforms.world import World
+    from shutdownlint.platforms.context import AnalysisContext
 
 #: More is a slip of the keyboard.
 _MOST: Final = 10**6
 _SCALED: Final = ("Deployment", "StatefulSet", "ReplicaSet", "Rollout")
 
 
-def replicas(workload: Workload, world: World) -> Setting[int] | None:
+def replicas(workload: Workload, world: AnalysisContext) -> Setting[int] | None:
     """How many pods it has; None where the nodes or an autoscaler decide."""
     if workload.id.kind not in _SCALED:
         return None
@@ -29,15 +29,15 @@ def replicas(workload: Workload, world: World) -> Setting[int] | None:
         # KEDA's kind may be left out: a Deployment.
         if target is not None and target.name == workload.id.name:
             return None
-    where = workload.object_ref / "spec" / "replicas"
+    location = workload.object_ref / "spec" / "replicas"
     written = workload.rolling.replicas
     if isinstance(written, int):
         return Setting(
-            "replicas", min(written, _MOST), Origin(OriginKind.EXPLICIT, "replicas", where)
+            "replicas", min(written, _MOST), Origin(OriginKind.EXPLICIT, "replicas", location)
         )
     if written is not None or workload.group not in ("apps", "argoproj.io"):
         return None
-    default = Origin(OriginKind.DEFAULT, "the Kubernetes default", where)
+    default = Origin(OriginKind.DEFAULT, "the Kubernetes default", location)
     return Setting("replicas", facts.DEFAULT_REPLICAS.value, default)
 
 
@@ -48,9 +48,9 @@ def rollout(workload: Workload, count: Setting[int] | None) -> Setting[Rollout] 
     strategy = _mapping(getattr(rolling, field))
     written = isinstance(strategy.get("type"), str)
     way = str(strategy["type"]) if written else "RollingUpdate"
-    where = workload.object_ref / "spec" / field / "type"
+    location = workload.object_ref / "spec" / field / "type"
     origin_kind = OriginKind.EXPLICIT if written else OriginKind.DEFAULT
-    origin = Origin(origin_kind, "the Kubernetes default" if not written else field, where)
+    origin = Origin(origin_kind, "the Kubernetes default" if not written else field, location)
     ready = rolling.minReadySeconds
     after = timedelta(seconds=min(ready, 10**6) if isinstance(ready, int) else 0)
     number = count.value if count is not None else None
@@ -89,7 +89,7 @@ def _mapping(data: Any) -> dict[str, Any]:
 
 
 def disruptions_allowed(
-    workload: Workload, count: Setting[int] | None, world: World
+    workload: Workload, count: Setting[int] | None, world: AnalysisContext
 ) -> Setting[int] | None:
     """How many pods its PodDisruptionBudget lets go at a time, where that is certain."""
     labels = workload.template.metadata.labels
@@ -115,7 +115,7 @@ def disruptions_allowed(
     return None
 
 
-def _selected(selector: LabelSelector, workload: Workload, world: World) -> int | None:
+def _selected(selector: LabelSelector, workload: Workload, world: AnalysisContext) -> int | None:
     """How many pods a budget counts, of all workloads that it selects; None if that is open."""
     counts: dict[ObjectId, int] = {}  # a workload may be rendered into several files
     for other in world.neighbours(workload):

@@ -7,10 +7,10 @@ from typing import Final
 
 from shutdownlint.platforms.facts import Dated, Fact
 from shutdownlint.platforms.versions import Version
-from shutdownlint.shutdown.span import written
+from shutdownlint.shutdown.durations import written
 
 #: Releases that are tried where the version is not known.
-TRIED: Final = Fact(
+SUPPORTED_VERSIONS: Final = Fact(
     tuple(Version.parse(f"1.{minor}") for minor in range(31, 37)), "read at v1.36.2 and v1.32.10"
 )
 DEFAULT_GRACE: Final = Fact(

@@ -13,29 +13,29 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import timedelta
 
-    from shutdownlint.manifests.document import Ref
+    from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.resources import PodSpec
-    from shutdownlint.platforms.world import World
+    from shutdownlint.platforms.context import AnalysisContext
 
 
-def spot_notice(spec: PodSpec, ref: Ref) -> Setting[timedelta] | None:
+def spot_notice(spec: PodSpec, ref: NodeRef) -> Setting[timedelta] | None:
     """What the nodes give that the pod asks for, where those can be taken away any time."""
-    for name, value, where in _required(spec, ref):
+    for name, value, location in _required(spec, ref):
         found = facts.SPOT_NOTICE.value.get((name, value))
         if found is not None:
-            return _notice(found, where)
+            return _notice(found, location)
     return None
 
 
-def maybe_spot(spec: PodSpec, ref: Ref) -> Setting[timedelta] | None:
+def maybe_spot(spec: PodSpec, ref: NodeRef) -> Setting[timedelta] | None:
     """The same of nodes that the pod tolerates or prefers, if it may land on others too."""
     decides = {name for name, _ in facts.SPOT_NOTICE.value}
     if any(name in decides for name, _, _ in _required(spec, ref, single=False)):
         return None
-    for name, value, where in _preferred(spec, ref):
+    for name, value, location in _preferred(spec, ref):
         found = facts.SPOT_NOTICE.value.get((name, value))
         if found is not None:
-            return _notice(found, where)
+            return _notice(found, location)
     for index, toleration in enumerate(_items(spec.tolerations)):
         taint = (str(toleration.get("key")), str(toleration.get("value")))
         found = facts.SPOT_TAINTS.value.get(taint)
@@ -44,13 +44,13 @@ def maybe_spot(spec: PodSpec, ref: Ref) -> Setting[timedelta] | None:
     return None
 
 
-def _notice(found: tuple[str, timedelta], where: Ref) -> Setting[timedelta]:
+def _notice(found: tuple[str, timedelta], location: NodeRef) -> Setting[timedelta]:
     told, notice = found
-    return Setting(told, notice, Origin(OriginKind.INHERITED, told, where))
+    return Setting(told, notice, Origin(OriginKind.INHERITED, told, location))
 
 
 def node_pool_grace(
-    spec: PodSpec, ref: Ref, world: World
+    spec: PodSpec, ref: NodeRef, world: AnalysisContext
 ) -> tuple[Setting[timedelta] | None, Setting[timedelta] | None]:
     """What the pod's NodePool grants its pods at most, and one that may take the pod."""
     wanted = {value for name, value, _ in _required(spec, ref) if name == facts.NODE_POOL_LABEL}
@@ -64,8 +64,8 @@ def node_pool_grace(
         except ValueError:
             continue
         name = located.model.metadata.name or ""
-        where = located.ref / "spec" / "template" / "spec" / "terminationGracePeriod"
-        origin = Origin(OriginKind.INHERITED, f"NodePool {name}", where)
+        location = located.ref / "spec" / "template" / "spec" / "terminationGracePeriod"
+        origin = Origin(OriginKind.INHERITED, f"NodePool {name}", location)
         setting = Setting("NodePool terminationGracePeriod", granted, origin)
         if name in wanted:
             certain.append(setting)
@@ -82,38 +82,44 @@ def _items(data: Any) -> list[dict[str, Any]]:
     return [i for i in data if isinstance(i, dict)] if isinstance(data, list) else []
 
 
-def _at(data: Any, *route: str) -> Any:
-    for step in route:
+def _at(data: Any, *key_path: str) -> Any:
+    for step in key_path:
         data = data.get(step) if isinstance(data, dict) else None
     return data
 
 
-def _required(spec: PodSpec, ref: Ref, *, single: bool = True) -> Iterator[tuple[str, str, Ref]]:
+def _required(
+    spec: PodSpec, ref: NodeRef, *, single: bool = True
+) -> Iterator[tuple[str, str, NodeRef]]:
     """Labels that a node must have: one value each, or (not ``single``) any that is asked of."""
     for name, value in spec.nodeSelector.items():
         yield name, value, ref / "nodeSelector" / name
-    route = ("nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
-    terms = _items(_at(spec.affinity, *route))
+    key_path = (
+        "nodeAffinity",
+        "requiredDuringSchedulingIgnoredDuringExecution",
+        "nodeSelectorTerms",
+    )
+    terms = _items(_at(spec.affinity, *key_path))
     here = ref / "affinity"
-    for step in route:
+    for step in key_path:
         here = here / step
     if len(terms) == 1 or not single:  # several are alternatives
         for index, term in enumerate(terms):
             yield from _expressions(term, here / index, single=single)
 
 
-def _preferred(spec: PodSpec, ref: Ref) -> Iterator[tuple[str, str, Ref]]:
-    route = ("nodeAffinity", "preferredDuringSchedulingIgnoredDuringExecution")
-    here = ref / "affinity" / route[0] / route[1]
-    for index, wish in enumerate(_items(_at(spec.affinity, *route))):
+def _preferred(spec: PodSpec, ref: NodeRef) -> Iterator[tuple[str, str, NodeRef]]:
+    key_path = ("nodeAffinity", "preferredDuringSchedulingIgnoredDuringExecution")
+    here = ref / "affinity" / key_path[0] / key_path[1]
+    for index, wish in enumerate(_items(_at(spec.affinity, *key_path))):
         term = wish.get("preference")
         if isinstance(term, dict):
             yield from _expressions(term, here / index / "preference")
 
 
 def _expressions(
-    term: dict[str, Any], ref: Ref, *, single: bool = True
-) -> Iterator[tuple[str, str, Ref]]:
+    term: dict[str, Any], ref: NodeRef, *, single: bool = True
+) -> Iterator[tuple[str, str, NodeRef]]:
     for index, expression in enumerate(_items(term.get("matchExpressions"))):
         key, values = expression.get("key"), expression.get("values")
         listed = values if isinstance(values, list) else []

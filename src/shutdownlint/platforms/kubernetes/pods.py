@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from shutdownlint.manifests.model import Unknown, looks_templated
+from shutdownlint.manifests.decoding import Placeholder, has_placeholder
 from shutdownlint.platforms.kubernetes import facts
 from shutdownlint.platforms.kubernetes.shell import (
     command_time,
@@ -17,14 +17,14 @@ from shutdownlint.platforms.kubernetes.shell import (
     signal_path,
 )
 from shutdownlint.shutdown import Hook, HookKind, Origin, OriginKind, Setting, SignalPath, Span
+from shutdownlint.shutdown.durations import ZERO, seconds
 from shutdownlint.shutdown.plan import NO_HOOK
-from shutdownlint.shutdown.span import ZERO, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import timedelta
 
-    from shutdownlint.manifests.document import Ref
+    from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.resources import Container, LifecycleHandler, PodSpec
 
 KUBERNETES_DEFAULT: Final = "the Kubernetes default"
@@ -36,7 +36,7 @@ _SHELL_ONLY: Final = frozenset(("&&", "||", ";", "|", ">", ">>", "2>&1"))
 
 def grace_period(
     spec: PodSpec,
-    ref: Ref,
+    ref: NodeRef,
     *,
     unreadable: bool = False,
     usual: tuple[int, str] | None = None,
@@ -55,7 +55,7 @@ def grace_period(
         default = Span.exactly(facts.DEFAULT_GRACE.value)
         return Setting(GRACE, default, Origin(OriginKind.DEFAULT, KUBERNETES_DEFAULT, here))
     origin = Origin(OriginKind.EXPLICIT, GRACE, here)
-    if value is None or isinstance(value, Unknown):
+    if value is None or isinstance(value, Placeholder):
         return Setting(GRACE, Span(ZERO, None), origin)
     if value < 0:
         taken = f"{GRACE} {value}, taken as"
@@ -74,13 +74,13 @@ def environment(container: Container) -> Callable[[str], str | None]:
     return lookup
 
 
-def pre_stop(container: Container, ref: Ref) -> tuple[Setting[Span], Setting[Hook]]:
+def pre_stop(container: Container, ref: NodeRef) -> tuple[Setting[Span], Setting[Hook]]:
     """How long the container's preStop hook takes, and what it is."""
     handler = container.lifecycle.preStop if container.lifecycle else None
     name = f"{container.name} preStop"
     if handler is None:
-        where = ref / "name" if container.name else ref / "image"
-        origin = Origin(OriginKind.DEFAULT, "no preStop hook", where)
+        location = ref / "name" if container.name else ref / "image"
+        origin = Origin(OriginKind.DEFAULT, "no preStop hook", location)
         return Setting(name, Span.exactly(ZERO), origin), Setting(name, NO_HOOK, origin)
     time, hook = hook_settings(handler, ref / "lifecycle" / "preStop", name, environment(container))
     missing = _missing_port(handler, container)
@@ -94,11 +94,11 @@ def pre_stop(container: Container, ref: Ref) -> tuple[Setting[Span], Setting[Hoo
 def _missing_port(handler: LifecycleHandler, container: Container) -> str:
     """A named port of an httpGet hook that the container does not declare."""
     port = handler.httpGet.port if handler.httpGet else None
-    named = isinstance(port, str) and not port.isdigit() and not looks_templated(port)
+    named = isinstance(port, str) and not port.isdigit() and not has_placeholder(port)
     return str(port) if named and all(p.name != port for p in container.ports) else ""
 
 
-def stop_signal(container: Container, ref: Ref) -> Setting[str] | None:
+def stop_signal(container: Container, ref: NodeRef) -> Setting[str] | None:
     """The stop signal that the manifest asks for."""
     wanted = container.lifecycle.stopSignal if container.lifecycle else None
     if wanted is None:
@@ -107,7 +107,7 @@ def stop_signal(container: Container, ref: Ref) -> Setting[str] | None:
     return Setting("stopSignal", wanted, origin)
 
 
-def probe_grace(container: Container, ref: Ref, probe: str) -> Setting[timedelta] | None:
+def probe_grace(container: Container, ref: NodeRef, probe: str) -> Setting[timedelta] | None:
     """A probe's own grace period, which replaces the pod's when the probe kills."""
     written = getattr(container, probe)
     value = written.terminationGracePeriodSeconds if written is not None else None
@@ -118,7 +118,7 @@ def probe_grace(container: Container, ref: Ref, probe: str) -> Setting[timedelta
 
 
 def hook_settings(
-    handler: LifecycleHandler, ref: Ref, name: str, lookup: Callable[[str], str | None]
+    handler: LifecycleHandler, ref: NodeRef, name: str, lookup: Callable[[str], str | None]
 ) -> tuple[Setting[Span], Setting[Hook]]:
     """A hook's duration, shown where it is written, and the hook itself."""
     hook = _hook(handler)
@@ -168,7 +168,7 @@ def _why_it_fails(command: tuple[str, ...]) -> str:
     return ""
 
 
-def _where(hook: Hook, ref: Ref) -> Ref:
+def _where(hook: Hook, ref: NodeRef) -> NodeRef:
     if hook.kind is HookKind.SLEEP:
         return ref / "sleep" / "seconds"
     if hook.kind is HookKind.EXEC and hook.command:
@@ -184,7 +184,7 @@ def _hook_time(handler: LifecycleHandler, hook: Hook, lookup: Callable[[str], st
     match hook.kind:
         case HookKind.SLEEP:
             value = handler.sleep.seconds if handler.sleep else None
-            if value is None or isinstance(value, Unknown):
+            if value is None or isinstance(value, Placeholder):
                 return Span(ZERO, None)
             return Span.exactly(seconds(min(max(value, 0), _LONGEST)))
         case HookKind.EXEC:
@@ -197,7 +197,7 @@ def _hook_time(handler: LifecycleHandler, hook: Hook, lookup: Callable[[str], st
             return Span(ZERO, None)
 
 
-def start(container: Container, spec: PodSpec, ref: Ref) -> tuple[Setting[SignalPath], str]:
+def start(container: Container, spec: PodSpec, ref: NodeRef) -> tuple[Setting[SignalPath], str]:
     """Whether the stop signal reaches the app, and the shell script that starts it."""
     field = "command" if container.command else "args"
     words = container.command + container.args if container.command else container.args
@@ -207,19 +207,19 @@ def start(container: Container, spec: PodSpec, ref: Ref) -> tuple[Setting[Signal
     index = words.index(script)
     if field == "command" and index >= len(container.command):
         field, index = "args", index - len(container.command)
-    where = ref / field / index
+    location = ref / field / index
     shared = (spec.shareProcessNamespace, spec.hostPID)
     if not container.command or any(shared):
         # The image's entry point may be an init, or the shell is not process 1.
-        return _path(SignalPath.UNKNOWN, field, where), script
-    return _path(signal_path(script), field, where), script
+        return _path(SignalPath.UNKNOWN, field, location), script
+    return _path(signal_path(script), field, location), script
 
 
-def _path(value: SignalPath, told: str, where: Ref) -> Setting[SignalPath]:
-    return Setting("start command", value, Origin(OriginKind.EXPLICIT, told, where))
+def _path(value: SignalPath, told: str, location: NodeRef) -> Setting[SignalPath]:
+    return Setting("start command", value, Origin(OriginKind.EXPLICIT, told, location))
 
 
-def drain_setting(drain: timedelta, told: str, where: Ref | None) -> Setting[timedelta]:
+def drain_setting(drain: timedelta, told: str, location: NodeRef | None) -> Setting[timedelta]:
     """How long the app goes on accepting after its stop signal."""
     kind = OriginKind.MEASURED if drain > ZERO else OriginKind.DEFAULT
-    return Setting("drain", drain, Origin(kind, told, where))
+    return Setting("drain", drain, Origin(kind, told, location))

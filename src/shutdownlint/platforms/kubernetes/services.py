@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from shutdownlint.manifests.resources import Container, Service, ServicePort
-    from shutdownlint.manifests.workloads import Located
+    from shutdownlint.manifests.workloads import LoadedResource
 
 
 def leads_to(port: ServicePort, container: Container) -> bool:
@@ -17,7 +17,9 @@ def leads_to(port: ServicePort, container: Container) -> bool:
     return any(target in (p.name, p.containerPort) and target is not None for p in container.ports)
 
 
-def reached(containers: Sequence[Container], services: Iterable[Located[Service]]) -> set[str]:
+def reached(
+    containers: Sequence[Container], services: Iterable[LoadedResource[Service]]
+) -> set[str]:
     """The containers that the Services' target ports lead to.
 
     A target port leads to the first container that declares it (pkg/api/v1/pod/util.go, FindPort).

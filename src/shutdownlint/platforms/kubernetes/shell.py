@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from shutdownlint.shutdown import Span
+from shutdownlint.shutdown.durations import ZERO, seconds
 from shutdownlint.shutdown.plan import SignalPath
-from shutdownlint.shutdown.span import ZERO, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -1,0 +1,239 @@
+"""Where a value is to be written: an entry of a document, or of YAML inside one of its scalars."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+from yaml.nodes import MappingNode, ScalarNode
+
+from shutdownlint.manifests.document import EmbeddedNodeRef, NodeRef
+from shutdownlint.platforms.istio.facts import EXIT_ON_ZERO_ENV as EXIT_ON_ZERO
+from shutdownlint.yaml_source.composer import ComposeError, compose
+from shutdownlint.yaml_source.editor import (
+    Edit,
+    EditError,
+    Editor,
+    LiteralText,
+    applied,
+    block_text,
+    common_prefix_length,
+    scalar_text,
+)
+from shutdownlint.yaml_source.scalars import read_scalar
+from shutdownlint.yaml_source.tree import Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from yaml.nodes import Node
+
+    from shutdownlint.yaml_source.editor import Value
+    from shutdownlint.yaml_source.location import KeyPath, SourceLocation
+
+
+class EditLocation(Struct, frozen=True):
+    """An entry at ``ref``; with ``inner``, at that route of the YAML that the entry's text is."""
+
+    ref: NodeRef
+    inner: KeyPath | None = None
+
+    @classmethod
+    def of(cls, location: SourceLocation | None) -> EditLocation:
+        """The slot of a place. Raises ``EditError`` for a place without one."""
+        if isinstance(location, EmbeddedNodeRef):
+            return cls(location.host, location.key_path)
+        if isinstance(location, NodeRef):
+            return cls(location)
+        raise EditError("it is not written in a manifest")
+
+    @property
+    def key_path(self) -> tuple[str | int, ...]:
+        """The whole way, for comparisons."""
+        return (*self.ref.key_path, *(("", *self.inner) if self.inner is not None else ()))
+
+    def value(self) -> Node | None:
+        """The node that stands there."""
+        if self.inner is None:
+            entry = self.ref.document.tree.entry(self.ref.key_path)
+            return entry.value if entry else None
+        host = self.ref.document.tree.entry(self.ref.key_path)
+        if host is None or not isinstance(host.value, ScalarNode):
+            return None
+        root = _inner_root(host.value)
+        node: Node | None = root
+        for step in self.inner:
+            if not isinstance(node, MappingNode):
+                return None
+            node = next((v for k, v in reversed(node.value) if k.value == step), None)
+        return node
+
+    def beside(self, name: str) -> EditLocation:
+        """The slot of another key beside this one."""
+        if self.inner is None:
+            return EditLocation(self.ref.parent / name)
+        return EditLocation(self.ref, (*self.inner[:-1], name))
+
+    def set(self, value: Value) -> Edit:
+        """Write a value there. Raises ``EditError``."""
+        return self._edit(lambda editor, key_path: editor.set(key_path, value))
+
+    def remove(self) -> Edit:
+        """Take the entry out. Raises ``EditError``."""
+        if self.inner is not None and self._alone():
+            return EditLocation(self.ref).remove()
+        return self._edit(lambda editor, key_path: editor.remove(key_path))
+
+    def rename(self, name: str) -> Edit:
+        """Give its key another name. Raises ``EditError``."""
+        return self._edit(lambda editor, key_path: editor.rename(key_path, name))
+
+    def quote(self) -> Edit:
+        """Make the scalar there a string, as it is spelt. Raises ``EditError``."""
+        node = self.value()
+        if not isinstance(node, ScalarNode):
+            raise EditError("something else stands there")
+        value = str(node.value)
+        if self.key_path[-1] == EXIT_ON_ZERO and isinstance(truth := read_scalar(node), bool):
+            value = scalar_text(truth)  # Istio's strconv.ParseBool knows no yes and no
+        return self._edit(
+            lambda editor, key_path: editor.replace_text(
+                key_path, scalar_text(value, '"' if editor.json else "'")
+            )
+        )
+
+    def set_number(self, number: str) -> Edit:
+        """Change the one number of the text that stands there. Raises ``EditError``."""
+        node = self.value()
+        text = str(node.value) if isinstance(node, ScalarNode) else ""
+        if not isinstance(node, ScalarNode) or not _ONE_NUMBER.fullmatch(text):
+            raise EditError("it is part of a script")
+        if node.style not in ("'", '"') and text.isdigit():
+            return self.set(int(number))
+        return self.set(_ONE_NUMBER.sub(rf"\g<1>{number}\g<2>", text))
+
+    def _alone(self) -> bool:
+        """Whether the entry is all that its host's text says."""
+        key_path, nothing = self.inner or (), ()
+        parents = (
+            EditLocation(self.ref, key_path[:length]).value() for length in range(len(key_path))
+        )
+        return all(len(getattr(node, "value", nothing)) == 1 for node in parents)
+
+    def _edit(self, make: Callable[[Editor, KeyPath], Edit]) -> Edit:
+        document = self.ref.document
+        editor = Editor(document.text, document.tree.root)
+        if self.inner is None:
+            return make(editor, self.ref.key_path)
+        entry = document.tree.entry(self.ref.key_path)
+        if entry is None:
+            return self._whole_annotation(editor, make)
+        host = entry.value
+        if not isinstance(host, ScalarNode):
+            raise EditError("something else stands there")
+        if not str(host.value).strip():
+            return _lifted(editor, self.ref.key_path, host, "", self._first(make))
+        inner = str(host.value)
+        root = _inner_root(host) or _empty()
+        edit = make(Editor(inner, root), self.inner)
+        return _lifted(editor, self.ref.key_path, host, inner, edit)
+
+    def _whole_annotation(self, editor: Editor, make: Callable[[Editor, KeyPath], Edit]) -> Edit:
+        """The scalar itself is not there yet: write it whole."""
+        return editor.set(self.ref.key_path, LiteralText(self._first(make).text))
+
+    def _first(self, make: Callable[[Editor, KeyPath], Edit]) -> Edit:
+        """The whole text inside, where there was none."""
+        inner = applied("{}", [make(Editor("{}", _empty()), self.inner or ())])
+        return Edit(0, 0, block_text(Tree(compose(inner)[0]).plain(), 0, "\n") + "\n")
+
+
+_ONE_NUMBER: Final = re.compile(
+    r"(\s*(?:exec +)?(?:(?:/[\w/]+/)?sleep +)?)[0-9]+(?:\.[0-9]+)?s?(\s*)"
+)
+
+
+def _empty() -> Node:
+    return compose("{}")[0]
+
+
+def _inner_root(host: ScalarNode) -> Node | None:
+    try:
+        roots = compose(str(host.value))
+    except ComposeError as error:
+        raise EditError(f"the text inside is not YAML: {error.reason}") from None
+    return roots[0] if roots else None
+
+
+def _lifted(editor: Editor, key_path: KeyPath, host: ScalarNode, inner: str, edit: Edit) -> Edit:
+    """An edit of the text inside a scalar, as an edit of the document."""
+    text = editor.text
+    start, end = host.start_mark.index, host.end_mark.index
+    changed = applied(inner, [edit])
+    if host.style == "|":
+        found = _lifted_into_block(text, start, end, inner, changed)
+        if found is not None:
+            return found
+    elif host.style != ">" and "\n" not in changed:
+        quote = host.style if host.style in ("'", '"') else ""
+        raw = text[start + len(quote) : end - len(quote)]
+        as_it_reads = raw == inner and not set(edit.text) & set(_ESCAPED.get(quote, ""))
+        if as_it_reads and (quote or scalar_text(changed) == changed):
+            return edit.moved(start + len(quote))
+    return _whole(editor, key_path, host, changed)
+
+
+_ESCAPED: Final = {"'": "'", '"': '"\\'}
+
+
+def _whole(editor: Editor, key_path: KeyPath, host: ScalarNode, text: str) -> Edit:
+    """The scalar written anew: as a block where blocks can stand. A comment keeps its line."""
+    column = editor.block_column(key_path)
+    start, end = host.start_mark.index, host.end_mark.index
+    if column is None or text != text.strip(" ") or "\t" in text:
+        return editor.replace_text(key_path, json.dumps(text, ensure_ascii=False))
+    lines = text.rstrip("\n").split("\n")
+    indent = " " * (column + 2)
+    head = "|" if text.endswith("\n") else "|-"
+    if host.style == ">":
+        header = editor.text[start : editor.line_close(start)]
+        end = start + len(editor.text[start:end].rstrip())
+    else:
+        header = editor.text[end : editor.line_close(end)]
+        end = editor.line_close(end) if "#" in header else end
+    if "#" in header:
+        head += f"  {header[header.index('#') :].rstrip()}"
+    elif start == host.end_mark.index and editor.text[start - 1 : start] == ":":
+        head = f" {head}"  # nothing stands behind the key yet
+    body = (indent + line if line else "" for line in lines)
+    return Edit(start, end, editor.line_end.join([head, *body]))
+
+
+def _lifted_into_block(text: str, start: int, end: int, inner: str, changed: str) -> Edit | None:
+    """The lines of a literal block that change; None where it does not read line by line."""
+    header = text.find("\n", start) + 1
+    if header <= 0:
+        return None
+    body = text[header:end].splitlines(keepends=True)
+    old, new = inner.split("\n"), changed.split("\n")
+    if old[-1] == "" and new[-1] == "":
+        del old[-1], new[-1]
+    first = next((i for i, line in enumerate(old) if line.strip()), None)
+    if first is None or len(body) < len(old):
+        return None
+    indent = len(body[first]) - len(body[first].lstrip(" "))
+    indent -= len(old[first]) - len(old[first].lstrip(" "))
+    if any(own.rstrip("\r\n")[indent:] != line for own, line in zip(body, old, strict=False)):
+        return None
+    above = common_prefix_length(old, new)
+    below = common_prefix_length(old[above:][::-1], new[above:][::-1])
+    line_end = "\r\n" if body[0].endswith("\r\n") else "\n"
+    begin = header + sum(map(len, body[:above]))
+    close = begin + sum(map(len, body[above : len(old) - below]))
+    lines = new[above : len(new) - below]
+    written = "".join(f"{' ' * indent}{line}{line_end}" for line in lines)
+    if not text[begin:close].endswith(("\n", "\r")) and close > begin:
+        written = written.removesuffix(line_end)  # the text's last line has no end
+    return Edit(begin, close, written)

@@ -1,0 +1,113 @@
+"""Which files a run reads."""
+
+from __future__ import annotations
+
+import os
+import stat
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+#: What a folder walk takes; a file that is named outright is read whatever it is called.
+SUFFIXES: Final = (".yaml", ".yml", ".json")
+#: Folders that hold no manifests of one's own and can be huge.
+SKIPPED_FOLDERS: Final = frozenset(
+    (".git", ".hg", ".svn", "node_modules", ".venv", "venv", "__pycache__", ".terraform", ".tox")
+)
+STDIN: Final = "-"
+
+
+class InputFile(Struct, frozen=True):
+    """A file to read. ``shown`` is its path as the user wrote it, with forward slashes.
+
+    ``data`` is read in its place where it is given.
+    """
+
+    path: Path | None
+    shown: str
+    data: bytes | None = None
+
+
+class InputError(Struct, frozen=True):
+    """A path that could not be used, and why."""
+
+    shown: str
+    reason: str
+
+
+def discover(
+    paths: Sequence[str], *, exclude: Sequence[str] = (), suffixes: Sequence[str] = SUFFIXES
+) -> Iterator[InputFile | InputError]:
+    """All files below ``paths``, each once, in a stable order; ``-`` is standard input.
+
+    Links to folders are not followed (they may loop), links to files are.
+    """
+    seen: set[str] = set()
+    for given in paths:
+        for found in _below(given, tuple(suffixes)):
+            if isinstance(found, InputError):
+                yield found
+            elif found.path is None or not _excluded(found.shown, exclude):
+                identity = str(found.path and os.path.abspath(found.path))  # noqa: PTH100 - links stay
+                if identity not in seen:
+                    seen.add(identity)
+                    yield found
+
+
+def display_path(path: str | Path) -> str:
+    """A path as reports write it: as it was given, with forward slashes."""
+    return str(path).replace(os.sep, "/")
+
+
+def _excluded(shown: str, patterns: Sequence[str]) -> bool:
+    below = f"/{shown}"
+    wanted = [pattern.removeprefix("./").rstrip("/") for pattern in patterns]
+    return any(
+        fnmatch(shown, one)
+        or fnmatch(below, one)  # */testdata/* means the topmost folder too
+        or fnmatch(below, f"*/{one}")
+        or fnmatch(below, f"*/{one}/*")
+        for one in wanted
+    )
+
+
+def _below(given: str, suffixes: tuple[str, ...]) -> Iterator[InputFile | InputError]:
+    if given == STDIN:
+        yield InputFile(None, "<stdin>")
+        return
+    path = Path(given)
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        yield InputError(display_path(given), error.strerror or "cannot be read")
+        return
+    if stat.S_ISREG(mode):
+        yield InputFile(path, display_path(given))
+    elif stat.S_ISDIR(mode):
+        yield from _walk(given, suffixes)
+    else:
+        yield InputError(display_path(given), "neither a file nor a folder")
+
+
+def _walk(root: str, suffixes: tuple[str, ...]) -> Iterator[InputFile | InputError]:
+    unreadable: list[InputError] = []
+
+    def note(error: OSError) -> None:
+        name = display_path(error.filename or root)
+        unreadable.append(InputError(name, error.strerror or "cannot be read"))
+
+    here = "." + os.sep
+    for folder, folders, files in os.walk(root, onerror=note):
+        folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
+        for name in sorted(files):
+            if name.endswith(suffixes):
+                given = os.path.join(folder, name)  # noqa: PTH118 - Path would drop the user's ./
+                if os.path.isfile(given):  # noqa: PTH113
+                    shown = given.removeprefix(here) if root == "." else given
+                    yield InputFile(Path(given), display_path(shown))
+    yield from unreadable

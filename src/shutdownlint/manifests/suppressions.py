@@ -1,0 +1,128 @@
+"""What people have decided to live with, as it is written in manifests.
+
+On the line of a finding, or alone above it::
+
+    terminationGracePeriodSeconds: 5  # shutdownlint: ignore[SL101] batch work only
+
+and in the annotations of a workload or its pods, with ``.container`` behind the name for one of its
+containers::
+
+    shutdownlint.dev/ignore: SL101, SL2 until 2027-03-31 -- the mesh goes in spring
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from shutdownlint.yaml_source.location import FixedLocation, Region
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shutdownlint.manifests.document import Document
+    from shutdownlint.manifests.workloads import ObjectId, Workload
+    from shutdownlint.yaml_source.location import SourceLocation
+
+ANNOTATION: Final = "shutdownlint.dev/ignore"
+_NAME: Final = r"[A-Za-z]{2,8}[0-9]{0,3}"
+_RULES: Final = rf"(?P<rules>{_NAME}(?:\s*,\s*{_NAME})*)(?:\s+until\s+(?P<until>[0-9-]+))?"
+_COMMENT: Final = re.compile(rf"#\s*shutdownlint:\s*ignore\[\s*{_RULES}\s*\](?P<reason>[^\r\n]*)")
+#: Meant as one, however it is written.
+_MEANT: Final = re.compile(r"#\s*shutdownlint:[^\r\n]*", re.IGNORECASE)
+_LAST_DAY: Final = re.compile(r"\s*until\s+(?P<until>[0-9-]+)(?P<reason>.*)")
+_SAID: Final = re.compile(rf"\s*{_RULES}\s*(?:--(?P<reason>.*))?", re.DOTALL)
+
+
+class Suppression(Struct, frozen=True, eq=False):
+    """One decision: for which rules (ids or their beginnings), why, until when, and for what.
+
+    That is a ``line`` of a ``file``, a ``workload`` of a file (or its ``container``), or the
+    workloads that a ``pattern`` of the configuration matches.
+    """
+
+    rules: tuple[str, ...]
+    reason: str
+    until: dt.date | None = None
+    file: str | None = None
+    line: int | None = None
+    workload: ObjectId | None = None
+    container: str | None = None
+    pattern: str | None = None
+    #: None in the configuration.
+    location: SourceLocation | None = None
+
+
+def read_comments(document: Document) -> Iterator[Suppression]:
+    """The ignores in a document's comments: for their line, or for the next one with text."""
+    lines = document.text.splitlines()
+    first = document.line_offset + 1
+    for number, line in enumerate(lines):
+        meant = _MEANT.search(line)
+        if meant is None:
+            continue
+        here = first + number
+        found = _COMMENT.search(line)
+        if found is None:
+            region = Region(document.file, here, meant.start() + 1, here, meant.end() + 1)
+            yield Suppression((), "", file=document.file, line=here, location=FixedLocation(region))
+            continue
+        about = number
+        if not line[: found.start()].strip():
+            about = next((n for n in range(number + 1, len(lines)) if _says(lines[n])), number)
+        region = Region(document.file, here, found.start() + 1, here, found.end() + 1)
+        until, reason = found["until"], found["reason"]
+        behind = _LAST_DAY.fullmatch(reason)
+        if until is None and behind is not None:
+            until, reason = behind["until"], behind["reason"]
+        yield Suppression(
+            parse_rule_list(found["rules"]),
+            reason.strip(" \t-"),
+            parse_last_day(until),
+            file=document.file,
+            line=first + about,
+            location=FixedLocation(region),
+        )
+
+
+def _says(line: str) -> bool:
+    return line.strip() != "" and not line.lstrip().startswith("#")
+
+
+def read_annotations(workload: Workload) -> Iterator[Suppression]:
+    """The ignores in the annotations of a workload and of its pods, parted by semicolons."""
+    own = workload.object_ref / "metadata" / "annotations"
+    places = [(workload.template.metadata.annotations, workload.annotations)]
+    if own.key_path != workload.annotations.key_path:
+        places.append((workload.owner.annotations, own))
+    for written, location in places:
+        for key, text in written.items():
+            if not key.startswith(ANNOTATION):
+                continue
+            for part in text.split(";"):
+                found = _SAID.fullmatch(part)
+                yield Suppression(
+                    parse_rule_list(found["rules"]) if found else (),
+                    (found["reason"] or "").strip() if found else "",
+                    parse_last_day(found["until"]) if found else None,
+                    file=workload.ref.document.file,
+                    workload=workload.id,
+                    container=key.removeprefix(ANNOTATION).removeprefix(".") or None,
+                    location=(location / key).key,
+                )
+
+
+def parse_rule_list(text: str) -> tuple[str, ...]:
+    """Ids, or beginnings of ids, parted by commas."""
+    return tuple(name.strip().upper() for name in text.split(","))
+
+
+def parse_last_day(text: str | None) -> dt.date | None:
+    """The last day; one that does not exist has passed."""
+    try:
+        return dt.date.fromisoformat(text) if text else None
+    except ValueError:
+        return dt.date.min

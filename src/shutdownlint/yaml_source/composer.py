@@ -1,0 +1,141 @@
+"""From text to YAML nodes with marks: libyaml, a depth guard, and go-yaml's leniency.
+
+PyYAML's C parser composes; its tag resolution (regular expressions in Python, half of the
+time) is replaced by a constant, since only the scalars that matter are ever resolved, by
+``scalars``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import yaml
+from yaml.composer import Composer
+from yaml.parser import Parser
+from yaml.reader import Reader
+from yaml.scanner import Scanner
+
+from shutdownlint.yaml_source.scalars import UNTAGGED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from yaml.nodes import Node
+
+try:
+    from yaml.cyaml import CParser as _FastParser  # type: ignore[attr-defined]
+except ImportError:  # PyYAML built without libyaml: slower, the same nodes
+    _FastParser = None  # type: ignore[assignment, misc]
+
+#: libyaml recurses in C once per level and would end the process; go-yaml stops at 10,000,
+#: and no manifest comes near this.
+MAX_DEPTH: Final = 512
+
+
+class ComposeError(Exception):
+    """Text that is not YAML. ``line`` and ``column`` count from 1, within the given text."""
+
+    def __init__(self, reason: str, line: int, column: int) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.line = line
+        self.column = column
+
+
+class _TooDeepError(Exception):
+    pass
+
+
+class _NoResolver:
+    """Stands where PyYAML expects a resolver; keeps count of the depth instead."""
+
+    depth = 0
+
+    def resolve(self, _kind: object, _value: object, _implicit: object) -> str:
+        return UNTAGGED
+
+    def descend_resolver(self, _parent: object, _index: object) -> None:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise _TooDeepError
+
+    def ascend_resolver(self) -> None:
+        self.depth -= 1
+
+
+class _LenientComposer(Reader, Scanner, Parser, Composer, _NoResolver):
+    """Pure Python; takes an anchor that is defined twice, as go-yaml does."""
+
+    def __init__(self, text: str) -> None:
+        Reader.__init__(self, text)
+        Scanner.__init__(self)
+        Parser.__init__(self)
+        Composer.__init__(self)
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        anchor = getattr(event, "anchor", None)
+        if anchor is not None and not isinstance(event, yaml.AliasEvent):
+            self.anchors.pop(anchor, None)
+        return super().compose_node(parent, index)
+
+
+if _FastParser is None:
+    _Composer: type[Any] = _LenientComposer
+else:
+
+    class _FastComposer(_FastParser, _NoResolver):
+        def __init__(self, text: str) -> None:
+            _FastParser.__init__(self, text)
+
+    _Composer = _FastComposer
+
+
+def compose(text: str) -> list[Node]:
+    """The root nodes of all documents in ``text`` (empty documents have none).
+
+    Raises ``ComposeError`` for anything that is not YAML or nests deeper than ``MAX_DEPTH``.
+    """
+    try:
+        return list(_nodes(_Composer(text)))
+    except yaml.MarkedYAMLError as error:
+        if error.problem is None or "duplicate anchor" not in str(error):
+            raise _located(error) from None
+        try:
+            return list(_nodes(_LenientComposer(text)))
+        except yaml.MarkedYAMLError as second:
+            raise _located(second) from None
+    except yaml.reader.ReaderError as error:
+        line, column = _line_of(text, error.position)
+        reason = f"the character {_shown(error.character)} is not allowed in YAML"
+        raise ComposeError(reason, line, column) from None
+    except (_TooDeepError, RecursionError):
+        raise ComposeError(f"nested deeper than {MAX_DEPTH} levels", 1, 1) from None
+
+
+def _nodes(composer: Any) -> Iterator[Node]:
+    try:
+        while composer.check_node():
+            yield composer.get_node()
+    finally:
+        dispose = getattr(composer, "dispose", None)
+        if dispose is not None:
+            dispose()
+
+
+def _located(error: yaml.MarkedYAMLError) -> ComposeError:
+    mark = error.problem_mark or error.context_mark
+    reason = error.problem or error.context or "not YAML"
+    if mark is None:
+        return ComposeError(reason, 1, 1)
+    return ComposeError(reason, mark.line + 1, mark.column + 1)
+
+
+def _shown(character: object) -> str:
+    code = ord(character) if isinstance(character, str) and len(character) == 1 else character
+    return f"U+{code:04X}" if isinstance(code, int) else repr(character)
+
+
+def _line_of(text: str, position: int) -> tuple[int, int]:
+    before = text[:position]
+    return before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1

@@ -1,0 +1,213 @@
+"""A document's nodes, reached by route, as plain values or as places."""
+
+from __future__ import annotations
+
+from sys import intern
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from shutdownlint.yaml_source.errors import BudgetExceededError
+from shutdownlint.yaml_source.location import EntryPart, KeyPath, Region
+from shutdownlint.yaml_source.scalars import read_scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Shape(dict[str, "Shape | None"]):
+    """The keys of a mapping that are wanted, each with what is wanted below it (None: all)."""
+
+
+#: How many values a document may grow to when its aliases are written out. go-yaml refuses
+#: documents by the ratio of alias-made values to all values; a count is simpler and bounds
+#: the same thing.
+ALIAS_BUDGET: Final = 1_000_000
+
+
+class Entry(Struct, frozen=True):
+    """An entry of a mapping (with its key) or of a sequence (without)."""
+
+    key: Node | None
+    value: Node
+
+
+def key_text(node: Node) -> str | None:
+    """The text of a mapping key; None where the key is itself a collection."""
+    return str(node.value) if isinstance(node, ScalarNode) else None
+
+
+def iterate_nodes(root: Node) -> Iterator[Node]:
+    """Every node of a document once, whatever aliases share; of mappings the values only."""
+    stack, seen = [root], set[int]()
+    while stack:
+        node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        yield node
+        if isinstance(node, MappingNode):
+            stack += [value for _, value in node.value]
+        elif isinstance(node, SequenceNode):
+            stack += node.value
+
+
+class Tree:
+    """One document's root node and the questions that are asked of it."""
+
+    __slots__ = ("root",)
+
+    def __init__(self, root: Node) -> None:
+        self.root = root
+
+    def entry(self, key_path: KeyPath) -> Entry | None:
+        """The entry at ``key_path``; None where there is none."""
+        entry: Entry | None = Entry(None, self.root)
+        for step in key_path:
+            if entry is None:
+                return None
+            entry = child(entry.value, step)
+        return entry
+
+    def nearest(self, key_path: KeyPath) -> tuple[Entry, KeyPath]:
+        """The entry at ``key_path`` or at its nearest existing parent, with that one's route."""
+        for length in range(len(key_path), -1, -1):
+            entry = self.entry(key_path[:length])
+            if entry is not None:
+                return entry, key_path[:length]
+        return Entry(None, self.root), ()
+
+    def region(self, key_path: KeyPath, part: EntryPart, file: str, first_line: int) -> Region:
+        """Where the entry at ``key_path`` stands; what does not exist is shown at its parent's key.
+
+        A collection's value is shown by its key, so that a region stays one key or one value
+        and never a whole block.
+        """
+        entry, found = self.nearest(key_path)
+        node = entry.value
+        wants_key = part is EntryPart.KEY or found != key_path or not isinstance(node, ScalarNode)
+        if wants_key and entry.key is not None:
+            node = entry.key
+        return _place(node, file, first_line)
+
+    def plain(self, key_path: KeyPath = (), shape: Shape | None = None) -> Any:
+        """The value at ``key_path`` as plain Python data, aliases and merge keys written out.
+
+        Of mappings that ``shape`` knows only the keys it names are taken. A recursive alias reads
+        as None where it recurs. Raises ``BudgetExceededError``.
+        """
+        entry = self.entry(key_path)
+        return None if entry is None else _Converter().plain(entry.value, shape)
+
+
+def child(node: Node, step: str | int) -> Entry | None:
+    """The entry of a collection by key (the last of duplicates, as Kubernetes reads) or index."""
+    if isinstance(step, int):
+        if isinstance(node, SequenceNode) and 0 <= step < len(node.value):
+            return Entry(None, node.value[step])
+        return None
+    if not isinstance(node, MappingNode):
+        return None
+    found = None
+    for key, value in node.value:
+        if isinstance(key, ScalarNode) and key.value == step:
+            found = Entry(key, value)
+    if found is None:
+        for merged in merged_mappings(node):
+            found = child(merged, step)
+            if found is not None:
+                break
+    return found
+
+
+def merged_mappings(node: MappingNode) -> Iterator[MappingNode]:
+    """The mappings that ``<<`` keys bring in, the strongest first."""
+    for key, value in node.value:
+        if isinstance(key, ScalarNode) and key.value == "<<" and key.style in (None, ""):
+            if isinstance(value, MappingNode) and value is not node:
+                yield value
+            elif isinstance(value, SequenceNode):
+                yield from (item for item in value.value if isinstance(item, MappingNode))
+
+
+def first_leaf(node: Node) -> Node:
+    """The first scalar (or empty collection) inside ``node``."""
+    for _ in range(1000):
+        if isinstance(node, MappingNode) and node.value:
+            node = node.value[0][0]
+        elif isinstance(node, SequenceNode) and node.value:
+            node = node.value[0]
+        else:
+            break
+    return node
+
+
+def _place(node: Node, file: str, first_line: int) -> Region:
+    start, end = node.start_mark, node.end_mark
+    if not isinstance(node, ScalarNode):
+        # A block collection's end mark reaches to the next token; show where it begins.
+        leaf = first_leaf(node)
+        end = leaf.end_mark
+    if isinstance(node, ScalarNode) and node.style in ("|", ">"):
+        # The indicator, not the whole block of text.
+        return Region(
+            file,
+            first_line + start.line,
+            start.column + 1,
+            first_line + start.line,
+            start.column + 2,
+        )
+    end_line, end_column = end.line, end.column
+    if (end_line, end_column) <= (start.line, start.column):
+        end_line, end_column = start.line, start.column + 1
+    return Region(
+        file,
+        first_line + start.line,
+        start.column + 1,
+        first_line + end_line,
+        end_column + 1,
+    )
+
+
+class _Converter:
+    """Writes nodes out as plain values, counting what aliases multiply."""
+
+    def __init__(self) -> None:
+        self.left = ALIAS_BUDGET
+        self.inside: set[int] = set()
+
+    def plain(self, node: Node, shape: Shape | None = None) -> Any:
+        if isinstance(node, ScalarNode):
+            self._spend()
+            value = read_scalar(node)
+            # Manifests say the same words over and over: each is kept once.
+            return intern(value) if type(value) is str else value
+        if id(node) in self.inside:
+            return None
+        self._spend()
+        self.inside.add(id(node))
+        try:
+            if isinstance(node, SequenceNode):
+                return [self.plain(item, shape) for item in node.value]
+            return self._mapping(node, shape) if isinstance(node, MappingNode) else None
+        finally:
+            self.inside.discard(id(node))
+
+    def _mapping(self, node: MappingNode, shape: Shape | None) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for merged in reversed(list(merged_mappings(node))):
+            if id(merged) not in self.inside:
+                result.update(self.plain(merged, shape))
+        for key, value in node.value:
+            text = key_text(key)
+            if text is None or (shape is not None and text not in shape):
+                continue
+            if not (text == "<<" and key.style in (None, "")):
+                result[intern(text)] = self.plain(value, shape[text] if shape is not None else None)
+        return result
+
+    def _spend(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise BudgetExceededError
