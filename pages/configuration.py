@@ -6,14 +6,14 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from pages.sources import FAMILIES, PAGES, RULES
-from shutdownlint.reports.sarif import HOME
+from shutdownlint.reports.sarif_model import HOME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 #: The sections of the navigation, with the pages of each.
 _SECTIONS: Final = {
-    "Guide": ("configuration.md", "fixes.md", "own-rules.md"),
+    "Guide": ("configuration.md", "fixes.md", "own-rules.md", "rule-fields.md"),
     "Why it is true": ("facts.md", "conformance.md", "story.md"),
     "The project": ("performance.md", "decisions.md", "contributing.md", "changelog.md"),
 }

@@ -1,4 +1,4 @@
-"""What the site is built from: Markdown with links that hold, and a page for each rule."""
+"""The sources of the site: Markdown with valid links, and a page for each rule."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from shutdownlint.engine.loader import load_rules
-from shutdownlint.linter.linter import read
-from shutdownlint.linter.rule_examples import given_with
+from shutdownlint.engine.cache import RuleLoader
+from shutdownlint.engine.loader import load_schema
+from shutdownlint.linter.linter import LintOptions, plan_workloads
+from shutdownlint.linter.rule_examples import example_facts
 from shutdownlint.manifests.discovery import InputFile
 from shutdownlint.manifests.loader import InputSource
 from shutdownlint.platforms.durations import go_duration
-from shutdownlint.reports.drawing import explain_svg, tables_html
-from shutdownlint.reports.explain import drawn_of
+from shutdownlint.reports.explain_html import draw_tables
+from shutdownlint.reports.explain_svg import draw_svg
+from shutdownlint.reports.explanation import Explanation
 from shutdownlint.reports.rule_page import rule_page
-from shutdownlint.shutdown import Request, Shutdown, Traffic
+from shutdownlint.shutdown.request import Request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from shutdownlint.engine.rule import Rule
-    from shutdownlint.engine.schema import Example
+    from shutdownlint.engine.schema import Example, RuleSchema
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 #: The pages beside the rules': where each comes from, and its title in the navigation.
@@ -32,8 +33,9 @@ PAGES: Final = {
     "configuration.md": ("docs/configuration.md", "Configuration"),
     "fixes.md": ("docs/fixes.md", "Fixes"),
     "own-rules.md": ("docs/rules.md", "Rule files"),
+    "rule-fields.md": ("docs/rule-fields.md", "Fields of rules"),
     "facts.md": ("docs/facts.md", "Facts and sources"),
-    "conformance.md": ("docs/conformance.md", "Held against Envoy"),
+    "conformance.md": ("docs/conformance.md", "Tested against Envoy"),
     "story.md": ("docs/story.md", "One request, three endings"),
     "performance.md": ("docs/performance.md", "Performance"),
     "decisions.md": ("docs/decisions.md", "Decisions"),
@@ -60,7 +62,7 @@ _SCREEN: Final = re.compile(r"^<!-- screen: .* -->\n", re.MULTILINE)
 def markdown() -> dict[str, str]:
     """Every page by its path."""
     found = {page: _page(page) for page in PAGES}
-    rules = load_rules()
+    rules = [load_schema(Path(rule.file)) for rule in RuleLoader().load_all_bundled()]
     found[RULES] = _list(rules)
     for rule in rules:
         found[f"rules/{rule.id}.md"] = _rule(rule)
@@ -79,11 +81,12 @@ def _page(page: str) -> str:
     return _LINK.sub(follow, _SCREEN.sub("", source.read_text()))
 
 
-def _list(rules: Sequence[Rule]) -> str:
+def _list(rules: Sequence[RuleSchema]) -> str:
     parts = [_HEAD]
     for digit, title in FAMILIES.items():
         rows = [
-            f"| [{rule.id}]({rule.id}.md) | {rule.name} | {rule.severity.value} | {_first(rule)} |"
+            f"| [{rule.id}]({rule.id}.md) | {rule.name} | {rule.severity.value} "
+            f"| {_first_sentence(rule)} |"
             for rule in rules
             if rule.id[2] == digit
         ]
@@ -92,42 +95,43 @@ def _list(rules: Sequence[Rule]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _first(rule: Rule) -> str:
+def _first_sentence(rule: RuleSchema) -> str:
     """The first sentence of a rule's explanation."""
-    text = " ".join(rule.form.explanation.split())
+    text = " ".join(rule.explanation.split())
     return re.split(r"(?<=[.:;])\s", text)[0].rstrip(":;").replace("|", "\\|")
 
 
-def _rule(rule: Rule) -> str:
+def _rule(rule: RuleSchema) -> str:
     last, numbers = "", itertools.count(1)  # pictures of one page have their own numbers
 
-    def drawn(text: str, example: Example) -> str:
+    def draw(text: str, example: Example) -> str:
         nonlocal last
         picture = _picture(text, example, numbers)
-        # Without the line that tells where a pod stands, which differs between the two texts.
+        # Without the pod's line, which differs between the two texts.
         bare = re.sub(r"example\.yaml:[0-9]+|line [0-9]+|lost[0-9]+", "", picture)
         same, last = bare == last, bare
         return "" if same else picture
 
-    return rule_page(rule, drawn)
+    return rule_page(rule, draw)
 
 
 def _picture(text: str, example: Example, numbers: Iterator[int]) -> str:
     """The timelines of an example's pods, each with what it shows as tables."""
-    given = given_with(example.options)
-    scene = read([InputSource(InputFile(None, "example.yaml", text.encode()))], given)
+    source = InputSource(InputFile(None, "example.yaml", text.encode()))
+    run = plan_workloads([source], LintOptions(example_facts(example.options)))
+    p99 = example.options.p99 if example.options is not None else None
     parts: list[str] = []
-    for pod in scene.pods:
-        if pod.plan is None or drawn_of(Shutdown(pod.plan), [], Traffic()) is None:
+    for pod in run.pods:
+        if pod.plan is None or not Explanation(pod).grace_known:
             continue
         # The request that decides: one that is accepted at about the last moment.
-        late = max(Shutdown(pod.plan).headroom.late_at - timedelta(seconds=1), timedelta())
-        p99 = example.options.p99
+        late_at = Explanation(pod).analysis.headroom.late_at
+        late = max(late_at - timedelta(seconds=1), timedelta())
         requests = [Request(late, go_duration(p99))] if p99 else []
-        picture = explain_svg([pod], requests, Traffic(), next(numbers)).strip().replace("\n", " ")
-        tables = tables_html(pod, pod.plan, requests, Traffic())
+        explanation = Explanation(pod, requests)
+        picture = draw_svg([explanation], next(numbers)).strip().replace("\n", " ")
         parts.append(
             f'<div class="timeline">{picture}</div>\n\n'
-            f"<details><summary>The same in words</summary>{tables}</details>"
+            f"<details><summary>The same as text</summary>{draw_tables(explanation)}</details>"
         )
     return "\n\n".join(parts)

@@ -12,59 +12,88 @@ from typer.testing import CliRunner
 
 from shutdownlint.cli.app import command_line
 from shutdownlint.config import Config
-from shutdownlint.engine.loader import load_rules
-from shutdownlint.linter.linter import check, read
+from shutdownlint.engine.cache import RuleLoader
+from shutdownlint.engine.evaluator import ExpressionCache
+from shutdownlint.engine.loader import load_schema
+from shutdownlint.engine.selection import RuleSelection
+from shutdownlint.linter.linter import LintOptions, check, plan_workloads
 from shutdownlint.manifests.discovery import InputFile
 from shutdownlint.manifests.loader import InputSource
 from shutdownlint.platforms.durations import go_duration
+from shutdownlint.platforms.registry import mesh_names
+from shutdownlint.platforms.user_facts import parse_mesh
 from shutdownlint.platforms.versions import Version
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from shutdownlint.engine.finding import Finding
     from shutdownlint.engine.rule import Rule
-    from shutdownlint.linter.linter import Result, Scene
+    from shutdownlint.engine.schema import RuleSchema
+    from shutdownlint.linter.linter import LintResult, PlannedRun
+    from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.user_facts import UserFacts
-    from shutdownlint.shutdown import Plan
+    from shutdownlint.shutdown.pod_plan import PodPlan
+
+
+#: Compiled conditions, shared by all tests.
+_EXPRESSIONS = ExpressionCache()
 
 
 @cache
 def rules() -> tuple[Rule, ...]:
     """The bundled rules."""
-    return tuple(load_rules())
+    return tuple(RuleLoader().load_all_bundled())
 
 
-def given(
-    p99: str | None = None, kubernetes: str | None = None, istio: str | None = None
+@cache
+def schema(rule: str) -> RuleSchema:
+    """The whole file of a bundled rule."""
+    return load_schema(Path(next(each.file for each in rules() if each.id == rule)))
+
+
+def user_facts(
+    p99: str | None = None,
+    kubernetes: str | None = None,
+    istio: str | None = None,
+    mesh: Iterable[str] = (),
 ) -> UserFacts:
     """What a user says."""
+    versions = {"kubernetes": kubernetes, "istio": istio}
     config = Config(
-        kubernetes=Version.parse(kubernetes) if kubernetes else None,
-        istio=Version.parse(istio) if istio else None,
+        versions={name: Version.parse(text) for name, text in versions.items() if text},
+        meshes=[parse_mesh(text, mesh_names()) for text in mesh],
     )
-    return config.given(go_duration(p99) if p99 else None)
+    return config.user_facts(go_duration(p99) if p99 else None)
 
 
-def check_text(text: str | bytes, said: UserFacts | None = None, name: str = "shop.yaml") -> Result:
+def lint_options(facts: UserFacts | None = None, *, notes: bool = True) -> LintOptions:
+    """The options of a run with all rules; internal errors are raised."""
+    selection = RuleSelection(notes=notes)
+    return LintOptions(facts or user_facts(), selection, debug=True, expressions=_EXPRESSIONS)
+
+
+def check_text(
+    text: str | bytes, facts: UserFacts | None = None, name: str = "shop.yaml"
+) -> LintResult:
     """Lint a text as a file of that name."""
-    return check_files({name: text}, said)
+    return check_files({name: text}, facts)
 
 
-def check_files(files: Mapping[str, str | bytes], said: UserFacts | None = None) -> Result:
+def check_files(files: Mapping[str, str | bytes], facts: UserFacts | None = None) -> LintResult:
     """Lint several files together; findings name them as given here."""
     with TemporaryDirectory() as folder:
-        sources = _sources(files, Path(folder))
-        return check(sources, said or given(), rules=lambda: list(rules()))
+        return check(write_sources(files, Path(folder)), lint_options(facts))
 
 
-def read_files(files: Mapping[str, str | bytes], said: UserFacts | None = None) -> Scene:
-    """Read and plan only. Places stay findable after the files are gone."""
+def plan_files(files: Mapping[str, str | bytes], facts: UserFacts | None = None) -> PlannedRun:
+    """Read and plan only. Locations are still found after the files are gone."""
     with TemporaryDirectory() as folder:
-        return read(_sources(files, Path(folder)), said or given())
+        return plan_workloads(write_sources(files, Path(folder)), lint_options(facts))
 
 
-def _sources(files: Mapping[str, str | bytes], folder: Path) -> list[InputSource]:
+def write_sources(files: Mapping[str, str | bytes], folder: Path) -> list[InputSource]:
+    """Write files to a folder, as sources of a run."""
     sources = []
     for name, text in files.items():
         path = folder / name
@@ -79,14 +108,20 @@ def dedent(text: str) -> str:
     return textwrap.dedent(text.removeprefix("\n"))
 
 
-def plan_of(text: str, said: UserFacts | None = None) -> Plan:
+def plan_pod_text(text: str, facts: UserFacts | None = None) -> PlannedPod:
+    """The planned pod of the only workload of a text."""
+    (pod,) = plan_files({"shop.yaml": text}, facts).pods
+    return pod
+
+
+def plan_of(text: str, facts: UserFacts | None = None) -> PodPlan:
     """The plan of the only workload of a text."""
-    (pod,) = read_files({"shop.yaml": text}, said).pods
-    assert pod.plan is not None
-    return pod.plan
+    plan = plan_pod_text(text, facts).plan
+    assert plan is not None
+    return plan
 
 
-def told(findings: list[Finding], *, notes: bool = False) -> list[tuple[str, int]]:
+def rule_lines(findings: list[Finding], *, notes: bool = False) -> list[tuple[str, int]]:
     """Rule and line of each finding."""
     return [(f.rule, f.region.line) for f in findings if notes or f.severity != "note"]
 

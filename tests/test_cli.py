@@ -215,21 +215,24 @@ def test_explain_keeps_its_contract() -> None:
     assert (workload["file"], workload["line"]) == ("good.yaml", 1)
     headroom = workload["headroom"]
     assert (headroom["in_flight"], headroom["late"], headroom["late_at"]) == (30.0, 20.0, 10.0)
-    assert headroom["by"] == "terminationGracePeriodSeconds 30s (the Kubernetes default)"
+    assert headroom["cause"] == "terminationGracePeriodSeconds 30s (the Kubernetes default)"
     assert workload["requests"] == [
         {
-            "outbound": False,
-            "arrives": 4.0,
-            "lasts": 2.0,
+            "direction": "inbound",
+            "arrival": 4.0,
+            "duration": 2.0,
             "outcome": "ok",
             "at": 6.0,
-            "by": "",
-            "chance": None,
+            "client_sees": "answer",
+            "status": None,
+            "cause": "",
+            "doubt": None,
+            "probability": None,
         }
     ]
     assert workload["assumed"][0].startswith("the app is taken to be graceful")
     assert {frozenset(event) for event in workload["events"]} == {
-        frozenset(("at", "container", "what", "because"))
+        frozenset(("at", "container", "kind", "text", "cause"))
     }
     assert invoke("explain", "good.yaml", "--request", "soon")[0] == 2
 
@@ -266,10 +269,10 @@ def test_no_manifests_is_clean() -> None:
 @pytest.mark.parametrize(
     "options", [["--select", "SL9"], ["--ignore", "foo"], ["--select", "SL1,x"]]
 )
-def test_a_mistyped_rule_is_no_clean_run(options: list[str]) -> None:
+def test_a_mistyped_rule_is_an_error(options: list[str]) -> None:
     code, out, err = invoke("check", "good.yaml", *options)
     assert (code, out) == (2, "")
-    assert "no rule is called" in err
+    assert "unknown rule or prefix" in err
 
 
 def test_commas_in_a_selection() -> None:

@@ -6,24 +6,21 @@ import json
 from collections import Counter
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema
 import pytest
 
-from shutdownlint.config import Config
-from shutdownlint.linter.linter import check
+from shutdownlint.engine.finding import Finding
+from shutdownlint.linter.linter import LintResult, check
 from shutdownlint.manifests.discovery import discover
 from shutdownlint.manifests.loader import InputSource
+from shutdownlint.manifests.skips import CRDS, GO_TEMPLATE
+from shutdownlint.reports.output import ReportOutput
 from shutdownlint.reports.report import Report
-from shutdownlint.reports.sarif import write_sarif
-from tests.helpers import rules
+from shutdownlint.reports.sarif import render_sarif
+from tests.helpers import lint_options
 from tests.reports.sarif_schema import official_schema
-
-if TYPE_CHECKING:
-    from shutdownlint.engine.finding import Finding
-    from shutdownlint.linter.linter import Result
-
 
 #: Istio's own fixtures of which something is true: one replaces the drain hook by a sleep, two are
 #: Jobs beside a classic sidecar.
@@ -35,9 +32,9 @@ TRUE_OF_FIXTURES = {
 
 
 @cache
-def run(corpus: Path) -> Result:
+def run(corpus: Path) -> LintResult:
     sources = [InputSource(file) for file in discover([str(corpus)])]
-    return check(sources, Config().given(), rules=lambda: list(rules()))
+    return check(sources, lint_options())
 
 
 def findings(corpus: Path, part: str) -> list[Finding]:
@@ -45,14 +42,14 @@ def findings(corpus: Path, part: str) -> list[Finding]:
 
 
 def test_counts(corpus: Path) -> None:
-    reading = run(corpus).scene.reading
-    assert reading.files > 5000
-    assert reading.documents > 9000
+    stats = run(corpus).stats
+    assert stats.files > 5000
+    assert stats.documents > 9000
     assert run(corpus).workloads > 1600
-    assert reading.skipped["custom resource definitions"] > 100
-    assert reading.skipped["unrendered Helm or Go templates"] > 200
+    assert stats.skipped[CRDS] > 100
+    assert stats.skipped[GO_TEMPLATE] > 200
     # one file, deliberately broken by its authors
-    assert [Path(u.region.file).name for u in reading.unreadable] == [
+    assert [Path(u.region.file).name for u in stats.unreadable] == [
         "inject_gettest_deployment.bad.input.yml"
     ]
 
@@ -95,11 +92,7 @@ def test_istios_own_injected_pods_stay_silent(corpus: Path) -> None:
     files = [str(path) for path in sorted(folder.glob("*.injected"))]
     assert len(files) > 100
     for file in files:
-        result = check(
-            [InputSource(f) for f in discover([file])],
-            Config().given(),
-            rules=lambda: list(rules()),
-        )
+        result = check([InputSource(f) for f in discover([file])], lint_options())
         found = [f.rule for f in result.findings if f.severity != "note"]
         assert found == TRUE_OF_FIXTURES.get(Path(file).name, []), file
 
@@ -129,9 +122,8 @@ def test_errors_are_few_and_of_known_rules(corpus: Path) -> None:
 def test_sarif_is_valid_and_points_at_real_lines(
     corpus: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    result = run(corpus)
-    report = Report(result.findings, result.scene.reading, result.workloads, rules())
-    log: dict[str, Any] = json.loads(write_sarif(report))
+    report = Report(run(corpus))
+    log: dict[str, Any] = json.loads(render_sarif(report, ReportOutput("x.sarif")))
     for location in _locations(log):
         physical = location["physicalLocation"]
         region = physical["region"]

@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from shutdownlint.cli.app import command_line
-from tests.helpers import check_files, told
+from tests.helpers import check_files, rule_lines
 
 GOOD = textwrap.dedent("""\
     apiVersion: v1
@@ -33,8 +33,8 @@ POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec:\n  containers: [{na
 def beside(hostile: bytes | str) -> tuple[list[tuple[str, int]], list[str]]:
     """What is found in a good file and a hostile one, and why what could not be read."""
     result = check_files({"a.yaml": hostile, "b.yaml": GOOD})
-    reasons = [unreadable.reason for unreadable in result.scene.reading.unreadable]
-    return told(result.findings), reasons
+    reasons = [unreadable.reason for unreadable in result.stats.unreadable]
+    return rule_lines(result.findings), reasons
 
 
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
@@ -49,7 +49,7 @@ CHAIN = "".join(f"m{i}: &m{i} {{<<: *m{i - 1}}}\n" if i else "m0: &m0 {a: b}\n" 
         (POD + "x: " + "[" * 5000 + "]" * 5000, "nested deeper"),
         (POD + "x:\n" + "".join(" " * i + "a:\n" for i in range(1, 2000)), "nested deeper"),
         (POD + "x: " + "{a: " * 3000 + "1" + "}" * 3000, "nested deeper"),
-        (BOMB + POD.replace("spec:\n", "spec:\n  volumes: *i\n"), "aliases write out"),
+        (BOMB + POD.replace("spec:\n", "spec:\n  volumes: *i\n"), "after expanding YAML aliases"),
         (POD + "x: \0\n", "U+0000"),
         (b"\xff" + POD.encode(), "not UTF-8"),
         (POD.encode() + b"x: \xc3\x28\n", "not UTF-8"),
@@ -182,7 +182,7 @@ def test_a_source_comment_is_a_name_and_no_path(tmp_path: Path) -> None:
     (finding,) = json.loads(done.stdout)["findings"]
     assert finding["template"] == "../../../../etc/passwd"
     assert finding["file"] == str(tmp_path / "a.yaml")
-    assert "not mended" in done.stderr
+    assert "not fixed" in done.stderr
 
 
 def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:

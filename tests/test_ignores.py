@@ -1,4 +1,4 @@
-"""Ignores in comments, annotations and the configuration, and baselines."""
+"""Suppressions in comments, annotations and the configuration, and baselines."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_ignored_with_a_reason(folder: Path, above: str, behind: str) -> None:
     (folder / "a.yaml").write_text(BAD % (above, behind))
     code, out, _ = run("a.yaml")
-    assert (code, out) == (0, "no findings (1 ignored); 1 workload in 1 document of 1 file\n")
+    assert (code, out) == (0, "no findings (1 suppressed); 1 workload in 1 document of 1 file\n")
     _, sarif, _ = run("--format", "sarif", "a.yaml")
     (result,) = json.loads(sarif)["runs"][0]["results"]
     assert result["suppressions"] == [{"kind": "inSource", "justification": "batch work"}]
@@ -73,27 +73,27 @@ def test_a_comment_of_its_own_line_is_for_the_next(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("above", "behind", "told"),
+    ("above", "behind", "warning"),
     [
-        ("", "  # shutdownlint: ignore[SL102 until 2020-01-31] x", "a.yaml:17:39: this ignore of SL102 has expired (2020-01-31)"),
-        ("  # shutdownlint: ignore[SL102] x", "", "a.yaml:4:15: this ignore of SL102 matches nothing"),
-        ("\n  annotations: {shutdownlint.dev/ignore.other: SL102 -- x}", "", "a.yaml:5:17: this ignore of SL102 matches nothing"),
-        ("\n  annotations: {shutdownlint.dev/ignore: all of it}", "", "a.yaml:5:17: this ignore is not understood"),
-        ("", "  # shutdownlint: ignore[SL102]", "a.yaml:17:39: this ignore of SL102 gives no reason"),
+        ("", "  # shutdownlint: ignore[SL102 until 2020-01-31] x", "a.yaml:17:39: ignore of SL102 has expired (2020-01-31)"),
+        ("  # shutdownlint: ignore[SL102] x", "", "a.yaml:4:15: ignore of SL102 is unused"),
+        ("\n  annotations: {shutdownlint.dev/ignore.other: SL102 -- x}", "", "a.yaml:5:17: ignore of SL102 is unused"),
+        ("\n  annotations: {shutdownlint.dev/ignore: all of it}", "", "a.yaml:5:17: ignore cannot be parsed"),
+        ("", "  # shutdownlint: ignore[SL102]", "a.yaml:17:39: ignore of SL102 gives no reason"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_an_ignore_is_told(
-    folder: Path, above: str, behind: str, told: str
+    folder: Path, above: str, behind: str, warning: str
 ) -> None:
     (folder / "a.yaml").write_text(BAD % (above, behind))
     code, _, err = run("a.yaml")
-    assert told in err
-    assert code == (0 if "no reason" in told else 1)
+    assert warning in err
+    assert code == (0 if "no reason" in warning else 1)
 
 
 def test_an_ignore_of_what_was_not_asked_is_not_stale(folder: Path) -> None:
     (folder / "a.yaml").write_text(BAD % ("  # shutdownlint: ignore[SL301] x", ""))
-    assert "matches nothing" not in run("--select", "SL1", "a.yaml")[2]
+    assert "is unused" not in run("--select", "SL1", "a.yaml")[2]
 
 
 def test_ignores_in_the_configuration(folder: Path) -> None:
@@ -121,10 +121,10 @@ def test_a_baseline(folder: Path) -> None:
     file = folder / "a.yaml"
     file.write_text(BAD % ("", ""))
     code, _, err = run("--write-baseline", "base.json", "a.yaml")
-    assert (code, err) == (0, "shutdownlint: base.json: 1 finding is the baseline\n")
+    assert (code, err) == (0, "shutdownlint: base.json: wrote a baseline with 1 finding\n")
     file.write_text("# moved\n" * 10 + BAD % ("", ""))
     code, out, err = run("--baseline", "base.json", "a.yaml")
-    assert (code, out.splitlines()[-1][:23]) == (0, "no findings (1 ignored)")
+    assert (code, out.splitlines()[-1][:26]) == (0, "no findings (1 suppressed)")
     (folder / "b.yaml").write_text(BAD % ("2", ""))
     code, out, _ = run("--baseline", "base.json", "--format", "concise", ".")
     assert code == 1
@@ -132,7 +132,7 @@ def test_a_baseline(folder: Path) -> None:
     file.write_text((BAD % ("", "")).replace('"30"', '"5"'))
     code, _, err = run("--baseline", "base.json", "a.yaml")
     assert code == 0
-    assert "a.yaml: SL102 of the baseline is gone" in err
+    assert "a.yaml: SL102 of the baseline is no longer reported" in err
     (folder / "base.json").write_text("[]")
     assert run("--baseline", "base.json", "a.yaml")[0] == 2
 

@@ -1,4 +1,4 @@
-"""Rules of one's own, schemas, and a configuration to begin with."""
+"""User rules, schemas, and a configuration to begin with."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import jsonschema
 import pytest
 import yaml
 
-from tests.helpers import rules, run
+from shutdownlint.engine.rule import bundled_folder
+from tests.helpers import run, schema
 
 ALB = """\
 id: ORG001
@@ -34,13 +35,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def manifest() -> str:
-    return next(rule for rule in rules() if rule.id == "SL301").form.examples[0].bad
+    return schema("SL301").examples[0].bad
 
 
 def test_a_rule_of_five_lines_works(folder: Path) -> None:
     (folder / "shutdownlint.toml").write_text('rules = ["own"]\n')
     (folder / "shop.yaml").write_text(manifest())
-    for _ in range(2):  # the second time as it was kept
+    for _ in range(2):  # the second time from the cache
         _, out, _ = run("check", "--format", "concise", "shop.yaml")
         assert "error ORG001 preStop of app takes 0s behind an ALB" in out
     assert list((folder / "cache").iterdir())
@@ -59,7 +60,7 @@ def test_a_changed_rule_is_read_again(folder: Path) -> None:
     assert "all of ours take" in run("check", "shop.yaml")[1]
 
 
-def test_rules_are_tried_on_their_examples(folder: Path) -> None:
+def test_rules_are_tested_on_their_examples(folder: Path) -> None:
     bad = manifest().replace("# SL301", "# ORG001")
     block = "".join(f"      {line}\n" for line in bad.splitlines())
     good = block.replace("kind: Ingress", "kind: Secret").replace("  # ORG001", "")
@@ -70,7 +71,7 @@ def test_rules_are_tried_on_their_examples(folder: Path) -> None:
     (folder / "own" / "ORG001.yaml").write_text(text.replace("duration('15s')", "duration('0s')"))
     code, out, _ = run("rule", "--test", "own")
     assert code == 1
-    assert "bad fires at no line, marked is line" in out
+    assert "bad is reported at no line, marked is line" in out
     (folder / "own" / "ORG001.yaml").write_text(ALB.replace("balancer", "blancer"))
     code, _, err = run("rule", "--test", "own")
     assert code == 2
@@ -89,7 +90,7 @@ def test_a_taken_id_is_refused(folder: Path) -> None:
 def test_the_schemas_take_what_the_readers_take() -> None:
     rule = json.loads(run("schema", "rule")[1])
     validator = jsonschema.Draft202012Validator(rule)
-    for path in sorted(Path(rules()[0].file).parent.glob("*.yaml")):
+    for path in sorted(bundled_folder().rglob("*.yaml")):
         validator.validate(yaml.safe_load(path.read_text()))
     validator.validate(yaml.safe_load(ALB))
     assert list(validator.iter_errors(yaml.safe_load(ALB.replace("message", "massage"))))

@@ -36,7 +36,7 @@ def found(root: Path, name: str, *options: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("name", "outcome", "at", "by", "findings"),
+    ("name", "outcome", "at", "cause", "findings"),
     [
         ("classic-defaults", "cut", 5.0, "terminationDrainDuration 5s", [("SL202", "error")]),
         ("exit-on-zero", "ok", 10.0, "", []),
@@ -52,12 +52,12 @@ def found(root: Path, name: str, *options: str) -> list[tuple[str, str]]:
     ],
 )
 def test_a_ten_second_request(
-    root: Path, name: str, outcome: str, at: float, by: str, findings: list[tuple[str, str]]
+    root: Path, name: str, outcome: str, at: float, cause: str, findings: list[tuple[str, str]]
 ) -> None:
     (request,) = explain(root, name, "10s")["requests"]
     assert (request["outcome"], request["at"]) == (outcome, at)
-    assert request["by"].startswith(by)
-    assert bool(by) is bool(request["by"])
+    assert request["cause"].startswith(cause)
+    assert bool(cause) is bool(request["cause"])
     assert found(root, name, "--p99", "10s") == findings
 
 
@@ -76,7 +76,7 @@ def test_a_hook_longer_than_the_grace_period(root: Path) -> None:
     ends = {
         event["container"]: event["at"]
         for event in workload["events"]
-        if "SIGKILL" in event["what"] or "exits" in event["what"]
+        if event["kind"] in ("killed", "exits")
     }
     assert ends == {"istio-proxy": 10.0, "app": 12.0}
     assert found(root, "native-prestop-30-grace-10") == [("SL102", "error")]

@@ -5,8 +5,13 @@ from __future__ import annotations
 import pytest
 
 from shutdownlint.engine.finding import Finding
-from shutdownlint.shutdown import Request, Shutdown, Traffic, seconds
-from tests.helpers import check_files, check_text, given, plan_of, read_files, told
+from shutdownlint.manifests.skips import PLACEHOLDERS
+from shutdownlint.shutdown.analysis import Answer, Doubt, ShutdownAnalysis, Traffic
+from shutdownlint.shutdown.durations import seconds
+from shutdownlint.shutdown.pod_plan import PodPlan
+from shutdownlint.shutdown.process import Direction
+from shutdownlint.shutdown.request import Request
+from tests.helpers import check_files, check_text, plan_files, plan_of, rule_lines, user_facts
 from tests.shutdown.builders import app, plan, proxy
 
 POD = """
@@ -27,6 +32,14 @@ spec: {selector: {app: shop}, ports: [{port: 80, targetPort: %s}]}
 """
 
 
+def ask(
+    plan: PodPlan, *requests: tuple[float, float], traffic: Traffic | None = None
+) -> list[Answer]:
+    """The answers for requests (arrival, duration), asked together."""
+    asked = [Request(seconds(arrival), seconds(duration)) for arrival, duration in requests]
+    return list(ShutdownAnalysis(plan).predict(asked, traffic or Traffic()))
+
+
 def notes(text: str) -> list[Finding]:
     return [f for f in check_text(text).findings if f.rule == "SL108"]
 
@@ -36,8 +49,8 @@ def test_an_alias_bomb_in_a_pod_is_refused_quickly() -> None:
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 10)]
     bomb = "apiVersion: v1\nkind: Pod\nspec: {containers: *a9}\n"
     result = check_text("\n".join([*lines, bomb]))
-    assert told(result.findings) == [("SL001", 1)]
-    assert not result.whole
+    assert rule_lines(result.findings) == [("SL001", 1)]
+    assert not result.complete
 
 
 def test_one_mistake_is_one_finding() -> None:
@@ -57,12 +70,12 @@ def test_one_mistake_is_one_finding() -> None:
 )
 def test_placeholders_are_left_alone(annotations: str) -> None:
     text = POD.replace("app: shop}}", f"app: shop}}, annotations: {annotations}}}")
-    assert not check_text(text, given(istio="1.26")).findings
+    assert not check_text(text, user_facts(istio="1.26")).findings
 
 
 def test_a_rejected_grace_period_is_not_called_the_default() -> None:
     text = POD.replace("spec:", 'spec:\n  terminationGracePeriodSeconds: "60"')
-    assert told(check_text(text).findings) == [("SL003", 5)]
+    assert rule_lines(check_text(text).findings) == [("SL003", 5)]
     assert plan_of(text).grace.value.high is None
 
 
@@ -95,9 +108,10 @@ def test_pods_that_end_by_themselves_get_no_traffic() -> None:
 
 def test_gateways_are_not_taken_for_graceful_apps() -> None:
     text = POD.replace("name: app", "name: istio-proxy").replace("shop/app:1", "auto")
-    (pod,) = read_files({"a.yaml": text}).pods
+    (pod,) = plan_files({"a.yaml": text}).pods
     assert pod.plan is None
-    assert "only a proxy" in str(pod.unplanned)
+    assert pod.skipped is not None
+    assert "only a proxy" in pod.skipped.text
 
 
 def test_a_refused_pod_says_so_when_explained() -> None:
@@ -107,27 +121,29 @@ def test_a_refused_pod_says_so_when_explained() -> None:
     assert any("webhook rejects this pod" in text for text in assumed)
 
 
-def test_idle_connections_hold_exit_on_zero_up() -> None:
-    of = Shutdown(plan(app(pre_stop=15), proxy=proxy(exit_on_zero=True)))
-    late = [Request(seconds(12), seconds(1))]
-    assert of.ask(late, Traffic(open_connections=0))[0].outcome == "refused"
-    assert of.ask(late, Traffic(idle=1, open_connections=0))[0].outcome == "ok"
+def test_idle_connections_keep_exit_on_zero_waiting() -> None:
+    of = plan(app(pre_stop=15), proxy=proxy(exit_on_zero=True))
+    (alone,) = ask(of, (12, 1), traffic=Traffic(open_connections=0))
+    (held,) = ask(of, (12, 1), traffic=Traffic(idle=1, open_connections=0))
+    assert alone.prediction.outcome == "refused"
+    assert held.prediction.outcome == "ok"
 
 
-def test_luck_has_odds() -> None:
-    of = Shutdown(plan(app(pre_stop=15), proxy=proxy(exit_on_zero=True)))
-    (answer,) = of.ask([Request(seconds(8.5), seconds(1))], Traffic(open_connections=1))
-    # three looks, at 6, 7 and 8, each survived with 1 - 1/e
-    assert answer.outcome == "unknown"
-    assert answer.chance == pytest.approx(0.632**3, abs=0.001)
-    (sure,) = of.ask([Request(seconds(2), seconds(1))], Traffic(open_connections=1))
-    assert (sure.outcome, sure.chance) == ("ok", None)
+def test_what_depends_on_traffic_has_a_probability() -> None:
+    of = plan(app(pre_stop=15), proxy=proxy(exit_on_zero=True))
+    (answer,) = ask(of, (8.5, 1), traffic=Traffic(open_connections=1))
+    # three checks, at 6, 7 and 8, each survived with 1 - 1/e
+    assert answer.prediction.outcome == "unknown"
+    assert answer.prediction.probability == pytest.approx(0.632**3, abs=0.001)
+    (sure,) = ask(of, (2, 1), traffic=Traffic(open_connections=1))
+    assert (sure.prediction.outcome, sure.prediction.probability) == ("ok", None)
 
 
 def test_the_apps_own_calls() -> None:
-    of = Shutdown(plan(app(pre_stop=15), proxy=proxy()))
-    calls = [Request(seconds(at), seconds(2), outbound=True) for at in (1, 4, 6)]
-    assert [answer.outcome.value for answer in of.ask(calls)] == ["ok", "cut", "refused"]
+    of = plan(app(pre_stop=15), proxy=proxy())
+    calls = [Request(seconds(at), seconds(2), Direction.OUTBOUND) for at in (1, 4, 6)]
+    outcomes = [answer.prediction.outcome.value for answer in ShutdownAnalysis(of).predict(calls)]
+    assert outcomes == ["ok", "cut", "refused"]
 
 
 def test_a_proxy_that_inbound_requests_bypass_does_not_cut_them() -> None:
@@ -136,8 +152,8 @@ def test_a_proxy_that_inbound_requests_bypass_does_not_cut_them() -> None:
     note = "annotations: {traffic.sidecar.istio.io/includeInboundPorts: ''}}"
     seen = POD.replace("app: shop}}", labels) + hook
     past = POD.replace("app: shop}}", labels[:-1] + ", " + note) + hook
-    assert [f.rule for f in check_text(seen, given(istio="1.26")).findings] == ["SL201"]
-    assert not check_text(past, given(istio="1.26")).findings
+    assert [f.rule for f in check_text(seen, user_facts(istio="1.26")).findings] == ["SL201"]
+    assert not check_text(past, user_facts(istio="1.26")).findings
 
 
 #: Thirty-two production apps (deregistration, preStop, grace), margins of 2 to 10 s at each step.
@@ -210,12 +226,12 @@ def test_a_namespace_in_another_file_counts_and_its_absence_lowers_confidence() 
     pod += "      lifecycle: {preStop: {sleep: {seconds: 15}}}\n"
     labels = "{name: side, labels: {istio-injection: enabled}}"
     namespace = f"apiVersion: v1\nkind: Namespace\nmetadata: {labels}\n"
-    said = given(istio="1.26")
+    said = user_facts(istio="1.26")
     (seen,) = check_files({"apps/pod.yaml": pod, "cluster/ns.yaml": namespace}, said).findings
     (unseen,) = check_files({"apps/pod.yaml": pod}, said).findings
     assert (seen.rule, seen.severity, seen.confidence) == ("SL201", "error", "high")
     assert (unseen.rule, unseen.severity, unseen.confidence) == ("SL201", "warning", "medium")
-    assert "side is not among the files" in unseen.assumed[0]
+    assert "side is not among the files" in unseen.assumptions[0]
 
 
 NS = """
@@ -228,8 +244,8 @@ MESHED = POD.replace("{name: shop, labels: {app: shop}}", "{name: shop, namespac
 SLEEP_15 = "      lifecycle: {preStop: {sleep: {seconds: 15}}}\n"
 
 
-def parse_rule_list(text: str, **said: str) -> list[str]:
-    findings = check_text(text, given(**said)).findings
+def reported(text: str, **said: str) -> list[str]:
+    findings = check_text(text, user_facts(**said)).findings
     return [f"{f.rule} {f.severity.value}" for f in findings if f.severity != "note"]
 
 
@@ -245,47 +261,47 @@ def parse_rule_list(text: str, **said: str) -> list[str]:
 )
 def test_native_sidecars_switched_on_in_the_operator(native: str) -> None:
     operator = f"apiVersion: install.istio.io/v1alpha1\nkind: IstioOperator\n{native}\n---"
-    assert parse_rule_list(NS + operator + MESHED + SLEEP_15) == []
+    assert reported(NS + operator + MESHED + SLEEP_15) == []
 
 
 def test_native_sidecars_switched_on_in_istiods_deployment() -> None:
     istiod = MESHED.replace("name: app", "name: discovery").replace("side", "istio-system")
     istiod = istiod.replace("shop/app:1", "docker.io/istio/pilot:1.26.1")
     istiod += "      env: [{name: ENABLE_NATIVE_SIDECARS, value: 'true'}]\n---"
-    assert parse_rule_list(NS + istiod + MESHED + SLEEP_15) == []
+    assert reported(NS + istiod + MESHED + SLEEP_15) == []
 
 
 def test_a_compatibility_version_switches_native_sidecars_off() -> None:
     operator = "apiVersion: install.istio.io/v1alpha1\nkind: IstioOperator\n"
     operator += "spec: {tag: 1.28.0, values: {compatibilityVersion: '1.26'}}\n---"
     text = NS + operator + MESHED + SLEEP_15
-    assert parse_rule_list(text, kubernetes="1.33") == ["SL201 error"]
+    assert reported(text, kubernetes="1.33") == ["SL201 error"]
 
 
 @pytest.mark.parametrize(("version", "rule"), [("1.29", "SL114 warning"), ("1.28", "SL113 error")])
 def test_a_sleep_that_the_cluster_drops_takes_no_time(version: str, rule: str) -> None:
     for seconds_written in (45, 30, 0, -5):
         hook = f"      lifecycle: {{preStop: {{sleep: {{seconds: {seconds_written}}}}}}}\n"
-        assert parse_rule_list(POD + hook, kubernetes=version) == [rule]
-    plan_there = plan_of(POD + SLEEP_15, given(kubernetes=version))
-    (late,) = Shutdown(plan_there).ask([Request(seconds(5), seconds(1))])
-    assert late.outcome == "refused"
+        assert reported(POD + hook, kubernetes=version) == [rule]
+    plan_there = plan_of(POD + SLEEP_15, user_facts(kubernetes=version))
+    (late,) = ask(plan_there, (5, 1))
+    assert late.prediction.outcome == "refused"
 
 
 def test_which_container_serves_may_be_unknown() -> None:
     hooks = [f"      lifecycle: {{preStop: {{sleep: {{seconds: {n}}}}}}}\n" for n in (5, 20)]
     text = POD + hooks[0] + "    - name: logs\n      image: i\n" + hooks[1]
-    (finding,) = check_text(text, given(p99="15s")).findings
+    (finding,) = check_text(text, user_facts(p99="15s")).findings
     assert (finding.rule, finding.severity) == ("SL101", "warning")
     assert "logs needs" in finding.message
-    assert "which container serves" in finding.assumed[0]
+    assert "which container serves" in finding.assumptions[0]
 
 
 @pytest.mark.parametrize("line", ["preStop: '${HOOK}'", "preStop: {exec: {command: '${CMD}'}}"])
 def test_placeholders_in_place_of_a_whole_part(line: str) -> None:
     result = check_text(POD + f"      lifecycle: {{{line}}}\n")
     assert not result.findings
-    assert result.scene.reading.skipped == {"pods whose shutdown settings are placeholders": 1}
+    assert result.stats.skipped == {PLACEHOLDERS: 1}
 
 
 def test_a_refused_mesh_config_lowers_what_rests_on_the_defaults() -> None:
@@ -296,35 +312,35 @@ metadata: {name: istio, namespace: istio-system}
 data: {mesh: "defaultConfig: {terminationDrainDuration: 10}"}
 ---"""
     text = NS + mesh + MESHED + SLEEP_15
-    assert parse_rule_list(text, istio="1.26") == ["SL218 error", "SL201 warning"]
+    assert reported(text, istio="1.26") == ["SL218 error", "SL201 warning"]
 
 
 def test_what_nothing_reads_is_no_error() -> None:
     note = "annotations: {sidecar.istio.io/nativeSidecar: 'true', proxy.istio.io/config: "
     note += "'proxyMetadata: {MINIMUM_DRAIN_DURATION: \"10\"}'}"
     native = MESHED.replace("namespace: side}", f"namespace: side, {note}}}")
-    assert parse_rule_list(NS + native + SLEEP_15, istio="1.26") == []
+    assert reported(NS + native + SLEEP_15, istio="1.26") == []
 
 
 def test_the_releases_that_never_see_zero() -> None:
     note = "annotations: {proxy.istio.io/config: 'proxyMetadata: {EXIT_ON_ZERO_ACTIVE_CONNECTIONS: \"true\"}'}"
     text = NS + MESHED.replace("namespace: side}", f"namespace: side, {note}}}") + SLEEP_15
-    assert parse_rule_list(text, istio="1.13.2") == ["SL216 warning"]
-    assert parse_rule_list(text, istio="1.14") == ["SL205 warning"]
+    assert reported(text, istio="1.13.2") == ["SL216 warning"]
+    assert reported(text, istio="1.14") == ["SL205 warning"]
     # before 1.12 the setting does not exist
-    assert parse_rule_list(text, istio="1.11") == ["SL201 error"]
+    assert reported(text, istio="1.11") == ["SL201 error"]
 
 
 def test_a_shell_that_keeps_the_signal_makes_an_app_that_goes_on() -> None:
     text = POD + "      command: [sh, -c, '/server | tee /log']\n"
-    (answer,) = Shutdown(plan_of(text)).ask([Request(seconds(6), seconds(1))])
-    assert answer.outcome == "ok"
+    (answer,) = ask(plan_of(text), (6, 1))
+    assert answer.prediction.outcome == "ok"
 
 
 def test_a_placeholder_of_the_mesh_leaves_kubernetes_rules_alone() -> None:
     note = "annotations: {proxy.istio.io/config: 'terminationDrainDuration: ${TDD}'}"
     text = NS + MESHED.replace("namespace: side}", f"namespace: side, {note}}}")
-    assert parse_rule_list(text + SLEEP_15.replace("15", "30"), istio="1.26") == ["SL102 error"]
+    assert reported(text + SLEEP_15.replace("15", "30"), istio="1.26") == ["SL102 error"]
 
 
 def test_a_call_of_envoys_admin_is_not_istios_drain_hook() -> None:
@@ -332,7 +348,7 @@ def test_a_call_of_envoys_admin_is_not_istios_drain_hook() -> None:
     own = "    - name: istio-proxy\n      image: auto\n      lifecycle: {preStop: {exec: {command: "
     own += "[curl, 'localhost:15000/drain_listeners?inboundonly&graceful']}}}\n"
     text = NS + MESHED.replace("namespace: side}", f"namespace: side, {note}}}") + own
-    assert parse_rule_list(text, istio="1.26") == ["SL226 warning"]
+    assert reported(text, istio="1.26") == ["SL226 warning"]
 
 
 def test_a_wrong_type_in_a_proxy_config_object() -> None:
@@ -344,12 +360,12 @@ spec:
   environmentVariables:
     EXIT_ON_ZERO_ACTIVE_CONNECTIONS: true
 """
-    assert told(check_text(text).findings) == [("SL003", 6)]
+    assert rule_lines(check_text(text).findings) == [("SL003", 6)]
 
 
 def test_a_negative_p99_is_unreadable() -> None:
     note = "annotations: {shutdownlint.dev/p99: -5s}"
-    assert parse_rule_list(POD.replace("app: shop}}", f"app: shop}}, {note}}}")) == ["SL005 error"]
+    assert reported(POD.replace("app: shop}}", f"app: shop}}, {note}}}")) == ["SL005 error"]
 
 
 def test_pod_annotations_on_the_workload_itself() -> None:
@@ -367,7 +383,7 @@ spec:
     metadata: {labels: {app: shop}}
     spec: {containers: [{name: app, image: i}]}
 """
-    assert told(check_text(text).findings) == [("SL214", 6), ("SL214", 7)]
+    assert rule_lines(check_text(text).findings) == [("SL214", 6), ("SL214", 7)]
 
 
 TWO = """
@@ -391,13 +407,17 @@ def test_every_container_that_may_be_asked_counts(swapped: bool) -> None:
     lines = TWO.splitlines()
     if swapped:
         lines[-2:] = lines[:-3:-1]
-    shutdown = Shutdown(plan_of("\n".join(lines)))
-    assert (shutdown.headroom.in_flight, shutdown.headroom.late) == (seconds(8), seconds(3))
-    short, late = shutdown.ask([Request(seconds(4), seconds(1)), Request(seconds(4), seconds(8))])
-    assert (short.outcome, late.outcome) == ("ok", "unknown")
-    assert "the container that it is meant for" in str(late.by)
-    assert not shutdown.solution.proven
-    assert "api" in shutdown.solution.because
+    plan = plan_of("\n".join(lines))
+    analysis = ShutdownAnalysis(plan)
+    assert analysis.headroom.max_in_flight == seconds(8)
+    late_headroom = analysis.headroom.max_late
+    assert late_headroom is not None
+    assert seconds(2.9) < late_headroom <= seconds(3)
+    short, late = ask(plan, (4, 1), (4, 8))
+    assert (short.prediction.outcome, late.prediction.outcome) == ("ok", "unknown")
+    assert late.doubt is Doubt.TARGET
+    assert analysis.solution.failure is not None
+    assert analysis.solution.failure.target == "api"
 
 
 @pytest.mark.parametrize("days", [1, 2, 7, 400])
@@ -405,23 +425,22 @@ def test_a_grace_period_of_days_has_headroom(days: int) -> None:
     plan = plan_of(
         POD.replace("containers:", f"terminationGracePeriodSeconds: {days * 86400}\n  containers:")
     )
-    headroom = Shutdown(plan).headroom
-    assert headroom.in_flight == seconds(days * 86400)
+    assert ShutdownAnalysis(plan).headroom.max_in_flight == seconds(days * 86400)
 
 
-def test_late_requests_of_an_unknown_hook_are_none_for_sure() -> None:
+def test_no_late_request_is_guaranteed_behind_an_unknown_hook() -> None:
     hook = "      lifecycle: {preStop: {exec: {command: [/drain.sh]}}}\n"
-    shutdown = Shutdown(plan_of(POD + hook))
-    assert (shutdown.headroom.late, shutdown.headroom.late_at) == (seconds(0), seconds(30))
+    headroom = ShutdownAnalysis(plan_of(POD + hook)).headroom
+    assert (headroom.max_late, headroom.late_at) == (seconds(0), seconds(30))
 
 
-def test_bounds_have_no_odds() -> None:
+def test_bounds_have_no_probability() -> None:
     hook = "      lifecycle: {preStop: {exec: {command: [/drain.sh]}}}\n"
     annotated = MESHED.replace(
         "namespace: side}",
         "namespace: side, annotations: {proxy.istio.io/config: "
         "\"{proxyMetadata: {EXIT_ON_ZERO_ACTIVE_CONNECTIONS: 'true'}}\"}}",
     )
-    shutdown = Shutdown(plan_of(NS + annotated + hook, given(istio="1.26")))
-    (answer,) = shutdown.ask([Request(seconds(10), seconds(1))], Traffic(open_connections=1))
-    assert answer.chance is None
+    plan = plan_of(NS + annotated + hook, user_facts(istio="1.26"))
+    (answer,) = ask(plan, (10, 1), traffic=Traffic(open_connections=1))
+    assert answer.prediction.probability is None

@@ -1,4 +1,4 @@
-"""Files are replaced whole or not at all."""
+"""Files are replaced completely or not at all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def replace_file(path: Path, data: bytes, *, mode: int | None = None) -> None:
-    """Put ``data`` in the place of a file; a link stays a link to what is written.
+    """Replace a file by ``data``; a link stays a link to the new file.
 
     Written beside the target and moved over it, so a reader never sees half of it. The file keeps
     its mode; ``mode`` is that of a new one. Raises ``OSError``.
@@ -42,20 +42,20 @@ def replace_file(path: Path, data: bytes, *, mode: int | None = None) -> None:
 
 
 class ChangedError(OSError):
-    """A file that is not any more what was read."""
+    """A file that is no longer what was read."""
 
 
 def update_file(path: Path, old: bytes, new: bytes) -> None:
-    """Replace a file that still is what was read, and that may be written.
+    """Replace a file that is still what was read, and that may be written.
 
     Raises ``OSError``, ``ChangedError`` among them; then the file is as it was.
     """
-    # Somebody who may write everything was asked all the same to leave it as it is.
+    # A read-only file stays as it is even for users who may write everything.
     if not os.access(path, os.W_OK) or not path.stat().st_mode & 0o222:
-        raise PermissionError(13, "it is read-only")
+        raise PermissionError(13, "the file is read-only")
     now = path.read_bytes()
-    if now == new:  # another name of a file that is written already
+    if now == new:  # another name of a file that has been written
         return
     if now != old:
-        raise ChangedError("it was changed by somebody else meanwhile")
+        raise ChangedError("the file was changed meanwhile")
     replace_file(path, new)

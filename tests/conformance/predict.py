@@ -1,4 +1,4 @@
-"""What shutdownlint says of a case: its own ``explain``, on the case's manifests."""
+"""What shutdownlint predicts for a case: its own ``explain``, on the case's manifests."""
 
 from __future__ import annotations
 
@@ -47,8 +47,7 @@ def predict(case: Case) -> Prediction:
     ends = [
         event["at"]
         for event in workload["events"]
-        if event["container"] == "istio-proxy"
-        and ("exits" in event["what"] or "SIGKILL" in event["what"])
+        if event["container"] == "istio-proxy" and event["kind"] in ("exits", "killed")
     ]
     return Prediction(
         [request["outcome"] for request in workload["requests"]],

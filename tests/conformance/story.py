@@ -1,4 +1,4 @@
-"""The published story, told anew: ``python -m tests.conformance.story > docs/story.md``.
+"""The published story: ``python -m tests.conformance.story > docs/story.md`` writes it.
 
 The same request on the same pod under three settings, predicted by shutdownlint and observed with real
 Envoys in real time.
@@ -55,7 +55,7 @@ This page is written by `python -m tests.conformance.story`; how the pods are ru
 """
 
 
-def told(arguments: list[str]) -> str:
+def run(arguments: list[str]) -> str:
     """What the command prints."""
     result = CliRunner().invoke(command_line(), arguments, env={"COLUMNS": "100"})
     return result.stdout.rstrip()
@@ -65,8 +65,8 @@ def outputs(fixture: str) -> tuple[str, str]:
     """What ``explain`` and ``check`` print of a fixture, from the project's folder."""
     file = f"{FIXTURES}/{fixture}.yaml"
     return (
-        told(["explain", file, "--istio-version", "1.26", "--request", "10s"]),
-        told(["check", file, "--istio-version", "1.26", "--p99", "10s"]),
+        run(["explain", file, "--istio-version", "1.26", "--request", "10s"]),
+        run(["check", file, "--istio-version", "1.26", "--p99", "10s"]),
     )
 
 
@@ -87,7 +87,7 @@ def main() -> None:
         file = f"{FIXTURES}/{fixture}.yaml"
         sys.stderr.write(f"{fixture} ...\n")
         text, found = outputs(fixture)
-        asked = next(line for line in text.splitlines() if line.startswith("  asked"))
+        asked = next(line for line in text.splitlines() if line.startswith("  request"))
         verdict, _, rest = asked.partition(": ")[2].partition(" at ")
         outcome = "ok" if verdict.startswith("served") else verdict
         at = rest.split("s")[0] if rest else "10"

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import timedelta
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from shutdownlint.shutdown import timeline
-from shutdownlint.shutdown.plan import ProxyPlan
-from shutdownlint.shutdown.timeline import Moment
+from shutdownlint.platforms.istio import proxy_plan
+from shutdownlint.platforms.istio.process import ProxySettings, proxy_process
+from shutdownlint.platforms.pod_draft import ContainerDraft
+from shutdownlint.shutdown.durations import seconds
+from shutdownlint.shutdown.pod_plan import ContainerPlan
+from shutdownlint.shutdown.process import Process
+from shutdownlint.shutdown.provenance import with_value
 from tests.conformance.cases import CLASSIC, NATIVE, Case, make
 from tests.conformance.compare import Verdict, observe_all, verdicts
 from tests.conformance.envoy import VERSIONS, NoEnvoyError, binary
@@ -83,21 +86,26 @@ def test_the_proxys_end_is_where_it_was_said_to_be(version: str) -> None:
 
 
 def test_a_drain_that_is_two_seconds_off_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = timeline._Proxy._ends
-
-    def off(self: Any, of: timeline.Timeline) -> Moment:
-        ends = honest(self, of)
-        late = not self.plan.exit_on_zero.value and ends is not self.kill
-        return Moment(ends.at + timedelta(seconds=2), ends.by) if late else ends
+    def off(settings: ProxySettings) -> Process:
+        drain = settings.termination_drain
+        return proxy_process(
+            replace(settings, termination_drain=with_value(drain, drain.value + seconds(2)))
+        )
 
     seen(VERSIONS[0])
-    monkeypatch.setattr(timeline._Proxy, "_ends", off)
+    monkeypatch.setattr(proxy_plan, "proxy_process", off)
     assert [v for v in judged(VERSIONS[0]) if not v.agrees]
 
 
 def test_a_native_proxy_that_ends_first_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = ContainerDraft.plan
+
+    def too_early(self: ContainerDraft) -> ContainerPlan:
+        plan = honest(self)
+        return replace(plan, native_sidecar=False) if plan.name == "istio-proxy" else plan
+
     seen(VERSIONS[0])
-    monkeypatch.setattr(ProxyPlan, "stops_with_pod", property(lambda _self: True))
+    monkeypatch.setattr(ContainerDraft, "plan", too_early)
     wrong = {v.seed for v in judged(VERSIONS[0]) if not v.agrees}
     assert wrong
     assert all(make(seed).mode == NATIVE for seed in wrong)

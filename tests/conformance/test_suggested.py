@@ -5,23 +5,20 @@ from __future__ import annotations
 import asyncio
 import math
 import random
-from typing import TYPE_CHECKING
+from datetime import timedelta
 
 import pytest
 
-from shutdownlint.fixes.suggest import suggestions
-from shutdownlint.shutdown import ProxyMode, seconds
-from shutdownlint.yaml_source.editor import applied
+from shutdownlint.fixes.suggest import make_suggestions
+from shutdownlint.platforms.planned_pod import PlannedPod
+from shutdownlint.shutdown.durations import seconds
+from shutdownlint.yaml_source.editor import apply_edits
 from tests.conformance.cases import CLASSIC, NATIVE, Case
 from tests.conformance.envoy import VERSIONS
 from tests.conformance.pod import Observed, observe
 from tests.conformance.test_conformance import have
-from tests.helpers import given, read_files
-
-if TYPE_CHECKING:
-    from datetime import timedelta
-
-    from shutdownlint.shutdown import Plan
+from tests.helpers import plan_files, user_facts
+from tests.platforms.istio.proxies import proxy_of
 
 P99, PROPAGATION = 7, 6
 MANIFEST = """\
@@ -64,39 +61,41 @@ def broken(seed: int) -> str:
     )
 
 
-def fix_result(text: str) -> Plan:
+def suggested(text: str) -> PlannedPod:
     """The plan of the manifest with what is suggested written into it."""
-    aims = (seconds(P99), seconds(PROPAGATION))
-    (one,) = suggestions(read_files({"shop.yaml": text}, given(istio="1.26")).pods, *aims)
+    targets = (seconds(P99), seconds(PROPAGATION))
+    (one,) = make_suggestions(
+        plan_files({"shop.yaml": text}, user_facts(istio="1.26")).pods, *targets
+    )
     assert one.refused == ""
     assert one.solution.proven
     document = one.pod.ref.document
-    edits = one.pieces.get((document.file, document.start), [])
+    edits = one.edits.get((document.file, document.start), [])
     head = text[: text.index("---\n") + 4]
-    again = head + applied(document.text, edits)
-    (pod,) = read_files({"shop.yaml": again}, given(istio="1.26")).pods
-    (second,) = suggestions([pod], *aims)
+    again = head + apply_edits(document.text, edits)
+    (pod,) = plan_files({"shop.yaml": again}, user_facts(istio="1.26")).pods
+    (second,) = make_suggestions([pod], *targets)
     assert second.solution.changes == ()
-    assert pod.plan is not None
-    return pod.plan
+    return pod
 
 
 def whole(duration: timedelta) -> int:
     return int(duration.total_seconds())
 
 
-def case_of(seed: int, plan: Plan) -> Case:
-    proxy = plan.proxy
+def case_of(seed: int, pod: PlannedPod) -> Case:
+    plan, proxy = pod.plan, proxy_of(pod)
+    assert plan is not None
     assert proxy is not None
-    (app,) = plan.containers
+    app = plan.container("app")
     drain = proxy.drain_duration.value.total_seconds()
     return Case(
         seed,
         grace=whole(plan.grace.value.low),
-        pre_stop=whole(app.pre_stop.value.low),
+        pre_stop=whole(app.hook.duration.value.low),
         minimum_drain=whole(proxy.minimum_drain.value),
         termination_drain=whole(proxy.termination_drain.value),
-        mode=NATIVE if proxy.mode.value is ProxyMode.NATIVE else CLASSIC,
+        mode=NATIVE if proxy.native else CLASSIC,
         exit_on_zero=proxy.exit_on_zero.value,
         # Envoy takes whole real seconds: see cases.py
         drain_duration=math.ceil(drain / 5) * 5,
@@ -108,7 +107,7 @@ def case_of(seed: int, plan: Plan) -> Case:
 @pytest.mark.parametrize("version", VERSIONS[:1])
 def test_what_is_suggested_serves_every_request(version: str) -> None:
     binary = have(version)
-    cases = [case_of(seed, fix_result(broken(seed))) for seed in range(9)]
+    cases = [case_of(seed, suggested(broken(seed))) for seed in range(9)]
     before = [broken(seed) for seed in range(9)]
     assert len(set(before)) > 5
 

@@ -34,8 +34,8 @@ def run(*arguments: str) -> str:
 def fix_result(tmp_path: Path, text: str, *options: str, name: str = "a.yaml") -> str:
     path = tmp_path / name
     path.write_text(text)
-    told = run("check", "--fix", "--unsafe-fixes", *options, str(path))
-    assert "SL004" not in told
+    report = run("check", "--fix", "--unsafe-fixes", *options, str(path))
+    assert "SL004" not in report
     return path.read_text()
 
 

@@ -11,7 +11,7 @@ import yaml
 from typer.testing import CliRunner
 
 from shutdownlint.cli.app import command_line
-from tests.helpers import check_files, given, told
+from tests.helpers import check_files, rule_lines, user_facts
 
 SHOP = Path(__file__).resolve().parents[2] / "examples" / "shop"
 
@@ -35,7 +35,7 @@ def test_text() -> None:
 
 def test_more_is_wanted_of_it() -> None:
     _, out, _ = run(str(SHOP), "frontend", "--p99", "20s", "--propagation", "25s")
-    assert "preStop sleep of frontend: 15s -> 25s" in out
+    assert "frontend preStop: 15s -> 25s" in out
     assert "terminationDrainDuration of istio-proxy: 5s -> 46s" in out
     assert "terminationGracePeriodSeconds: 30s -> 51s" in out
 
@@ -60,7 +60,7 @@ def test_the_patch_applied_by_kustomize_makes_the_shop_clean(tmp_path: Path) -> 
     for file in SHOP.glob("*.yaml"):
         shutil.copy(file, tmp_path)
     before = {p.name: p.read_text() for p in tmp_path.glob("*.yaml")}
-    assert told(check_files(dict(before)).findings)
+    assert rule_lines(check_files(dict(before)).findings)
     code, patch, _ = run(str(tmp_path), "--format", "kustomize")
     assert code == 0
     (tmp_path / "patch.yaml").write_text(patch)
@@ -74,7 +74,7 @@ def test_the_patch_applied_by_kustomize_makes_the_shop_clean(tmp_path: Path) -> 
     built = subprocess.run(
         [*build, str(tmp_path)], capture_output=True, encoding="utf-8", check=True
     ).stdout
-    left = check_files({"built.yaml": built}, given()).findings
+    left = check_files({"built.yaml": built}, user_facts()).findings
     assert [f.rule for f in left if f.severity != "note"] == []
 
 
@@ -95,7 +95,7 @@ def test_what_cannot_be_written_is_told(tmp_path: Path) -> None:
         "lifecycle: {preStop: {exec: {command: [sh, -c, 'sleep 4; echo done; sleep 3']}}}}]}\n"
     )
     _, out, _ = run(str(tmp_path), "--propagation", "20s")
-    assert "not written as an edit: it is part of a script" in out
+    assert "not written as an edit: the value is part of a script" in out
     rendered = tmp_path / "pod.yaml"
     rendered.write_text(f"---\n# Source: a/templates/pod.yaml\n{rendered.read_text()}")
     _, out, _ = run(str(tmp_path), "--p99", "40s")

@@ -40,7 +40,7 @@ def main() -> None:
             data = target.make(rng)
             signal.alarm(HANG)
             try:
-                target.hold(data)
+                target.check(data)
             except Exception as error:
                 wrong += 1
                 kept = FOUND / f"{name}-{asked.seed}-{wrong}"

@@ -11,59 +11,52 @@ from functools import cache
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from msgspec.structs import replace
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from shutdownlint.linter.linter import check, fix_files, read
+from shutdownlint.fixes.fixer import fix_files
+from shutdownlint.linter.linter import check, plan_workloads
 from shutdownlint.manifests.discovery import InputFile
 from shutdownlint.manifests.loader import InputSource
-from shutdownlint.manifests.splitter import (
-    CONTEXT_KINDS,
-    CRDS,
-    NOT_KUBERNETES,
-    find_skip_reason,
-    split,
-)
+from shutdownlint.manifests.prefilter import Content, Prefilter
+from shutdownlint.manifests.skips import CRDS, NOT_KUBERNETES, SkipReason
+from shutdownlint.manifests.splitter import split
 from shutdownlint.platforms.durations import go_duration
+from shutdownlint.platforms.istio.process import ProxyMode
 from shutdownlint.platforms.istio.proxyconfig import read_proxy_config
 from shutdownlint.platforms.kubernetes.shell import (
     command_time,
-    misquoted,
+    misquoted_command,
     shell_script,
-    signal_path,
+    signal_forwarding,
 )
-from shutdownlint.reports.explain import explain_json
-from shutdownlint.reports.json import write_json
+from shutdownlint.platforms.registry import kind_table
+from shutdownlint.reports.explain_json import render_json as render_explanation
+from shutdownlint.reports.explanation import explain_pods
+from shutdownlint.reports.json import render_json
+from shutdownlint.reports.output import ReportOutput
 from shutdownlint.reports.report import Report
-from shutdownlint.shutdown import (
-    Behaviour,
-    Outcome,
-    Plan,
-    ProxyMode,
-    Request,
-    Setting,
-    Shutdown,
-    Span,
-    Timeline,
-    Traffic,
-    seconds,
-)
+from shutdownlint.shutdown.analysis import NO_TRAFFIC, ShutdownAnalysis
+from shutdownlint.shutdown.durations import DurationRange, seconds
+from shutdownlint.shutdown.pod_plan import PodPlan
+from shutdownlint.shutdown.request import Outcome, Request
+from shutdownlint.shutdown.timeline import Timeline
 from shutdownlint.yaml_source.composer import ComposeError, compose
 from shutdownlint.yaml_source.location import EntryPart, FixedLocation, KeyPath, Region
 from shutdownlint.yaml_source.tree import Tree
-from tests.helpers import given as said
-from tests.helpers import rules
-from tests.shutdown.builders import HERE, app, plan, proxy
+from tests.helpers import lint_options, rules, schema, user_facts
+from tests.shutdown.builders import app, plan, proxy, with_grace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+BEHAVIOURS = ("graceful", "abrupt", "ignoring")
 
-class SubjectKind(NamedTuple):
+
+class Target(NamedTuple):
     """Makes inputs, and raises ``AssertionError`` (or anything else) where one goes wrong."""
 
     make: Callable[[Random], bytes]
-    hold: Callable[[bytes], None]
+    check: Callable[[bytes], None]
 
 
 #: What documents of every kind begin, hide and end with.
@@ -108,31 +101,40 @@ READING = [
 ]
 
 
-def reads(data: bytes) -> None:
-    """No document that bears on shutdown is passed over, by a full parse."""
+def _check_reading(data: bytes) -> None:
+    """No document that bears on shutdown is skipped, by a full parse."""
+    kinds = kind_table()
+    prefilter = Prefilter(kinds.entries)
     for chunk in split(data):
-        skip = find_skip_reason(chunk.data)
-        if skip is None:
+        content = prefilter.classify(chunk.data)
+        if content in (Content.BOTH,):
             continue
         try:
             roots = compose(chunk.data.decode("utf-8-sig"))
         except (ComposeError, UnicodeDecodeError):
             continue
         for root in roots:
-            kinds = _root_kinds(root)
-            for kind in kinds:
-                groups = CONTEXT_KINDS.get(kind.encode())
-                said = "\n".join(_scalars(root)).encode()
-                assert groups is None or groups, (skip, chunk.data)
-                for group in groups or ():
-                    assert not all(word in said for word in group), (skip, chunk.data)
-            if skip is CRDS:
-                # What goes on below a blank line makes a kind that nobody knows.
-                assert {kind.split("\n")[0] for kind in kinds} <= {"CustomResourceDefinition"}
-            elif skip is NOT_KUBERNETES:
-                assert not kinds
-            else:
-                assert kinds == {"ConfigMap"} or not _has_containers(root), (skip, chunk.data)
+            _check_content(content, root, chunk.data)
+
+
+def _check_content(content: Content | SkipReason, root: Node, data: bytes) -> None:
+    found = _root_kinds(root)
+    text = "\n".join(_scalars(root)).encode()
+    if content is not Content.CONTEXT:
+        for entry in kind_table().entries:
+            if entry.kind in found:
+                assert entry.words, (content, data)
+                for group in entry.words:
+                    assert not all(word in text for word in group), (content, data)
+    if content is Content.WORKLOADS:
+        return
+    if content == CRDS:
+        # What goes on below a blank line makes a kind that nobody knows.
+        assert {kind.split("\n")[0] for kind in found} <= {"CustomResourceDefinition"}
+    elif content == NOT_KUBERNETES:
+        assert not found
+    else:
+        assert found <= {"ConfigMap", "Secret"} or not _has_containers(root), (content, data)
 
 
 def _root_kinds(root: Node) -> set[str]:
@@ -166,7 +168,7 @@ def _has_containers(node: Node) -> bool:
     return isinstance(node, SequenceNode) and any(_has_containers(item) for item in node.value)
 
 
-MENDED = """\
+FIXABLE = """\
 apiVersion: v1
 kind: Namespace
 metadata: {name: shop, labels: {istio-injection: enabled}}
@@ -245,13 +247,11 @@ FIXING = [
 ]
 
 
-def mends(data: bytes, p99: str | None, *, unsafe: bool) -> None:
-    """Whatever is mended parses, and nothing else than what fixes are about has changed."""
+def check_fixes(data: bytes, p99: str | None, *, unsafe: bool) -> None:
+    """Whatever is fixed parses, and nothing has changed that fixes are not about."""
     source = InputSource(InputFile(None, "<stdin>", data))
-    result, fix_result = fix_files(
-        [source], said(p99, istio="1.26"), rules=lambda: list(rules()), unsafe=unsafe
-    )
-    assert "fails on it" not in " ".join(u.reason for u in result.scene.reading.unreadable)
+    options = lint_options(user_facts(p99, istio="1.26"))
+    _, fix_result = fix_files([source], options, unsafe=unsafe)
     new = fix_result.texts.get("<stdin>")
     if new is None:
         return
@@ -273,7 +273,7 @@ def mends(data: bytes, p99: str | None, *, unsafe: bool) -> None:
 
 
 def values(text: str) -> list[Any]:
-    return [Tree(root).plain() for root in compose(text)]
+    return [Tree(root).to_python() for root in compose(text)]
 
 
 #: What a fix may touch.
@@ -325,7 +325,7 @@ ODD = [
 @cache
 def _seeds() -> tuple[bytes, ...]:
     """The rules' own examples."""
-    texts = (t for rule in rules() for e in rule.form.examples for t in (e.bad, e.good))
+    texts = (t for rule in rules() for e in schema(rule.id).examples for t in (e.bad, e.good))
     return tuple(text.encode() for text in texts)
 
 
@@ -360,7 +360,7 @@ def _annotation(rng: Random) -> bytes:
     return mutated(rng, text) if rng.random() < 0.5 else text
 
 
-def _annotated(data: bytes) -> None:
+def _check_annotation(data: bytes) -> None:
     """Read without an error; what is wrong is told with a reason, and at its place."""
     try:
         roots = compose(data.decode())
@@ -426,7 +426,7 @@ def _script(rng: Random) -> bytes:
     return " ".join(rng.choices(words, k=rng.randint(1, 10))).encode()
 
 
-def _hook(data: bytes) -> None:
+def _check_hook(data: bytes) -> None:
     """Its time is a span; nothing is thrown whatever the script says."""
     script = data.decode()
     for command in (["sh", "-c", script], script.split(" "), ["/bin/bash", "-ec", script, "x"]):
@@ -434,8 +434,8 @@ def _hook(data: bytes) -> None:
         assert time.low >= seconds(0)
         assert time.high is None or time.high >= time.low
         shell_script(command)
-    misquoted(script)
-    signal_path(script)
+    misquoted_command(script)
+    signal_forwarding(script)
 
 
 def _duration(rng: Random) -> bytes:
@@ -443,7 +443,7 @@ def _duration(rng: Random) -> bytes:
     return "".join(rng.choices([*pieces, "9" * 20, "0x1"], k=rng.randint(1, 6))).encode()
 
 
-def _durations(data: bytes) -> None:
+def _check_duration(data: bytes) -> None:
     """Read to the microsecond, or refused as a value."""
     try:
         found = go_duration(data.decode())
@@ -457,7 +457,7 @@ def _numbers(rng: Random) -> bytes:
         return rng.randint(0, most * 2) / 2
 
     containers = [
-        [half(60), rng.randint(0, 90), rng.randrange(len(Behaviour))]
+        [half(60), rng.randint(0, 90), rng.randrange(len(BEHAVIOURS))]
         for _ in range(rng.randint(1, 3))
     ]
     sidecar = [
@@ -473,7 +473,7 @@ def _numbers(rng: Random) -> bytes:
     return json.dumps([*drawn, half(60), half(60), half(60), rng.randint(1, 60)]).encode()
 
 
-def _planned(grace: float, containers: Any, sidecar: Any) -> Plan:
+def _planned(grace: float, containers: Any, sidecar: Any) -> PodPlan:
     mesh = None
     if sidecar is not None:
         mode = list(ProxyMode)[sidecar[0]]
@@ -481,70 +481,70 @@ def _planned(grace: float, containers: Any, sidecar: Any) -> Plan:
         names = ("pre_stop", "exit_on_zero", "minimum", "termination", "drain")
         mesh = proxy(mode, **dict(zip(names, sidecar[1:6], strict=True)), hook=hook)
     apps = [
-        app(f"c{number}", pre_stop=hook, drain=drain, behaviour=list(Behaviour)[behaviour])
+        app(f"c{number}", pre_stop=hook, drain=drain, behaviour=BEHAVIOURS[behaviour])
         for number, (hook, drain, behaviour) in enumerate(containers)
     ]
     return plan(*apps, grace=grace, proxy=mesh)
 
 
-def _timeline(data: bytes) -> None:
-    """Events in order, each with its reason; more grace and shorter requests never fare worse."""
-    grace, containers, sidecar, arrives, lasts, more, longer = json.loads(data)
+def _check_timeline(data: bytes) -> None:
+    """Events in order, each with a cause; more grace and shorter requests never fare worse."""
+    grace, containers, sidecar, arrival, duration, more, longer = json.loads(data)
     of = _planned(grace, containers, sidecar)
-    request = Request(seconds(arrives), seconds(lasts))
-    answer = Timeline(of, [request]).answers[0]
-    assert answer.outcome is Outcome.OK or str(answer.by)
-    later = Request(request.arrives, request.lasts + seconds(more))
-    if Timeline(of, [later]).answers[0].outcome is Outcome.OK:
-        assert answer.outcome is Outcome.OK
-    if answer.outcome is Outcome.OK:
-        patient = replace(
-            of, grace=Setting("grace", Span.exactly(of.grace.value.low + seconds(longer)), HERE)
-        )
-        assert Timeline(patient, [request]).answers[0].outcome is Outcome.OK
-    events = Shutdown(of).quiet.events()
+    request = Request(seconds(arrival), seconds(duration))
+    prediction = Timeline(of, [request]).predictions[0]
+    served = prediction.outcome is Outcome.OK
+    assert served or str(prediction.cause)
+    later = Request(request.arrival, request.duration + seconds(more))
+    if Timeline(of, [later]).predictions[0].outcome is Outcome.OK:
+        assert served
+    if served:
+        patient = with_grace(of, DurationRange.exact(of.grace.value.low + seconds(longer)))
+        assert Timeline(patient, [request]).predictions[0].outcome is Outcome.OK
+    events = ShutdownAnalysis(of).idle_timeline.events
     assert [event.at for event in events] == sorted(event.at for event in events)
-    assert all(event.what and str(event.because) for event in events)
+    assert all(str(event.cause) for event in events)
 
 
 def _manifest(rng: Random) -> bytes:
     return mutated(rng, rng.choice(_seeds()))
 
 
-def _checked(data: bytes) -> None:
-    """Judged, told and explained: no rule fails, and nothing of ours is thrown."""
+def _check_manifest(data: bytes) -> None:
+    """Checked, reported and explained: no rule fails, and nothing raises."""
     sources = [InputSource(InputFile(None, "<stdin>", data))]
-    given = said(p99="10s") if len(data) % 2 else said(istio="1.26", kubernetes="1.31")
-    result = check(sources, given, rules=lambda: list(rules()))
-    assert "fails on it" not in " ".join(u.reason for u in result.scene.reading.unreadable)
+    facts = user_facts(p99="10s") if len(data) % 2 else user_facts(istio="1.26", kubernetes="1.31")
+    options = lint_options(facts)
+    result = check(sources, options)
     assert all(finding.rule != "SL002" for finding in result.findings)
-    result.scene.reading.stdin = data
-    write_json(Report(result.findings, result.scene.reading, result.workloads))
-    planned = [pod for pod in read(sources, given).pods if pod.plan is not None]
-    explain_json(planned, [Request(seconds(0), seconds(5))], Traffic())
+    result.stats.stdin = data
+    render_json(Report(result), ReportOutput())
+    pods = plan_workloads(sources, options).pods
+    explanations = explain_pods(pods, [Request(seconds(0), seconds(5))], NO_TRAFFIC)
+    render_explanation(explanations, ReportOutput())
 
 
-def _mendable(rng: Random) -> bytes:
+def _fixable(rng: Random) -> bytes:
     if rng.random() < 0.3:
         return mutated(rng, rng.choice(_seeds()))
-    text = MENDED
+    text = FIXABLE
     for piece, instead in rng.choices(FIXING, k=rng.randint(0, 5)):
         text = text.replace(piece, instead)
     data = text.encode()
     return mutated(rng, data) if rng.random() < 0.3 else data
 
 
-def _mended(data: bytes) -> None:
-    mends(data, (None, "7s", "30s")[len(data) % 3], unsafe=len(data) % 2 == 0)
+def _check_fixes(data: bytes) -> None:
+    check_fixes(data, (None, "7s", "30s")[len(data) % 3], unsafe=len(data) % 2 == 0)
 
 
 #: By name, with how many of a thousand inputs each gets in a long run: what is quick gets more.
-TARGETS: dict[str, tuple[SubjectKind, int]] = {
-    "reading": (SubjectKind(_pieces, reads), 300),
-    "annotations": (SubjectKind(_annotation, _annotated), 250),
-    "hooks": (SubjectKind(_script, _hook), 200),
-    "durations": (SubjectKind(_duration, _durations), 150),
-    "timeline": (SubjectKind(_numbers, _timeline), 80),
-    "manifests": (SubjectKind(_manifest, _checked), 15),
-    "fixes": (SubjectKind(_mendable, _mended), 5),
+TARGETS: dict[str, tuple[Target, int]] = {
+    "reading": (Target(_pieces, _check_reading), 300),
+    "annotations": (Target(_annotation, _check_annotation), 250),
+    "hooks": (Target(_script, _check_hook), 200),
+    "durations": (Target(_duration, _check_duration), 150),
+    "timeline": (Target(_numbers, _check_timeline), 80),
+    "manifests": (Target(_manifest, _check_manifest), 15),
+    "fixes": (Target(_fixable, _check_fixes), 5),
 }

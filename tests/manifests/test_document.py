@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.helpers import check_text, given
+from tests.helpers import check_text, user_facts
 
 HEAD = """\
 apiVersion: v1
@@ -39,7 +39,7 @@ spec:
 def test_places_in_an_annotation(annotation: str, line: int, column: int, end_column: int) -> None:
     for ends in ("\n", "\r\n"):
         text = (HEAD + annotation + TAIL).replace("\n", ends)
-        (finding,) = check_text(text.encode(), given(istio="1.26")).findings
+        (finding,) = check_text(text.encode(), user_facts(istio="1.26")).findings
         region = finding.region
         assert finding.rule == "SL212"
         assert (region.line, region.column, region.end_column) == (line, column, end_column)
@@ -47,11 +47,11 @@ def test_places_in_an_annotation(annotation: str, line: int, column: int, end_co
 
 def test_the_place_of_a_syntax_error_in_an_annotation() -> None:
     text = HEAD + "    proxy.istio.io/config: |\n      a: 1\n      b: c: d\n" + TAIL
-    (finding,) = check_text(text, given(istio="1.26")).findings
+    (finding,) = check_text(text, user_facts(istio="1.26")).findings
     assert (finding.region.line, finding.region.column) == (10, 11)
 
 
 def test_later_documents_count_their_lines_from_the_files_start() -> None:
     text = "# first\n---\na: 1\n---\n" + HEAD + "    proxy.istio.io/config: 'drainDuration: 30'\n"
-    (finding,) = check_text(text + TAIL, given(istio="1.26")).findings
+    (finding,) = check_text(text + TAIL, user_facts(istio="1.26")).findings
     assert finding.region.line == 12

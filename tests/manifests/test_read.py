@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from shutdownlint.manifests.discovery import InputError, InputFile, discover
-from shutdownlint.manifests.reader import MAX_BYTES, ReadStats, read_documents
-from tests.helpers import check_text, read_files
+from shutdownlint.manifests.reader import MAX_BYTES, ReadStats, read_bytes
+from tests.helpers import check_text, plan_files
 
 POD = """
 apiVersion: v1
@@ -18,17 +18,15 @@ spec:
 
 
 def pods(files: dict[str, str | bytes]) -> list[str]:
-    return [str(pod.id) for pod in read_files(files).pods]
+    return [str(pod.id) for pod in plan_files(files).pods]
 
 
 def test_one_broken_document_does_not_hide_its_neighbours() -> None:
-    scene = read_files(
-        {"a.yaml": POD + "---\napiVersion: v1\nkind: Pod\nx: [containers\n---" + POD}
-    )
-    assert len(scene.pods) == 2
-    (broken,) = scene.reading.unreadable
+    run = plan_files({"a.yaml": POD + "---\napiVersion: v1\nkind: Pod\nx: [containers\n---" + POD})
+    assert len(run.pods) == 2
+    (broken,) = run.stats.unreadable
     assert (broken.region.file, broken.region.line) == ("a.yaml", 10)
-    assert scene.reading.documents == 3
+    assert run.stats.documents == 3
 
 
 @pytest.mark.parametrize(
@@ -46,14 +44,14 @@ def test_one_broken_document_does_not_hide_its_neighbours() -> None:
     ids=["bom", "crlf", "utf-16", "no final newline", "json with tabs"],
 )
 def test_encodings_and_line_ends(data: bytes) -> None:
-    scene = read_files({"a.yaml": data})
-    assert not scene.reading.unreadable
-    assert [str(pod.id) for pod in scene.pods] == ["Pod shop"]
+    run = plan_files({"a.yaml": data})
+    assert not run.stats.unreadable
+    assert [str(pod.id) for pod in run.pods] == ["Pod shop"]
 
 
-def test_bad_bytes_have_their_place() -> None:
-    scene = read_files({"a.yaml": b"kind: Pod\nspec:\n  containers: [\xff]\n"})
-    (broken,) = scene.reading.unreadable
+def test_bad_bytes_have_a_location() -> None:
+    run = plan_files({"a.yaml": b"kind: Pod\nspec:\n  containers: [\xff]\n"})
+    (broken,) = run.stats.unreadable
     assert (broken.region.line, broken.region.column) == (3, 16)
     assert "0xff" in broken.reason
 
@@ -75,10 +73,10 @@ def test_bad_bytes_have_their_place() -> None:
         ("kind: [containers\n", "documents that are not Kubernetes objects"),
     ],
 )
-def test_what_is_no_manifest_is_passed_over(text: str, what: str) -> None:
-    scene = read_files({"a.yaml": text})
-    assert scene.reading.skipped == {what: 1}
-    assert not scene.reading.unreadable
+def test_what_is_not_a_manifest_is_skipped_and_counted(text: str, what: str) -> None:
+    run = plan_files({"a.yaml": text})
+    assert {reason.text: n for reason, n in run.stats.skipped.items()} == {what: 1}
+    assert not run.stats.unreadable
 
 
 def test_a_quoted_placeholder_is_a_value() -> None:
@@ -101,11 +99,11 @@ def test_discover(tmp_path: Path) -> None:
         (tmp_path / name).write_text("x: 1")
     (tmp_path / "loop").symlink_to(tmp_path)
     (tmp_path / "link.yaml").symlink_to(tmp_path / "a.yaml")
-    found = [f.shown.removeprefix(f"{tmp_path}/") for f in discover([str(tmp_path)])]
+    found = [f.display_path.removeprefix(f"{tmp_path}/") for f in discover([str(tmp_path)])]
     assert found == ["a.yaml", "c.json", "link.yaml", "b/x.yml"]
     # named outright, a file is read whatever it is called, and once
     one = str(tmp_path / "d.txt")
-    assert [f.shown for f in discover([one, one])] == [one]
+    assert [f.display_path for f in discover([one, one])] == [one]
     (missing,) = discover([str(tmp_path / "none")])
     assert isinstance(missing, InputError)
     assert list(discover([str(tmp_path)], exclude=["*.yaml", "b/*"])) == [
@@ -118,5 +116,5 @@ def test_too_large_a_file_is_refused(tmp_path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(MAX_BYTES + 1)
     reading = ReadStats()
-    assert list(read_documents(InputFile(path, "huge.yaml"), reading, lambda: None)) == []
+    assert read_bytes(InputFile(path, "huge.yaml"), reading) is None
     assert "larger than" in reading.unreadable[0].reason

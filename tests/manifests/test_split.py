@@ -3,15 +3,15 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shutdownlint.manifests.splitter import (
-    CRDS,
-    EMPTY,
-    NO_PODS,
-    NOT_KUBERNETES,
-    find_skip_reason,
-    split,
-)
-from tests.fuzz.targets import READING, reads
+from shutdownlint.manifests.prefilter import Content, Prefilter
+from shutdownlint.manifests.skips import CRDS, EMPTY, NO_PODS, NOT_KUBERNETES, SkipReason
+from shutdownlint.manifests.splitter import split
+from shutdownlint.platforms.registry import kind_table
+from tests.fuzz.targets import READING, TARGETS
+
+
+def classify(chunk: bytes) -> Content | SkipReason:
+    return Prefilter(kind_table().entries).classify(chunk)
 
 
 def chunks(data: bytes) -> list[tuple[bytes, int]]:
@@ -32,12 +32,12 @@ def test_documents_and_their_first_lines() -> None:
     assert chunks(b"abc: 1") == [(b"abc: 1", 1)]
 
 
-def test_what_is_passed_over() -> None:
-    assert find_skip_reason(b"# only a comment\n\n") is EMPTY
-    assert find_skip_reason(b"kind: CustomResourceDefinition\nspec: {containers: []}\n") is CRDS
-    assert find_skip_reason(b"apiVersion: v1\nkind: Secret\n") is NO_PODS
-    assert find_skip_reason(b"apiVersion: v1\nkind: ConfigMap\ndata: {containers: x}\n") is NO_PODS
-    assert find_skip_reason(b"image: {tag: 1}\ncontainers: x\n") is NOT_KUBERNETES
+def test_what_is_skipped() -> None:
+    assert classify(b"# only a comment\n\n") is EMPTY
+    assert classify(b"kind: CustomResourceDefinition\nspec: {containers: []}\n") is CRDS
+    assert classify(b"apiVersion: v1\nkind: Secret\n") is NO_PODS
+    assert classify(b"apiVersion: v1\nkind: ConfigMap\ndata: {containers: x}\n") is NO_PODS
+    assert classify(b"image: {tag: 1}\ncontainers: x\n") is NOT_KUBERNETES
 
 
 def test_what_is_parsed() -> None:
@@ -52,7 +52,7 @@ def test_what_is_parsed() -> None:
         b"kind: CustomResourceDefinition\n  Pod\nx: containers\n",
         b"kind: CustomResourceDefinition\nkind: Pod\nx: containers\n",
     ):
-        assert find_skip_reason(text) is None, text
+        assert isinstance(classify(text), Content), text
 
 
 PIECES = st.sampled_from(READING)
@@ -60,5 +60,5 @@ PIECES = st.sampled_from(READING)
 
 @settings(max_examples=3000, deadline=None)
 @given(st.lists(PIECES, min_size=1, max_size=7))
-def test_nothing_that_matters_is_ever_passed_over(pieces: list[bytes]) -> None:
-    reads(b"".join(pieces))
+def test_nothing_that_matters_is_ever_skipped(pieces: list[bytes]) -> None:
+    TARGETS["reading"][0].check(b"".join(pieces))

@@ -4,7 +4,8 @@ import pytest
 
 from shutdownlint.manifests.decoding import Placeholder, decode
 from shutdownlint.manifests.resources import PodSpec
-from tests.helpers import check_text, dedent, read_files
+from shutdownlint.manifests.skips import KUSTOMIZE_PATCH
+from tests.helpers import check_text, dedent, plan_files
 
 TEMPLATE = """
     metadata:
@@ -17,7 +18,7 @@ TEMPLATE = """
 
 
 def ids(text: str, name: str = "a.yaml") -> list[str]:
-    return [str(pod.id) for pod in read_files({name: text}).pods]
+    return [str(pod.id) for pod in plan_files({name: text}).pods]
 
 
 @pytest.mark.parametrize(
@@ -107,11 +108,11 @@ def test_files_named_as_patches_are_fragments(entry: str) -> None:
         "app/overlay/kustomization.yaml": f"{entry}\n",
         "app/base/odd.yaml": _deployment(),
     }
-    scene = read_files(files)
-    assert [pod.unplanned for pod in scene.pods] == ["kustomize patches"]
+    run = plan_files(files)
+    assert [pod.skipped for pod in run.pods] == [KUSTOMIZE_PATCH]
 
 
-def test_a_wrong_type_is_told_and_the_rest_still_read() -> None:
+def test_a_wrong_type_is_reported_and_the_rest_still_read() -> None:
     spec, rejected = decode(
         PodSpec,
         {

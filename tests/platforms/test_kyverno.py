@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from shutdownlint.shutdown import seconds
-from tests.helpers import plan_of
+from shutdownlint.platforms.kyverno.platform import PolicyFacts
+from shutdownlint.shutdown.durations import seconds
+from tests.helpers import plan_pod_text
 
 POD = """
 apiVersion: v1
@@ -54,7 +55,8 @@ spec:
     ],
 )
 def test_the_limit(text: str, cap: int | None) -> None:
-    found = plan_of(text + POD).grace_cap
+    facts = plan_pod_text(text + POD).facts.get(PolicyFacts)
+    found = facts.max_grace if facts is not None else None
     assert (found.value if found else None) == (cap and seconds(cap))
     if found is not None and found.origin.location is not None:
         assert found.origin.location.region().line == 12

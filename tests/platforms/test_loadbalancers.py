@@ -1,11 +1,12 @@
-"""Load balancers outside the cluster: which one sends to a pod, and what it is told."""
+"""Load balancers outside the cluster: which one sends to a pod, and its settings."""
 
 from __future__ import annotations
 
 import pytest
 
-from shutdownlint.shutdown import LoadBalancer, seconds
-from tests.helpers import check_text, plan_of, read_files, told
+from shutdownlint.platforms.traffic import LoadBalancerFacts
+from shutdownlint.shutdown.durations import seconds
+from tests.helpers import check_text, plan_pod_text, rule_lines
 
 POD = """
 apiVersion: v1
@@ -35,10 +36,8 @@ spec:
 ---"""
 
 
-def found(text: str) -> LoadBalancer | None:
-    (pod,) = read_files({"shop.yaml": text + POD}).pods
-    assert pod.plan is not None
-    return pod.plan.balancer
+def found(text: str, pod: str = POD) -> LoadBalancerFacts | None:
+    return plan_pod_text(text + pod).facts.get(LoadBalancerFacts)
 
 
 IP = "alb.ingress.kubernetes.io/target-type: ip"
@@ -134,14 +133,14 @@ def test_which_and_how_long(
         return
     assert balancer is not None
     assert balancer.name.value.startswith(name)
-    assert balancer.window == seconds(window or 0)
+    assert balancer.window.value == seconds(window or 0)
     written = balancer.deregistration
     assert (written and written.value) == (None if delay is None else seconds(delay))
 
 
 def test_jobs_get_no_traffic() -> None:
     job = POD.replace("spec: {containers", "spec: {restartPolicy: Never, containers")
-    assert plan_of(service() + ingress(IP) + job).balancer is None
+    assert found(service() + ingress(IP), job) is None
 
 
 @pytest.mark.parametrize(
@@ -158,5 +157,5 @@ def test_jobs_get_no_traffic() -> None:
 )
 def test_attributes_that_cannot_be_read(value: str, fires: bool) -> None:
     annotation = f'alb.ingress.kubernetes.io/target-group-attributes: "{value}"'
-    found = told(check_text(service() + ingress(annotation) + POD).findings)
-    assert found == ([("SL307", 8)] if fires else [])
+    lines = rule_lines(check_text(service() + ingress(annotation) + POD).findings)
+    assert lines == ([("SL307", 8)] if fires else [])

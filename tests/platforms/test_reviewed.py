@@ -1,10 +1,10 @@
-"""What a skeptical reader found false, and what stays silent since."""
+"""Findings that a reader showed to be false, and those that are right."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.helpers import check_text, given
+from tests.helpers import check_text, user_facts
 
 GATEWAY = """
 apiVersion: gateway.networking.k8s.io/v1
@@ -219,7 +219,7 @@ SILENT = [
 
 @pytest.mark.parametrize(("rule", "text"), SILENT)
 def test_silent(rule: str, text: str) -> None:
-    assert rule not in [f.rule for f in check_text(text, given(p99="31s")).findings]
+    assert rule not in [f.rule for f in check_text(text, user_facts(p99="31s")).findings]
 
 
 TOLD = [
@@ -241,7 +241,7 @@ TOLD = [
 
 @pytest.mark.parametrize(("rule", "text"), TOLD)
 def test_told(rule: str, text: str) -> None:
-    assert rule in [f.rule for f in check_text(text, given(p99="31s")).findings]
+    assert rule in [f.rule for f in check_text(text, user_facts(p99="31s")).findings]
 
 
 @pytest.mark.parametrize(
@@ -280,8 +280,8 @@ def test_told(rule: str, text: str) -> None:
     ],
 )
 def test_odd_values_bring_nothing_down(text: str) -> None:
-    result = check_text(text, given(p99="3s"))
-    assert result.scene.whole
+    result = check_text(text, user_facts(p99="3s"))
+    assert result.complete
     assert sum("spring.x" in f.message for f in result.findings) == 0
 
 
@@ -299,4 +299,4 @@ spec: {containers: [{name: app, image: a, lifecycle: {preStop: {sleep: {seconds:
     result = check_text(text)
     (finding,) = [f for f in result.findings if f.rule == "SL201"]
     assert finding.message.endswith("(holds for Kubernetes 1.32 and before)")
-    assert result.scene.remarks == []
+    assert result.warnings == []

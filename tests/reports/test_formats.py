@@ -1,4 +1,4 @@
-"""JUnit, GitHub, GitLab and Markdown, also with names that would like to be more than text."""
+"""JUnit, GitHub, GitLab and Markdown, also with names that contain markup."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ def test_github() -> None:
 
 
 def test_github_says_that_it_cuts() -> None:
-    for count, told in ((10, False), (11, True)):
+    for count, cut in ((10, False), (11, True)):
         Path("many.yaml").write_text("---\n".join(POD for _ in range(count)))
         lines = run("--format", "github", "many.yaml")[1].splitlines()
         assert len([line for line in lines if line.startswith("::error ")]) == count
-        assert any("the first 10 of a level" in line for line in lines) is told
+        assert any("the first 10 of a level" in line for line in lines) is cut
 
 
 def test_gitlab() -> None:

@@ -10,12 +10,13 @@ import jsonschema
 import pytest
 from rich.console import Console
 
-from shutdownlint.linter.linter import Result
-from shutdownlint.reports.json import as_data
+from shutdownlint.linter.linter import LintResult
+from shutdownlint.reports.json import to_data
+from shutdownlint.reports.output import ReportOutput
 from shutdownlint.reports.report import Report, safe
-from shutdownlint.reports.sarif import write_sarif
-from shutdownlint.reports.text import write_concise, write_text
-from tests.helpers import check_text, given, rules
+from shutdownlint.reports.sarif import render_sarif
+from shutdownlint.reports.text_findings import draw_lines, draw_report
+from tests.helpers import check_text, user_facts
 from tests.reports.sarif_schema import official_schema
 
 POD = """\
@@ -36,9 +37,12 @@ spec:
 """
 
 
-def report(result: Result) -> Report:
-    scene = result.scene
-    return Report(result.findings, scene.reading, result.workloads, rules(), scene.remarks)
+def report(result: LintResult) -> Report:
+    return Report(result)
+
+
+def write_sarif(of: Report) -> str:
+    return render_sarif(of, ReportOutput("x.sarif"))
 
 
 def printed(writer: Any, of: Report, *, colour: bool = False) -> str:
@@ -47,12 +51,12 @@ def printed(writer: Any, of: Report, *, colour: bool = False) -> str:
     return out.getvalue()
 
 
-def test_text_shows_the_line_and_marks_the_guilty_part(
+def test_text_shows_the_line_and_marks_what_decides_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("shop.yaml").write_text(POD)
-    text = printed(write_text, report(check_text(POD)))
+    text = printed(draw_report, report(check_text(POD)))
     assert (
         text
         == """\
@@ -70,19 +74,19 @@ error[SL102] grace-spent-by-prestop: preStop of app takes 60s and the grace peri
 
 def test_colour_only_where_asked() -> None:
     of = report(check_text(POD))
-    assert "\x1b[" in printed(write_text, of, colour=True)
-    assert "\x1b[" not in printed(write_text, of)
+    assert "\x1b[" in printed(draw_report, of, colour=True)
+    assert "\x1b[" not in printed(draw_report, of)
 
 
 def test_concise_is_one_line_a_finding() -> None:
-    lines = printed(write_concise, report(check_text(POD))).splitlines()
+    lines = printed(draw_lines, report(check_text(POD))).splitlines()
     assert len(lines) == 1
     assert lines[0].startswith("shop.yaml:14:32: error SL102 preStop of app takes 60s")
     assert lines[0].endswith("[Pod front/shop]")
 
 
 def test_json_keeps_its_contract() -> None:
-    data = as_data(report(check_text(POD + "---\nkind: Pod\napiVersion: v1\nx: [containers\n")))
+    data = to_data(report(check_text(POD + "---\nkind: Pod\napiVersion: v1\nx: [containers\n")))
     finding = data["findings"][0]
     assert data["version"] == 1
     assert (
@@ -179,7 +183,7 @@ def test_fingerprints_survive_lines_inserted_above(
 
 def test_nothing_from_the_input_acts_on_the_screen() -> None:
     evil = POD.replace("name: app", 'name: "a\\e[31mpp\\u202e[bold]x[/bold]"')
-    text = printed(write_text, report(check_text(evil)))
+    text = printed(draw_report, report(check_text(evil)))
     assert "\x1b" not in text
     assert "\u202e" not in text
     assert "[bold]x[/bold]" in text
@@ -194,6 +198,6 @@ def test_sarif_messages_cannot_make_links() -> None:
 
 def test_assumptions_are_shown() -> None:
     text = POD.replace("  namespace: front\n", "  labels: {sidecar.istio.io/inject: 'true'}\n")
-    shown = printed(write_text, report(check_text(text.replace("60", "20"), given(p99="1s"))))
+    shown = printed(draw_report, report(check_text(text.replace("60", "20"), user_facts(p99="1s"))))
     assert re.search(r"= medium confidence: the pod's namespace is not among the files", shown)
     assert "Istio's version is not known" in shown

@@ -1,24 +1,35 @@
-"""The solver: what it says serves every request, and nothing of it is too much."""
+"""The solver: with its settings every request is served, and none of them is superfluous."""
 
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from shutdownlint.shutdown import Behaviour, Outcome, Plan, ProxyMode, Request, Timeline, seconds
-from shutdownlint.shutdown.durations import Span
-from shutdownlint.shutdown.solver import Aims, Change, solve
-from tests.shutdown.builders import app, plan, proxy
+from shutdownlint.platforms.istio.process import ProxyMode
+from shutdownlint.shutdown.analysis import ShutdownAnalysis
+from shutdownlint.shutdown.durations import ZERO, DurationRange, seconds
+from shutdownlint.shutdown.kubelet import grace_of
+from shutdownlint.shutdown.pod_plan import PodPlan
+from shutdownlint.shutdown.request import Outcome, Request
+from shutdownlint.shutdown.solver import (
+    GRACE_FIELD,
+    Change,
+    FailureKind,
+    Targets,
+    set_knob,
+    solve,
+)
+from shutdownlint.shutdown.timeline import Timeline
+from tests.shutdown.builders import app, between, plan, proxy
 
 WHOLE = st.integers(0, 40)
 
 
 @st.composite
-def pods(draw: st.DrawFn) -> Plan:
+def pods(draw: st.DrawFn) -> PodPlan:
     containers = [
         app(f"c{number}", pre_stop=draw(WHOLE), drain=draw(st.integers(0, 9)))
         for number in range(draw(st.integers(1, 2)))
@@ -37,80 +48,74 @@ def pods(draw: st.DrawFn) -> Plan:
     return plan(*containers, grace=draw(st.integers(1, 90)), proxy=sidecar)
 
 
-AIMS = st.builds(Aims, st.integers(1, 30).map(seconds), st.integers(0, 15).map(seconds))
+TARGETS = st.builds(Targets, st.integers(1, 30).map(seconds), st.integers(0, 15).map(seconds))
 
 
 @settings(max_examples=1500, deadline=None)
-@given(pods(), AIMS, st.data())
-def test_every_request_is_served(of: Plan, aims: Aims, data: st.DataObject) -> None:
-    solution = solve(of, aims)
-    assert solution.proven, solution.because
-    limit = aims.propagation / timedelta(milliseconds=1)
-    arrives = data.draw(st.integers(0, max(int(limit) - 1, 0))) if limit else 0
-    lasts = data.draw(st.integers(0, int(aims.p99 / timedelta(milliseconds=1))))
-    asked = (Request(timedelta(milliseconds=arrives), timedelta(milliseconds=lasts)),)
-    (answer,) = Timeline(solution.plan, asked).answers
-    assert answer.outcome is Outcome.OK, (answer, solution.changes)
+@given(pods(), TARGETS, st.data())
+def test_every_request_is_served(of: PodPlan, targets: Targets, data: st.DataObject) -> None:
+    solution = solve(of, targets)
+    assert solution.proven, solution.failure
+    limit = targets.propagation / timedelta(milliseconds=1)
+    arrival = data.draw(st.integers(0, max(int(limit) - 1, 0))) if limit else 0
+    length = data.draw(st.integers(0, int(targets.p99 / timedelta(milliseconds=1))))
+    request = Request(timedelta(milliseconds=arrival), timedelta(milliseconds=length))
+    (prediction,) = Timeline(solution.plan, (request,)).predictions
+    assert prediction.outcome is Outcome.OK, (prediction, solution.changes)
 
 
 @settings(max_examples=500, deadline=None)
-@given(pods(), AIMS)
-def test_a_solution_needs_no_other(of: Plan, aims: Aims) -> None:
-    assert solve(solve(of, aims).plan, aims).changes == ()
+@given(pods(), TARGETS)
+def test_a_solution_needs_no_other(of: PodPlan, targets: Targets) -> None:
+    assert solve(solve(of, targets).plan, targets).changes == ()
 
 
-def without(plan: Plan, change: Change) -> Plan:
+def without(plan: PodPlan, change: Change) -> PodPlan:
     """The solved plan with one setting as it was."""
-    if change.field == "grace":
+    old = change.old.value
+    if change.field == GRACE_FIELD:
         return replace(plan, grace=change.old)
-    if change.field == "preStop":
-        containers = tuple(
-            replace(c, pre_stop=change.old) if c.name == change.container else c
-            for c in plan.containers
-        )
-        return replace(plan, containers=containers)
-    names = {
-        "terminationDrain": "termination_drain",
-        "minimumDrain": "minimum_drain",
-        "drainDuration": "drain_duration",
-    }
-    assert plan.proxy is not None
-    old: Any = {names[change.field]: change.old}
-    return replace(plan, proxy=replace(plan.proxy, **old))
+    container = plan.container(change.container or "")
+    knob = next(knob for knob in container.knobs if knob.field == change.field)
+    undone = set_knob(container, knob, old.low if isinstance(old, DurationRange) else old)
+    others = plan.containers
+    return replace(plan, containers=tuple(undone if c is container else c for c in others))
 
 
 @settings(max_examples=1500, deadline=None)
-@given(pods(), AIMS)
-def test_nothing_of_it_is_superfluous(of: Plan, aims: Aims) -> None:
-    """Take any change back, and a request is lost, or a proxy depends on luck or is killed early."""
-    solution = solve(of, aims)
-    # one container, so that every change is about requests
-    assume(len(of.containers) == 1 and solution.changes)
+@given(pods(), TARGETS)
+def test_no_change_is_superfluous(of: PodPlan, targets: Targets) -> None:
+    """Undo any change: a request is lost, or a proxy may leave too early or is killed."""
+    solution = solve(of, targets)
+    # One container, so that every change is about requests.
+    assume(len(of.regular) < 2 and solution.changes)
     for change in solution.changes:
         worse = without(solution.plan, change)
-        instant = timedelta(milliseconds=1)
-        late = max(aims.propagation - instant, timedelta(0))
-        requests = [Request(timedelta(0), aims.p99), Request(late, aims.p99)]
-        outcomes = [Timeline(worse, (r,)).answers[0].outcome for r in requests]
-        quiet = Timeline(worse)
-        app_open = quiet.app.accepts_until.at if quiet.app else aims.propagation
-        lucky = quiet.proxy_ends is not None and quiet.proxy_ends.at <= app_open
-        closes = quiet.listener_closes
-        shut = closes is not None and closes.at < app_open
-        spent = quiet.over >= quiet.grace - timedelta(seconds=1)
-        refused = any(outcome is not Outcome.OK for outcome in outcomes)
-        assert refused or lucky or shut or spent, change
+        late = max(targets.propagation - timedelta(milliseconds=1), ZERO)
+        requests = [Request(ZERO, targets.p99), Request(late, targets.p99)]
+        outcomes = [Timeline(worse, (r,)).predictions[0].outcome for r in requests]
+        idle = Timeline(worse)
+        needed = idle.target.accepts_until().at if idle.target else targets.propagation
+        proxies = [idle.container(proxy.name) for proxy in worse.proxies]
+        leaves = any(each.accepts_until().at <= needed for each in proxies)
+        longest = ShutdownAnalysis(worse).longest_shutdown
+        killed = longest >= grace_of(None, worse) - timedelta(seconds=1)
+        lost = any(outcome is not Outcome.OK for outcome in outcomes)
+        assert lost or leaves or killed, change
 
 
 def test_what_is_not_known_is_not_proven() -> None:
-    unknown = plan(app(), grace=Span(seconds(0), None))
-    assert not solve(unknown, Aims()).proven
-    abrupt = plan(app(behaviour=Behaviour.ABRUPT))
-    assert "does not finish" in solve(abrupt, Aims()).because
-    script = plan(app(pre_stop=Span(seconds(0), None)), grace=30)
-    assert not solve(script, Aims(propagation=seconds(9))).proven
+    unknown = solve(plan(app(), grace=between(0, None)), Targets())
+    assert unknown.failure is not None
+    assert unknown.failure.kind is FailureKind.GRACE_UNKNOWN
+    abrupt = solve(plan(app(behaviour="abrupt")), Targets())
+    assert abrupt.failure is not None
+    assert abrupt.failure.kind is FailureKind.REQUEST_LOST
+    script = plan(app(pre_stop=between(0, None)), grace=30)
+    assert not solve(script, Targets(propagation=seconds(9))).proven
 
 
-def test_the_aims_come_from_what_stands_before_the_pod() -> None:
-    assert Aims.of(plan(app())) == Aims(seconds(10), seconds(0))
-    assert Aims.of(plan(app()), seconds(3), seconds(4)) == Aims(seconds(3), seconds(4))
+def test_targets_come_from_what_sends_the_pod_requests() -> None:
+    assert Targets.of(plan(app())) == Targets(seconds(10), seconds(0))
+    expected = Targets(seconds(3), seconds(4))
+    assert Targets.of(plan(app()), seconds(3), seconds(4)) == expected

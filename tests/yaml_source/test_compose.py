@@ -30,17 +30,17 @@ def test_deep_nesting_is_refused_not_crashed(opener: str) -> None:
 
 def test_an_anchor_may_be_used_twice_as_in_go() -> None:
     (root,) = compose("a: &x 1\nb: &x 2\nc: *x\n")
-    assert Tree(root).plain() == {"a": 1, "b": 2, "c": 2}
+    assert Tree(root).to_python() == {"a": 1, "b": 2, "c": 2}
 
 
 def test_equals_sign_is_a_string() -> None:
     (root,) = compose("matchType: =\n")
-    assert Tree(root).plain() == {"matchType": "="}
+    assert Tree(root).to_python() == {"matchType": "="}
 
 
 def test_unknown_tags_are_read_through() -> None:
     (root,) = compose("a: !Ref x\nb: !env_var [1]\n")
-    assert Tree(root).plain() == {"a": "x", "b": [1]}
+    assert Tree(root).to_python() == {"a": "x", "b": [1]}
 
 
 def test_merge_keys_and_duplicates() -> None:
@@ -48,7 +48,7 @@ def test_merge_keys_and_duplicates() -> None:
         "base: &b {x: 1, y: 1}\nuse: {<<: *b, y: 2}\nlist: {<<: [*b, {z: 3, x: 9}]}\nd: 1\nd: 2\n"
     )
     (root,) = compose(text)
-    plain = Tree(root).plain()
+    plain = Tree(root).to_python()
     assert plain["use"] == {"x": 1, "y": 2}
     assert plain["list"] == {"x": 1, "y": 1, "z": 3}
     assert plain["d"] == 2
@@ -56,7 +56,7 @@ def test_merge_keys_and_duplicates() -> None:
 
 def test_recursive_alias_ends() -> None:
     (root,) = compose("a: &a [1, *a]\n")
-    assert Tree(root).plain() == {"a": [1, None]}
+    assert Tree(root).to_python() == {"a": [1, None]}
 
 
 def test_alias_bomb_is_refused() -> None:
@@ -64,7 +64,7 @@ def test_alias_bomb_is_refused() -> None:
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10)]
     (root,) = compose("\n".join(lines))
     with pytest.raises(BudgetExceededError):
-        Tree(root).plain()
+        Tree(root).to_python()
 
 
 def test_places() -> None:

@@ -17,7 +17,7 @@ from shutdownlint.yaml_source.editor import (
     EditError,
     Editor,
     LiteralText,
-    applied,
+    apply_edits,
     block_text,
     scalar_text,
 )
@@ -49,7 +49,7 @@ spec:  # the spec
 
 def edited(text: str, change: Any) -> str:
     (root,) = compose(text)
-    return applied(text, [change(Editor(text, root))])
+    return apply_edits(text, [change(Editor(text, root))])
 
 
 def lines(before: str, after: str) -> tuple[list[str], list[str]]:
@@ -92,7 +92,7 @@ def lines(before: str, after: str) -> tuple[list[str], list[str]]:
 def test_set(key_path: Any, value: Any, gone: list[str], new: list[str]) -> None:
     after = edited(TEXT, lambda editor: editor.set(key_path, value))
     assert lines(TEXT, after) == (gone, new)
-    assert Tree(compose(after)[0]).plain(key_path) == value
+    assert Tree(compose(after)[0]).to_python(key_path) == value
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_line_ends_and_missing_last_ones_stay(line_end: str) -> None:
     after = edited(text, lambda editor: editor.set(("spec", "a"), LiteralText("x\ny\n")))
     assert not after.endswith("\n")
     assert after.count("\r\n") == (after.count("\n") if line_end == "\r\n" else 0)
-    assert Tree(compose(after)[0]).plain(("spec", "a")) == "x\ny\n"
+    assert Tree(compose(after)[0]).to_python(("spec", "a")) == "x\ny\n"
     last = edited(text, lambda editor: editor.remove(("spec", "last")))
     assert Tree(compose(last)[0]).entry(("spec", "last")) is None
 
@@ -187,13 +187,13 @@ def test_json_stays_json() -> None:
 )
 def test_scalars(value: Any, quote: str, text: str) -> None:
     assert scalar_text(value, quote) == text
-    assert Tree(compose(f"[{text}]")[0]).plain() == [value]
+    assert Tree(compose(f"[{text}]")[0]).to_python() == [value]
 
 
 def test_collisions() -> None:
     with pytest.raises(EditError, match="one place"):
-        applied("abcdef", [Edit(0, 3, "x"), Edit(2, 4, "y")])
-    assert applied("abc", [Edit(1, 1, "x"), Edit(1, 1, "x")]) == "axbc"
+        apply_edits("abcdef", [Edit(0, 3, "x"), Edit(2, 4, "y")])
+    assert apply_edits("abc", [Edit(1, 1, "x"), Edit(1, 1, "x")]) == "axbc"
 
 
 def test_blocks_indent_like_their_neighbours() -> None:
@@ -255,7 +255,7 @@ def routes(data: Any, above: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 @given(documents(), st.data())
 def test_an_edit_changes_what_it_is_about_and_nothing_else(text: str, data: st.DataObject) -> None:
     roots = compose(text)
-    before = Tree(roots[0]).plain()
+    before = Tree(roots[0]).to_python()
     key_path = data.draw(st.sampled_from(routes(before)))
     remove = data.draw(st.booleans())
     try:
@@ -269,11 +269,11 @@ def test_an_edit_changes_what_it_is_about_and_nothing_else(text: str, data: st.D
         assert remove
         return
     root = left[0]
-    now = Tree(root).plain()
+    now = Tree(root).to_python()
     if remove:
         assert _pruned(before, key_path) == _pruned(now, ())
     else:
-        assert Tree(root).plain((*key_path, "new")) == 7
+        assert Tree(root).to_python((*key_path, "new")) == 7
         assert _pruned(now, (*key_path, "new")) == _pruned(before, ())
     assert after.count("# c") == text.count("# c") or remove
 

@@ -1,4 +1,4 @@
-"""The command line, put together. Only the command that is asked for is imported and built."""
+"""The command line. Only the command that is called is imported and built."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 _EXIT_CODES: Final = (
     "Exit codes: 0 clean, 1 findings at or above --fail-on, 2 part of the job was not done. "
     "The configuration is the nearest shutdownlint.toml, or pyproject.toml with "
-    "\\[tool.shutdownlint]; SHUTDOWNLINT_CACHE_DIR names the folder for checked rules."
+    "\\[tool.shutdownlint]; SHUTDOWNLINT_CACHE_DIR names the folder for cached rules."
 )
-#: The commands, in the order of the help; each stands in the module of its name.
+#: The commands, in the order of the help; each is in the module of its name.
 COMMANDS: Final = ("check", "explain", "suggest", "init", "rule", "schema")
 
 
 def command_line(arguments: Sequence[str] | None = None) -> typer.Typer:
-    """The command line, whole where the arguments name no command (help, completion, mistakes)."""
+    """The command line; all of it where the arguments name no command (help, completion)."""
     app = _bare()
     first = next((word for word in arguments or () if not word.startswith("-")), None)
     for name in (first,) if first in COMMANDS else COMMANDS:
@@ -46,7 +46,7 @@ def _version_callback(value: bool) -> None:
 def _bare() -> typer.Typer:
     app = typer.Typer(
         name="shutdownlint",
-        help="Work out, second by second, how Kubernetes pods shut down, and what that loses.",
+        help="Simulate how Kubernetes pods shut down, and report the requests that are lost.",
         epilog=_EXIT_CODES,
         no_args_is_help=True,
         add_completion=True,
@@ -69,9 +69,9 @@ def main(
         ),
     ] = False,
 ) -> None:
-    """Work out, second by second, how Kubernetes pods shut down, and what that loses.
+    """Simulate how Kubernetes pods shut down, and report the requests that are lost.
 
-    When a pod is deleted, half a dozen clocks run: the grace period, preStop hooks, the mesh
+    When a pod is deleted, half a dozen timers run: the grace period, preStop hooks, the mesh
     proxy's drain, the app's own shutdown. shutdownlint reads the manifests, computes the
     timeline, and names each setting that loses requests.
     """

@@ -1,4 +1,4 @@
-"""``init``: a configuration to begin with, from what stands in the repository."""
+"""``init``: a configuration to begin with, from what is in the repository."""
 
 from __future__ import annotations
 
@@ -7,15 +7,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shutdownlint.cli.common import sources_of
-from shutdownlint.cli.output import remark, stop, write
-from shutdownlint.config import NAMES, Config, find_config
-from shutdownlint.linter.linter import read
+from shutdownlint.cli.options import FileOptions
+from shutdownlint.cli.output import usage_error, warn, write_output
+from shutdownlint.cli.session import Session
+from shutdownlint.config import CONFIG_NAMES, Config, find_config
+from shutdownlint.linter.linter import plan_workloads
+from shutdownlint.platforms.registry import PLATFORMS
 
 if TYPE_CHECKING:
-    from shutdownlint.linter.linter import Scene
+    from collections.abc import Iterator
 
-_MOST_NAMED = 5
+    from shutdownlint.linter.linter import PlannedRun
+    from shutdownlint.platforms.planned_pod import PlannedPod
+    from shutdownlint.platforms.registry import PlatformEntry
+
+_MAX_WORKLOADS = 5
 
 
 def command(
@@ -25,70 +31,89 @@ def command(
 ) -> None:
     """Write a commented shutdownlint.toml from what the folder holds.
 
-    It is written into the current folder, and never over one that is there. What the manifests show
-    (the mesh's version, the workloads) is filled in; the rest stands there as comments.
+    It is written to the current folder, and never over an existing one. What the manifests show
+    (versions of meshes, the workloads) is filled in; the rest is there as comments.
 
     Examples:
 
       shutdownlint init k8s/
     """
-    path = Path(NAMES[0])
-    there = find_config(Path.cwd())
-    if there is not None and there.parent == Path.cwd():
-        raise stop(f"{there.name} is there already")
+    path = Path(CONFIG_NAMES[0])
+    existing = find_config(Path.cwd())
+    if existing is not None and existing.parent == Path.cwd():
+        raise usage_error(f"{existing.name} exists already")
     if not Path(folder).is_dir():
-        raise stop(f"{folder}: there is no such folder")
-    if there is not None:
-        remark(f"{there} counts no more from here on: the nearest configuration does")
-    config = Config()
-    scene = read(sources_of([folder], config), config.given())
-    write(config_text(scene), str(path))
-    remark(f"{path}: written; {len(scene.pods):,} workloads were found")
+        raise usage_error(f"{folder}: no such folder")
+    if existing is not None:
+        warn(f"{existing} is now shadowed by the new file")
+    session = Session(FileOptions())
+    session.config = Config()
+    run = plan_workloads(session.sources([folder]), session.options())
+    write_output(config_text(run), str(path))
+    warn(f"{path}: written; {len(run.pods):,} workloads were found")
 
 
-def config_text(scene: Scene) -> str:
-    """The configuration; what is not known stands there as a comment."""
-    proxies = [pod.plan.proxy for pod in scene.pods if pod.plan is not None and pod.plan.proxy]
-    shown = sorted({proxy.version for proxy in proxies if proxy.version})
+def config_text(run: PlannedRun) -> str:
+    """The configuration; what is not known is there as a comment."""
     lines = [
-        "# What shutdownlint is told of this repository; docs/configuration.md has every setting.",
+        "# Configuration of shutdownlint; docs/configuration.md has every setting.",
         "",
         "# The cluster's version: what a preStop hook may be, and how sidecars run, depends on it.",
         '# kubernetes-version = "1.33"',
         "",
-    ]
-    if shown:
-        lines += [f"# The manifests show Istio {', '.join(shown)}.", '# istio-version = "1.26"']
-    elif proxies:
-        lines += [
-            f"# {len(proxies):,} pods have a sidecar, and no file shows Istio's version: say it.",
-            '# istio-version = "1.26"',
-        ]
-    else:
-        lines += ["# No pod with a sidecar was found.", '# istio-version = "1.26"']
-    lines += [
+        *_mesh_lines(run.pods),
         "",
-        "# How long the slowest ordinary requests take. With it, what is too short is arithmetic.",
+        "# How long the slowest ordinary requests take; with it, what is too short is computed.",
         '# p99 = "10s"',
         "",
-        "# From which severity on a run fails: error, warning, note or never.",
+        "# Minimum severity that makes a run fail: error, warning, note or never.",
         'fail-on = "warning"',
         "",
-        "# Read for what they say of others (namespaces, mesh configuration), not checked.",
+        "# Read for context only (namespaces, mesh configuration), not linted.",
         '# context = ["../mesh"]',
         '# exclude = ["*/testdata/*"]',
         "",
-        "# What is known of single workloads; the first entry that says something counts.",
+        "# Facts about single workloads; the first entry that says something counts.",
     ]
-    named = [pod.id for pod in scene.pods if pod.plan is not None][:_MOST_NAMED]
-    for one in named:
-        match = "/".join((one.kind, one.namespace or "default", one.name))
-        lines += ["# [[workloads]]", f"# match = {_quoted(match)}", '# p99 = "10s"', "#"]
-    if not named:
+    workloads = [pod.id for pod in run.pods if pod.plan is not None][:_MAX_WORKLOADS]
+    for workload in workloads:
+        match = "/".join((workload.kind, workload.namespace or "default", workload.name))
+        lines += ["# [[workloads]]", f"# match = {_quote(match)}", '# p99 = "10s"', "#"]
+    if not workloads:
         lines += ["# [[workloads]]", '# match = "Deployment/shop/checkout"', '# p99 = "10s"']
     return "\n".join(lines).rstrip("#\n") + "\n"
 
 
-def _quoted(text: str) -> str:
+def _mesh_lines(pods: list[PlannedPod]) -> Iterator[str]:
+    """What the manifests show about each mesh."""
+    found = False
+    for entry in PLATFORMS:
+        if not entry.mesh:
+            continue
+        versions = sorted(
+            {str(pod.versions[entry.name]) for pod in pods if entry.name in pod.versions}
+        )
+        proxies = sum(_has_proxy_of(pod, entry) for pod in pods)
+        if versions:
+            yield f"# The manifests show {entry.title} {', '.join(versions)}."
+        elif proxies:
+            yield f"# {proxies:,} pods have a proxy of {entry.title}, whose version is not shown."
+        else:
+            continue
+        found = True
+        yield f'# mesh = "{entry.name}={versions[0] if versions else "VERSION"}"'
+    if not found:
+        yield "# No pod with a mesh proxy was found. Say the mesh, or 'none':"
+        yield '# mesh = "none"'
+
+
+def _has_proxy_of(pod: PlannedPod, entry: PlatformEntry) -> bool:
+    from shutdownlint.platforms.traffic import MeshProxyFacts  # noqa: PLC0415 - after reading
+
+    notes = (facts.get(MeshProxyFacts) for facts in pod.container_facts.values())
+    return any(note is not None and note.mesh == entry.name for note in notes)
+
+
+def _quote(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in escaped) + '"'

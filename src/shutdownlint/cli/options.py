@@ -1,29 +1,31 @@
-"""Options that several commands have."""
+"""Options that several commands have, in groups: each field of a group is an option."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Annotated, Any, Final
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from enum import StrEnum
+from functools import wraps
+from typing import Annotated, Any, Final
 
 import typer
 
 from shutdownlint.platforms.durations import go_duration
+from shutdownlint.platforms.registry import mesh_names
+from shutdownlint.platforms.user_facts import MeshFact, parse_mesh
 from shutdownlint.platforms.versions import Version
 
-if TYPE_CHECKING:
-    from datetime import timedelta
-
-
-#: The parts of a command's help.
-REPORT: Final = "The report"
-WHICH: Final = "Which findings"
-MENDING: Final = "Fixes"
-ADOPTING: Final = "Gate what is new, live with what is old"
+# The parts of a command's help.
+OUTPUT: Final = "Output"
+RULES: Final = "Rule selection"
+FIXES: Final = "Fixes"
+BASELINE: Final = "Baseline"
 FILES: Final = "Files"
-KNOWN: Final = "What manifests do not show"
-ASKED: Final = "Requests to ask about"
+ENVIRONMENT: Final = "Environment"
+REQUESTS: Final = "Requests"
 
 
-def duration(text: str) -> timedelta:
+def parse_duration(text: str) -> Any:
+    """A duration of the command line, such as 10s."""
     try:
         duration = go_duration(text)
     except ValueError as error:
@@ -33,11 +35,126 @@ def duration(text: str) -> timedelta:
     return duration
 
 
-def version(text: str) -> Version:
+def _parse_version(text: str) -> Version:
     try:
         return Version.parse(text)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
+
+
+def _parse_mesh(text: str) -> MeshFact:
+    try:
+        return parse_mesh(text, mesh_names())
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def choice(name: str, values: Sequence[str]) -> Any:
+    """A type of options that take one of these values."""
+    return StrEnum(name, [(value, value) for value in values])
+
+
+@dataclass
+class EnvironmentOptions:
+    """What manifests do not show."""
+
+    kubernetes_version: Annotated[
+        Any,
+        typer.Option(
+            rich_help_panel=ENVIRONMENT,
+            metavar="VERSION",
+            parser=_parse_version,
+            help="The cluster's version, such as 1.33.",
+            show_default=False,
+        ),
+    ] = None
+    mesh: Annotated[
+        list[Any] | None,
+        typer.Option(
+            rich_help_panel=ENVIRONMENT,
+            metavar="NAME[=VERSION]",
+            parser=_parse_mesh,
+            help=f"The mesh of the pods ({', '.join(mesh_names())} or none), also of those whose "
+            "namespace is not among the files; the version holds for all of its pods. Repeatable.",
+            show_default=False,
+        ),
+    ] = None
+    istio_version: Annotated[
+        Any,
+        typer.Option(
+            rich_help_panel=ENVIRONMENT,
+            metavar="VERSION",
+            parser=_parse_version,
+            help="The version of Istio alone, such as 1.26; by default what the manifests show.",
+            show_default=False,
+        ),
+    ] = None
+    p99: Annotated[
+        Any,
+        typer.Option(
+            rich_help_panel=ENVIRONMENT,
+            metavar="DURATION",
+            parser=parse_duration,
+            help="How long the slowest ordinary requests take, such as 10s.",
+            show_default=False,
+        ),
+    ] = None
+
+
+@dataclass
+class FileOptions:
+    """Which files are read, and how."""
+
+    context: Annotated[
+        list[str] | None,
+        typer.Option(
+            rich_help_panel=FILES,
+            metavar="PATH",
+            help="Files read for context only (namespaces, mesh configuration), not linted.",
+            show_default=False,
+        ),
+    ] = None
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(
+            rich_help_panel=FILES,
+            metavar="PATTERN",
+            help="Files to exclude, as shell patterns, such as '*/testdata/*'.",
+            show_default=False,
+        ),
+    ] = None
+    render: Annotated[
+        bool,
+        typer.Option(
+            "--render",
+            rich_help_panel=FILES,
+            help="Render charts and kustomizations among the paths with your helm, kustomize or "
+            "kubectl.",
+        ),
+    ] = False
+    values: Annotated[
+        list[str] | None,
+        typer.Option(
+            rich_help_panel=FILES,
+            metavar="FILE",
+            help="A values file for the charts; of several the last one wins.",
+            show_default=False,
+        ),
+    ] = None
+    config: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=FILES,
+            metavar="FILE",
+            help="Configuration file. Default: the nearest shutdownlint.toml, or pyproject.toml "
+            "with \\[tool.shutdownlint].",
+            show_default=False,
+        ),
+    ] = None
+    debug: Annotated[
+        bool,
+        typer.Option("--debug", rich_help_panel=FILES, help="Show internal errors in full."),
+    ] = False
 
 
 Paths = Annotated[
@@ -49,87 +166,54 @@ Paths = Annotated[
         show_default=False,
     ),
 ]
-ConfigFile = Annotated[
+PathsAndWorkload = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[PATH]... [WORKLOAD]",
+        help="Files and folders, and last, optionally, a workload: checkout, shop/checkout or "
+        "Deployment/shop/checkout (shell patterns work).",
+        show_default=False,
+    ),
+]
+OutputFile = Annotated[
     str | None,
     typer.Option(
-        "--config",
-        rich_help_panel=FILES,
+        "--output",
+        "-o",
+        rich_help_panel=OUTPUT,
         metavar="FILE",
-        help="Configuration file. Default: the nearest shutdownlint.toml, or pyproject.toml with "
-        "\\[tool.shutdownlint].",
+        help="Write the report to a file.",
         show_default=False,
     ),
 ]
-KubernetesVersion = Annotated[
-    Any,
-    typer.Option(
-        "--kubernetes-version",
-        rich_help_panel=KNOWN,
-        metavar="VERSION",
-        parser=version,
-        help="The cluster's version, such as 1.33.",
-        show_default=False,
-    ),
-]
-IstioVersion = Annotated[
-    Any,
-    typer.Option(
-        "--istio-version",
-        rich_help_panel=KNOWN,
-        metavar="VERSION",
-        parser=version,
-        help="The mesh's version, such as 1.26; otherwise read from the manifests, where they "
-        "show it.",
-        show_default=False,
-    ),
-]
-P99 = Annotated[
-    Any,
-    typer.Option(
-        "--p99",
-        rich_help_panel=KNOWN,
-        metavar="DURATION",
-        parser=duration,
-        help="How long the slowest ordinary requests take, such as 10s.",
-        show_default=False,
-    ),
-]
-Context = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--context",
-        rich_help_panel=FILES,
-        metavar="PATH",
-        help="Files to read for what they say of others (namespaces, mesh config), not to check.",
-        show_default=False,
-    ),
-]
-Exclude = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--exclude",
-        rich_help_panel=FILES,
-        metavar="PATTERN",
-        help="Files to leave out, as shell patterns, such as '*/testdata/*'.",
-        show_default=False,
-    ),
-]
-Render = Annotated[
-    bool,
-    typer.Option(
-        "--render",
-        rich_help_panel=FILES,
-        help="Render charts and kustomizations among the paths with your helm, kustomize or "
-        "kubectl.",
-    ),
-]
-Values = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--values",
-        rich_help_panel=FILES,
-        metavar="FILE",
-        help="A values file for the charts; of several the last one wins.",
-        show_default=False,
-    ),
-]
+
+
+def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """A command that takes groups of options, as one that takes each option of them."""
+    parameters = inspect.signature(command).parameters.values()
+    groups: dict[str, Any] = {
+        p.name: p.annotation for p in parameters if is_dataclass(p.annotation)
+    }
+    expanded = [p for p in parameters if p.name not in groups]
+    for group in groups.values():
+        expanded += [
+            inspect.Parameter(
+                field.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=field.default,
+                annotation=field.type,
+            )
+            for field in fields(group)
+        ]
+
+    @wraps(command)
+    def run(**values: Any) -> None:
+        made = {
+            name: group(**{field.name: values.pop(field.name) for field in fields(group)})
+            for name, group in groups.items()
+        }
+        command(**values, **made)
+
+    run.__signature__ = inspect.Signature(expanded)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in expanded}
+    return run

@@ -1,6 +1,4 @@
-"""``rule``: the rules, and each one's page."""
-
-from __future__ import annotations
+"""``rule``: the rules, each one's page, and the fields that rules may use."""
 
 import sys
 from pathlib import Path
@@ -8,75 +6,95 @@ from typing import Annotated
 
 import typer
 
-from shutdownlint.cli.common import (
-    configured,
-    rules_for,
-)
-from shutdownlint.cli.options import ConfigFile
-from shutdownlint.cli.output import CLEAN, FINDINGS, stop
-from shutdownlint.config import Config
+from shutdownlint.cli.options import FileOptions, expand_groups
+from shutdownlint.cli.output import CLEAN, FINDINGS, usage_error
+from shutdownlint.cli.session import Session, rule_errors
 
 
+@expand_groups
 def command(
+    *,
     rule_id: Annotated[
         str | None, typer.Argument(metavar="[ID]", help="Such as SL101.", show_default=False)
     ] = None,
+    fields: Annotated[
+        bool,
+        typer.Option("--fields", help="List the fields and problem kinds that rules may use."),
+    ] = False,
     test: Annotated[
         str | None,
         typer.Option(
             metavar="DIR",
-            help="Try the rules of a folder on their own examples.",
+            help="Test the rules of a folder on their own examples.",
             show_default=False,
         ),
     ] = None,
-    config_file: ConfigFile = None,
+    files: FileOptions,
 ) -> None:
-    """Show a rule's page; without an id, the list of rules (the configuration's own among them).
+    """Show a rule's page; without an id, list all rules (the configuration's own among them).
 
     Examples:
 
       shutdownlint rule SL102
 
+      shutdownlint rule --fields
+
       shutdownlint rule --test our-rules/
     """
-    if test is not None:
-        raise typer.Exit(_tried(Path(test)))
-    config = configured(config_file, None, None, None, None)
-    rules = rules_for(Config(notes=True, rules=config.rules))
+    if fields:
+        from shutdownlint.reports.fields_page import fields_text  # noqa: PLC0415
+
+        sys.stdout.write(fields_text())
+        return
+    with rule_errors():
+        if test is not None:
+            raise typer.Exit(_test_rules(Path(test)))
+        _show(rule_id, Session(files).config.selection.folders)
+
+
+def _show(rule_id: str | None, folders: list[str]) -> None:
+    from shutdownlint.engine.cache import RuleLoader  # noqa: PLC0415
+    from shutdownlint.engine.rule import merge_rules  # noqa: PLC0415
+
+    loader = RuleLoader()
+    rules = loader.load_all_bundled()
+    for folder in folders:
+        rules = merge_rules(rules, loader.load_folder(Path(folder)))
     if rule_id is None:
         for rule in rules:
             sys.stdout.write(f"{rule.id}  {rule.severity.value:<8} {rule.name}\n")
         return
     found = next((rule for rule in rules if rule_id.upper() in (rule.id, rule.name.upper())), None)
     if found is None:
-        raise stop(f"there is no rule {rule_id}; 'shutdownlint rule' lists them")
+        raise usage_error(f"unknown rule: {rule_id} ('shutdownlint rule' lists all rules)")
+    from shutdownlint.engine.loader import load_schema  # noqa: PLC0415
     from shutdownlint.reports.report import safe  # noqa: PLC0415
     from shutdownlint.reports.rule_page import rule_page  # noqa: PLC0415
 
-    lines = (safe(line) for line in rule_page(found).split("\n"))
+    lines = (safe(line) for line in rule_page(load_schema(Path(found.file))).split("\n"))
     sys.stdout.write("\n".join(lines))
 
 
-def _tried(folder: Path) -> int:
-    """Try a folder's rules; the exit code."""
-    from shutdownlint.engine.cache import load_cached_rules  # noqa: PLC0415
-    from shutdownlint.engine.loader import load_rules  # noqa: PLC0415
-    from shutdownlint.engine.rule import RuleFileError, bundled_folder, merge_rules  # noqa: PLC0415
-    from shutdownlint.linter.rule_examples import problems  # noqa: PLC0415 - needs pydantic
+def _test_rules(folder: Path) -> int:
+    """Test a folder's rules; the exit code."""
+    from shutdownlint.engine.cache import RuleLoader  # noqa: PLC0415
+    from shutdownlint.engine.loader import load_schema  # noqa: PLC0415
+    from shutdownlint.engine.rule import bundled_folder, merge_rules  # noqa: PLC0415
+    from shutdownlint.linter.rule_examples import example_problems  # noqa: PLC0415
 
-    try:
-        rules = load_rules(folder)
-        if folder.resolve() != bundled_folder().resolve():
-            merge_rules(load_cached_rules(bundled_folder()), rules)  # an id may be taken
-    except (RuleFileError, OSError) as error:
-        raise stop(str(error)) from None
-    wrong = 0
+    loader = RuleLoader()
+    rules = loader.load_folder(folder)
+    if bundled_folder().resolve() not in (folder.resolve(), folder.resolve().parent):
+        merge_rules(loader.load_all_bundled(), rules)  # an id may be taken
+    failures = 0
     for rule in rules:
-        count = len(rule.form.examples)
-        found = list(problems(rule))
-        wrong += len(found)
-        examples = f"{count} example{'' if count == 1 else 's'}" if count else "no examples"
-        sys.stdout.write(f"{rule.id}  {'wrong' if found else 'ok'}  {rule.name}: {examples}\n")
-        for problem in found:
+        examples = load_schema(Path(rule.file)).examples
+        count = len(examples)
+        problems = list(example_problems(rule, examples))
+        failures += len(problems)
+        text = f"{count} example{'' if count == 1 else 's'}" if count else "no examples"
+        result = "failed" if problems else "ok"
+        sys.stdout.write(f"{rule.id}  {result}  {rule.name}: {text}\n")
+        for problem in problems:
             sys.stdout.write(f"    {rule.file}:{rule.region.line}: {problem}\n")
-    return FINDINGS if wrong else CLEAN
+    return FINDINGS if failures else CLEAN

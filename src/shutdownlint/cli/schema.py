@@ -18,7 +18,7 @@ class Which(StrEnum):
 
 
 def command(
-    which: Annotated[Which, typer.Argument(metavar="config|rule", help="Of which file.")],
+    which: Annotated[Which, typer.Argument(metavar="config|rule", help="The file.")],
 ) -> None:
     """Print the JSON Schema of the configuration, or of rule files.
 
@@ -40,5 +40,5 @@ def schema_text(which: Which) -> str:
 
         schema = RuleSchema.model_json_schema()
     title = {"title": f"shutdownlint {which.value} file"}
-    whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, **title}
-    return json.dumps(whole, indent=2) + "\n"
+    complete = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, **title}
+    return json.dumps(complete, indent=2) + "\n"

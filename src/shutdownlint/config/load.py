@@ -7,6 +7,7 @@ import tomllib
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
+from msgspec.structs import replace
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -19,12 +20,13 @@ from pydantic import (
 
 from shutdownlint.config import Config, ConfigError
 from shutdownlint.engine.finding import Severity
+from shutdownlint.engine.selection import RuleSelection
 from shutdownlint.manifests.discovery import display_path
 from shutdownlint.manifests.suppressions import Suppression
 from shutdownlint.platforms.durations import go_duration
-from shutdownlint.platforms.user_facts import AppFacts
+from shutdownlint.platforms.registry import mesh_names
+from shutdownlint.platforms.user_facts import AppFacts, MeshFact, parse_mesh
 from shutdownlint.platforms.versions import Version
-from shutdownlint.shutdown import Behaviour
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,11 +47,27 @@ def _version(value: Any) -> Version:
     return Version.parse(value)
 
 
+def _mesh(value: Any) -> MeshFact:
+    if not isinstance(value, str):
+        raise ValueError("must be a mesh in quotes, such as 'istio=1.26', or 'none'")
+    return parse_mesh(value, mesh_names())
+
+
+def _meshes(value: Any) -> list[MeshFact]:
+    return [_mesh(item) for item in (value if isinstance(value, list) else [value])]
+
+
 _TEXT: Final = WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}]})
 _Duration = Annotated[timedelta | None, BeforeValidator(_duration), _TEXT]
 _Version = Annotated[Version | None, BeforeValidator(_version), _TEXT]
 
 
+_Mesh = Annotated[MeshFact, BeforeValidator(_mesh), WithJsonSchema({"type": "string"})]
+_Meshes = Annotated[
+    list[MeshFact],
+    BeforeValidator(_meshes),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
+]
 _RuleName = Annotated[str, Field(min_length=1)]
 
 
@@ -62,29 +80,36 @@ class _Form(BaseModel):
     )
 
 
+class NamespaceForm(_Form):
+    """Facts about the namespaces that match a shell pattern."""
+
+    match: str = Field(description="A namespace, with * and ?.")
+    mesh: _Mesh = Field(description="Their mesh: 'istio', 'istio=1.26', 'linkerd=2.18', 'none'.")
+
+
 class WorkloadForm(_Form):
-    """What is said of the workloads that match ``Kind/namespace/name`` (shell patterns)."""
+    """Facts about the workloads that match ``Kind/namespace/name`` (shell patterns)."""
 
     match: str = Field(description="Kind/namespace/name, with * and ?; what is left out is any.")
     p99: _Duration = Field(default=None, description="How long a request takes at most: '10s'.")
     drain: _Duration = Field(
-        default=None, description="How long the app goes on accepting after its stop signal."
+        default=None, description="How long the app still accepts after its stop signal."
     )
     app: Literal["graceful", "abrupt", "ignoring", "lingering"] | None = Field(
         default=None, description="What the app does at its stop signal."
     )
     ignore: list[_RuleName] = Field(
         default_factory=list,
-        description="Rules (ids or their beginnings) that are not told of them; needs a reason.",
+        description="Rules (ids or prefixes) that are suppressed for them; needs a reason.",
     )
-    container: str | None = Field(default=None, description="Ignored in this container only.")
-    until: date | None = Field(default=None, description="The last day of the ignore.")
-    reason: str = Field(default="", description="Why that is ignored; reports carry it.")
+    container: str | None = Field(default=None, description="Suppressed in this container only.")
+    until: date | None = Field(default=None, description="The last day of the suppression.")
+    reason: str = Field(default="", description="Why it is suppressed; reports show it.")
 
     @model_validator(mode="after")
-    def _possible(self) -> Self:
+    def _check(self) -> Self:
         if self.app == "lingering" and self.drain is None:
-            raise ValueError("app = 'lingering' needs drain: for how long it goes on accepting")
+            raise ValueError("app = 'lingering' needs drain: how long it still accepts")
         if self.ignore and not self.reason.strip():
             raise ValueError("ignore needs a reason")
         if not self.ignore and (self.container is not None or self.until is not None):
@@ -95,28 +120,35 @@ class WorkloadForm(_Form):
 
 
 class ConfigForm(_Form):
-    """All that a configuration file can say."""
+    """All settings of a configuration file."""
 
-    kubernetes_version: _Version = Field(default=None, description="The cluster's: '1.33'.")
-    istio_version: _Version = Field(default=None, description="The mesh's: '1.27'.")
+    kubernetes_version: _Version = Field(default=None, description="The cluster's version: '1.33'.")
+    istio_version: _Version = Field(
+        default=None, description="The version of Istio: '1.27'; short for mesh = 'istio=1.27'."
+    )
+    mesh: _Meshes = Field(
+        default_factory=list,
+        description="Meshes of the cluster, as --mesh takes them: ['istio=1.26', 'linkerd'].",
+    )
     p99: _Duration = Field(
         default=None, description="How long a request takes at most, of all workloads: '10s'."
     )
     select: list[_RuleName] = Field(
-        default_factory=list, description="Only these rules (ids or their beginnings)."
+        default_factory=list, description="Only these rules (ids or prefixes)."
     )
     ignore: list[_RuleName] = Field(
-        default_factory=list, description="All but these rules (ids or their beginnings)."
+        default_factory=list, description="All but these rules (ids or prefixes)."
     )
     fail_on: Literal["error", "warning", "note", "never"] = Field(
-        default="warning", description="The least severity that makes the exit code 1."
+        default="warning", description="Minimum severity that makes the exit code 1."
     )
-    notes: bool = Field(default=False, description="Whether notes are told too.")
+    notes: bool = Field(default=False, description="Whether notes are reported too.")
     context: list[str] = Field(
-        default_factory=list, description="Files and folders that are read but not checked."
+        default_factory=list,
+        description="Files and folders that are read for context only, not linted.",
     )
     exclude: list[str] = Field(
-        default_factory=list, description="Files that are left out, with * and ?."
+        default_factory=list, description="Files that are excluded, with * and ?."
     )
     suffixes: list[str] = Field(
         default_factory=list, description="Endings that are read besides .yaml, .yml and .json."
@@ -127,14 +159,15 @@ class ConfigForm(_Form):
     values: list[str] = Field(
         default_factory=list, description="Values files for the charts, the last one wins."
     )
-    rules: list[str] = Field(
-        default_factory=list, description="Folders of rule files of one's own."
-    )
+    rules: list[str] = Field(default_factory=list, description="Folders of your own rule files.")
     severity: dict[str, Severity] = Field(
         default_factory=dict, description="Another severity for a rule, by its id."
     )
     workloads: list[WorkloadForm] = Field(
-        default_factory=list, description="What is known of single workloads."
+        default_factory=list, description="Facts about single workloads."
+    )
+    namespaces: list[NamespaceForm] = Field(
+        default_factory=list, description="Facts about namespaces."
     )
 
 
@@ -151,45 +184,57 @@ def load_config(path: Path) -> Config:
     try:
         form = ConfigForm.model_validate(data)
     except ValidationError as error:
-        raise ConfigError(f"{path}: {_told(error)}") from None
+        raise ConfigError(f"{path}: {_describe(error)}") from None
+    versions = {"kubernetes": form.kubernetes_version, "istio": form.istio_version}
     return Config(
-        kubernetes=form.kubernetes_version,
-        istio=form.istio_version,
+        versions={name: version for name, version in versions.items() if version is not None},
+        meshes=[*map(_namespace_mesh, form.namespaces), *map(_mesh_of_file, form.mesh)],
         p99=form.p99,
-        select=form.select,
-        ignore=form.ignore,
+        selection=RuleSelection(
+            form.select, form.ignore, form.severity, form.notes, _resolve(path, form.rules)
+        ),
         fail_on=form.fail_on,
-        notes=form.notes,
-        # Paths in the file are meant from its own folder.
-        context=[display_path(os.path.relpath(path.parent / given)) for given in form.context],
+        context=_resolve(path, form.context),
         render=form.render,
-        values=[display_path(os.path.relpath(path.parent / given)) for given in form.values],
-        rules=[display_path(os.path.relpath(path.parent / given)) for given in form.rules],
+        values=_resolve(path, form.values),
         exclude=form.exclude,
         suffixes=[s if s.startswith(".") else f".{s}" for s in form.suffixes],
-        severities=form.severity,
-        apps=[_app(workload) for workload in form.workloads],
-        ignores=[_ignore(workload) for workload in form.workloads if workload.ignore],
+        apps=[_app_facts(workload) for workload in form.workloads],
+        suppressions=[_suppression(workload) for workload in form.workloads if workload.ignore],
     )
 
 
-def _ignore(said: WorkloadForm) -> Suppression:
-    rules = tuple(rule.upper() for rule in said.ignore)
-    return Suppression(rules, said.reason, said.until, container=said.container, pattern=said.match)
+def _resolve(file: Path, names: list[str]) -> list[str]:
+    """Paths of the file, which are relative to its own folder, as the run opens them."""
+    return [display_path(os.path.relpath(file.parent / name)) for name in names]
 
 
-def _app(said: WorkloadForm) -> AppFacts:
-    told = f"the configuration for {said.match}"
-    # "lingering" is graceful with a drain: it goes on accepting for that long.
-    app = "graceful" if said.app == "lingering" else said.app
-    return AppFacts(said.match, said.p99, said.drain, Behaviour(app) if app else None, told)
+def _namespace_mesh(form: NamespaceForm) -> MeshFact:
+    return replace(form.mesh, namespace=form.match, source_label=_FROM_CONFIG)
 
 
+def _mesh_of_file(fact: MeshFact) -> MeshFact:
+    return replace(fact, source_label=_FROM_CONFIG)
+
+
+def _suppression(form: WorkloadForm) -> Suppression:
+    rules = tuple(rule.upper() for rule in form.ignore)
+    return Suppression(rules, form.reason, form.until, container=form.container, pattern=form.match)
+
+
+def _app_facts(form: WorkloadForm) -> AppFacts:
+    label = f"the configuration for {form.match}"
+    # "lingering" is graceful with a drain: it still accepts for that long.
+    behaviour = "graceful" if form.app == "lingering" else form.app
+    return AppFacts(form.match, form.p99, form.drain, behaviour, label)
+
+
+_FROM_CONFIG: Final = "the configuration"
 _REASONS: Final = {
     "extra_forbidden": "is not a setting",
     "missing": "is missing",
     "list_type": "must be a list",
-    "string_type": "must be a text in quotes",
+    "string_type": "must be a string in quotes",
     "bool_type": "must be true or false",
     "bool_parsing": "must be true or false",
     "dict_type": "must be a table",
@@ -197,7 +242,7 @@ _REASONS: Final = {
 }
 
 
-def _told(error: ValidationError) -> str:
+def _describe(error: ValidationError) -> str:
     problems = []
     for problem in error.errors(include_url=False):
         key = ".".join(str(step) for step in problem["loc"])

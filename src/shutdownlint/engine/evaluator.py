@@ -1,4 +1,4 @@
-"""Rules asked of subjects: findings, their severity and confidence."""
+"""Rules evaluated for subjects: findings with their severity and confidence."""
 
 from __future__ import annotations
 
@@ -6,83 +6,182 @@ from datetime import timedelta
 from sys import intern
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, field
+from msgspec import Struct
 
-from shutdownlint.engine.expressions import ExpressionError
-from shutdownlint.engine.finding import Finding, Related, Severity
+from shutdownlint.engine.expressions import (
+    Condition,
+    Expression,
+    ExpressionError,
+    compile_condition,
+    compile_expression,
+)
+from shutdownlint.engine.finding import Change, Finding, Fix, Related, Severity
 from shutdownlint.engine.rule import HERE, PARENT
-from shutdownlint.fixes.fix import Change, Fix
-from shutdownlint.platforms.versions import CURRENT, Version
-from shutdownlint.shutdown import Confidence
+from shutdownlint.platforms.edit_target import EditTarget
+from shutdownlint.platforms.fields import SubjectKind
+from shutdownlint.platforms.locations import source_location
+from shutdownlint.platforms.registry import load_platforms, mesh_names
+from shutdownlint.platforms.versions import CURRENT
+from shutdownlint.shutdown.pod_plan import Confidence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from shutdownlint.engine.expressions import Value
-    from shutdownlint.engine.fields import Subject, SubjectKind, Values
-    from shutdownlint.engine.rule import Rule
-    from shutdownlint.manifests.workloads import ObjectId
-    from shutdownlint.platforms.versions import Range
-    from shutdownlint.shutdown import Assumption
+    from shutdownlint.engine.rule import Rule, RuleEdit, RuleExpression
+    from shutdownlint.engine.subjects import CaseValues, Subject
+    from shutdownlint.engine.vocabulary import Vocabulary
+    from shutdownlint.platforms.fields import Value
+    from shutdownlint.shutdown.pod_plan import Assumption
     from shutdownlint.yaml_source.location import Region, SourceLocation
 
 _BY_CONFIDENCE = (Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW)
 
 
-class Failure(Struct, frozen=True):
+class RuleFailure(Struct, frozen=True):
     """A rule that could not be evaluated."""
 
     rule: Rule
     reason: str
 
 
-class RuleEvaluator(Struct):
-    """Asks the selected rules. A rule that fails is told once and not asked again."""
+class ExpressionCache:
+    """Compiled expressions; runs that check the same files again share them."""
 
-    rules: Sequence[Rule]
-    severities: Mapping[str, Severity] = field(default_factory=dict)
-    kubernetes: Version | None = None
-    istio: Version | None = None
-    failures: dict[str, Failure] = field(default_factory=dict)
-    _by_target: dict[SubjectKind, list[Rule]] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self._conditions: dict[tuple[str, tuple[str, ...]], Condition] = {}
+        self._expressions: dict[tuple[str, tuple[str, ...]], Expression] = {}
 
-    def __post_init__(self) -> None:
-        for rule in self.rules:
-            if _applies(rule.kubernetes, self.kubernetes):
-                self._by_target.setdefault(rule.target, []).append(rule)
+    def condition(self, expression: RuleExpression) -> Condition:
+        """The compiled condition. Raises ``ExpressionError``."""
+        key = expression.text, (*expression.types, *expression.types.values())
+        if key not in self._conditions:
+            self._conditions[key] = compile_condition(expression.text, expression.types)
+        return self._conditions[key]
 
-    def ask(self, subject: Subject, workload: ObjectId | None = None) -> Iterable[Finding]:
-        """The findings on one subject."""
-        for rule in self._by_target.get(subject.target, ()):
-            if rule.id in self.failures or not self._version_fits(rule, subject):
+    def expression(self, expression: RuleExpression) -> Expression:
+        """The compiled expression. Raises ``ExpressionError``."""
+        key = expression.text, (*expression.types, *expression.types.values())
+        if key not in self._expressions:
+            self._expressions[key] = compile_expression(expression.text, expression.types)
+        return self._expressions[key]
+
+
+class _CompiledRule:
+    """A rule with its expressions, compiled when they are first needed."""
+
+    def __init__(self, rule: Rule, cache: ExpressionCache) -> None:
+        self.rule = rule
+        self.names = rule.condition.names if rule.condition is not None else ()
+        self._cache = cache
+        #: What the condition gave for values that it was evaluated with: most pods are alike.
+        self._answers: dict[tuple[Value, ...], bool] = {}
+
+    def applies_to(self, values: CaseValues) -> bool:
+        """Whether the condition holds. Raises ``ExpressionError``."""
+        condition = self.rule.condition
+        if condition is None:
+            return True
+        found = []
+        for name in self.names:
+            value = values.get(name)
+            if value is None:
+                return False
+            found.append(tuple(value) if isinstance(value, list) else value)
+        key = tuple(found)
+        answer = self._answers.get(key)
+        if answer is None:
+            given = {name: values.get(name) for name in self.names}
+            compiled = self._cache.condition(condition)
+            answer = self._answers[key] = compiled.holds(given)  # type: ignore[arg-type]
+        return answer
+
+    def makes(self, edit: RuleEdit, values: Mapping[str, Value]) -> bool:
+        """Whether an edit is made at all. Raises ``ExpressionError``."""
+        condition = edit.condition
+        if condition is None:
+            return True
+        return self._cache.condition(condition).holds(_of(condition, values))
+
+    def value(self, edit: RuleEdit, values: Mapping[str, Value]) -> Value | None:
+        """What an edit sets or renames to. Raises ``ExpressionError``."""
+        expression = edit.value
+        if expression is None:
+            return None
+        return self._cache.expression(expression).value(_of(expression, values))
+
+
+def _of(expression: RuleExpression, values: Mapping[str, Value]) -> dict[str, Value]:
+    return {name: values[name] for name in expression.names}
+
+
+class RuleEvaluator:
+    """Evaluates rules. A rule that fails is reported once and not evaluated again."""
+
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        vocabulary: Vocabulary,
+        severities: Mapping[str, Severity] | None = None,
+        cache: ExpressionCache | None = None,
+    ) -> None:
+        self.rules = rules
+        self.vocabulary = vocabulary
+        self.severities = severities or {}
+        self.failures: dict[str, RuleFailure] = {}
+        self._by_subject: dict[SubjectKind, list[_CompiledRule]] = {}
+        self._by_problem: dict[str, list[_CompiledRule]] = {}
+        self._meshes = mesh_names()
+        used = {name for rule in rules for name in rule.platforms}
+        for platform in load_platforms(used - vocabulary.platforms):
+            vocabulary.add(platform)
+        cache = cache if cache is not None else ExpressionCache()
+        for rule in rules:
+            compiled = _CompiledRule(rule, cache)
+            if rule.problem is not None:
+                self._by_problem.setdefault(rule.problem, []).append(compiled)
+            else:
+                self._by_subject.setdefault(rule.subject, []).append(compiled)
+
+    def has_rules_for(self, kind: SubjectKind) -> bool:
+        """Whether a rule has subjects of that kind."""
+        return kind in self._by_subject
+
+    def evaluate(self, subject: Subject, problem: str | None = None) -> Iterator[Finding]:
+        """The findings on one subject; ``problem`` is its kind where it is a problem."""
+        if problem is not None:
+            rules = self._by_problem.get(problem, ())
+        else:
+            rules = self._by_subject.get(subject.kind, ())
+        for compiled in rules:
+            rule = compiled.rule
+            if rule.id in self.failures or not self._is_about(rule, subject):
                 continue
             try:
-                fires = _fires(rule, subject)
+                # An error, or a warning, holds whatever the unknown durations are.
+                if all(compiled.applies_to(values) for values in subject.cases):
+                    yield self._finding(compiled, subject)
             except ExpressionError as error:
-                self.failures[rule.id] = Failure(rule, error.reason)
-                continue
-            if fires:
-                yield self._finding(rule, subject, workload)
+                self.failures[rule.id] = RuleFailure(rule, error.reason)
 
-    def _version_fits(self, rule: Rule, subject: Subject) -> bool:
-        wanted = rule.istio
-        if wanted is None:
-            return True
-        own = subject.cases[0].get("istioVersion")
-        version = Version.parse(own) if isinstance(own, str) and own else self.istio
-        return _applies(wanted, version)
-
-    def _finding(self, rule: Rule, subject: Subject, workload: ObjectId | None) -> Finding:
-        values = subject.cases[0]
-        setting = subject.settings.get(rule.at) if rule.at else None
-        location = (
-            setting.origin.location if setting and setting.origin.location else subject.location
+    def _is_about(self, rule: Rule, subject: Subject) -> bool:
+        """Whether a rule is about the subject's versions, and about its mesh."""
+        of_mesh = subject.kind is SubjectKind.PROXY and rule.folder in self._meshes
+        if of_mesh and subject.mesh != rule.folder:
+            return False
+        # A version that is not known is taken for a current one.
+        return all(
+            subject.versions.get(platform, CURRENT) in versions
+            for platform, versions in rule.versions.items()
         )
+
+    def _finding(self, compiled: _CompiledRule, subject: Subject) -> Finding:
+        rule = compiled.rule
+        location = _location(rule, subject)
         region = location.region()
         severity = self.severities.get(rule.id, rule.severity)
-        assumptions = subject.assumed(rule.mentions)
+        assumptions = subject.assumptions_for(compiled.names)
         if assumptions and severity is Severity.ERROR:
-            # An error holds whatever the unknowns; this one rests on something assumed.
+            # An error holds whatever is unknown; this one rests on an assumption.
             severity = Severity.WARNING
         return Finding(
             rule=rule.id,
@@ -90,92 +189,73 @@ class RuleEvaluator(Struct):
             severity=severity,
             confidence=_confidence(assumptions),
             region=region,
-            message=rule.message.fill(subject, values, region.file),
-            fix=_fix(rule, subject, region.file),
-            workload=workload,
+            message=rule.message.fill(subject, region.file),
+            fix=self._fix(compiled, subject, region.file),
+            workload=subject.workload,
             container=subject.container,
-            assumed=tuple(intern(str(assumption)) for assumption in assumptions),
-            of_versions=any(assumption.versions for assumption in assumptions),
+            assumptions=tuple(intern(str(assumption)) for assumption in assumptions),
+            about_versions=tuple(
+                dict.fromkeys(name for a in assumptions for name in a.about_versions)
+            ),
             related=tuple(_related(rule, subject, region)),
-            template=location.source,
+            template=location.template,
         )
 
-
-def _fix(rule: Rule, subject: Subject, file: str) -> Fix | None:
-    """The fix's words, and its changes; none of them where one cannot be worked out."""
-    if rule.fix is None:
-        return None
-    values = subject.cases[0]
-    # Many findings of a large run say the same: it is kept once.
-    words = intern(rule.fix.fill(subject, values, file))
-    changes = []
-    for edit in rule.edits:
-        if not all(values.holds(name) for name in edit.mentions):
-            return Fix(words)
-        known = {name: values[name] for name in edit.mentions}
-        if not edit.applies(known):
-            continue
-        value = edit.value(known)
-        location = _place_of(edit.field, rule, subject)
-        changes.append(Change(edit.action, edit.field, location, _single(value)))
-    return Fix(words, tuple(changes), rule.safe)
+    def _fix(self, compiled: _CompiledRule, subject: Subject, file: str) -> Fix | None:
+        """The fix's text and changes; no changes where one of them cannot be worked out."""
+        rule = compiled.rule
+        if rule.fix is None:
+            return None
+        # Many findings of a large run have the same text: it is kept once.
+        text = intern(rule.fix.fill(subject, file))
+        changes = []
+        for edit in rule.edits:
+            expressions = [e for e in (edit.value, edit.condition) if e is not None]
+            names = [name for expression in expressions for name in expression.names]
+            values: dict[str, Value] = {}
+            for name in names:
+                value = subject.cases[0].get(name)
+                if value is None:
+                    return Fix(text)
+                values[name] = value
+            if not compiled.makes(edit, values):
+                continue
+            new = compiled.value(edit, values)
+            target = _edit_target(edit.field, rule, subject)
+            changes.append(Change(edit.action, edit.field, target, _single(new)))
+        return Fix(text, tuple(changes), rule.safe)
 
 
 def _single(value: Value | None) -> timedelta | bool | int | str | None:
     return value if value is None or isinstance(value, timedelta | bool | int | str) else None
 
 
-def _place_of(field: str, rule: Rule, subject: Subject) -> SourceLocation | None:
-    if field not in (HERE, PARENT):
-        return subject.slots.get(field)
-    setting = subject.settings.get(rule.at) if rule.at else None
-    location = setting.origin.location if setting is not None else subject.location
-    return location.parent if field == PARENT and location is not None else location
+def _edit_target(field: str, rule: Rule, subject: Subject) -> EditTarget | None:
+    if field in subject.edit_targets or field not in (HERE, PARENT):
+        return subject.edit_targets.get(field)
+    location = _location(rule, subject)
+    return EditTarget(location.parent if field == PARENT else location)
 
 
-def _applies(wanted: Range | None, version: Version | None) -> bool:
-    """Whether a rule holds for a version; an unknown one is taken for a current release."""
-    if wanted is None:
-        return True
-    if version is None:
-        return CURRENT in wanted
-    return version in wanted
-
-
-def _fires(rule: Rule, subject: Subject) -> bool:
-    """Whether the condition holds at every end of what is only bounded."""
-    return all(_holds(rule, values) for values in subject.cases)
-
-
-def _holds(rule: Rule, values: Values) -> bool:
-    for name in rule.mentions:
-        if name not in values and not values.holds(name):
-            return False
-    # Most pods say the same: what was asked before need not be worked out again.
-    asked = tuple([_hashable(values[name]) for name in rule.mentions])
-    known = rule.answers.get(asked)
-    if known is None:
-        known = rule.condition.holds({name: values[name] for name in rule.mentions})
-        rule.answers[asked] = known
-    return known
-
-
-def _hashable(value: Value) -> Value:
-    return tuple(value) if isinstance(value, list) else value
+def _location(rule: Rule, subject: Subject) -> SourceLocation:
+    """The location of a finding."""
+    found = source_location(subject.setting(rule.at)) if rule.at else None
+    return found if found is not None else subject.location
 
 
 def _confidence(assumptions: Iterable[Assumption]) -> Confidence:
-    leaves = [_BY_CONFIDENCE.index(assumption.leaves) for assumption in assumptions]
-    return _BY_CONFIDENCE[max(leaves, default=0)]
+    levels = [_BY_CONFIDENCE.index(assumption.confidence) for assumption in assumptions]
+    return _BY_CONFIDENCE[max(levels, default=0)]
 
 
 def _related(rule: Rule, subject: Subject, region: Region) -> Iterable[Related]:
-    told = {region}
-    for name in dict.fromkeys(rule.message.names):
-        setting = subject.settings.get(name)
-        if setting is None or setting.origin.location is None or not setting.origin.written_down:
+    shown = {region}
+    for name in rule.message.names:
+        setting = subject.setting(name)
+        location = source_location(setting)
+        if setting is None or location is None or not setting.origin.written:
             continue
-        other = setting.origin.location.region()
-        if other not in told:
-            told.add(other)
-            yield Related(intern(f"{setting.name} {setting.shown}"), other)
+        other = location.region()
+        if other not in shown:
+            shown.add(other)
+            yield Related(intern(f"{setting.name} {setting.value_text}"), other)

@@ -8,22 +8,15 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-Value = timedelta | bool | int | str | Sequence[str]
+from shutdownlint.platforms.fields import FieldType
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-class Kind(StrEnum):
-    """The types that a rule's fields can have."""
-
-    DURATION = "duration"
-    BOOL = "bool"
-    INT = "int"
-    STRING = "string"
-    STRINGS = "list of strings"
+    from shutdownlint.platforms.fields import Value
 
 
 class ExpressionError(Exception):
@@ -58,7 +51,7 @@ class Condition:
         return result
 
 
-def compile_expression(text: str, fields: Mapping[str, Kind]) -> Expression:
+def compile_expression(text: str, fields: Mapping[str, FieldType]) -> Expression:
     """Compile an expression over these fields. Raises ``ExpressionError``."""
     try:
         from cel_expr_python import cel  # noqa: PLC0415 - imported only when rules are asked
@@ -67,7 +60,7 @@ def compile_expression(text: str, fields: Mapping[str, Kind]) -> Expression:
     return _Google(text, fields, cel)
 
 
-def compile_condition(text: str, fields: Mapping[str, Kind]) -> Condition:
+def compile_condition(text: str, fields: Mapping[str, FieldType]) -> Condition:
     """Compile a condition over these fields. Raises ``ExpressionError``."""
     expression = compile_expression(text, fields)
     if isinstance(expression, _Google):
@@ -79,23 +72,18 @@ _POSITION = re.compile(r"<input>:(\d+):(\d+): (.*)")
 
 
 class _Google(Expression):
-    _environments: dict[tuple[tuple[str, Kind], ...], Any] = {}  # noqa: RUF012 - a cache
-
-    def __init__(self, text: str, fields: Mapping[str, Kind], cel: Any) -> None:
+    def __init__(self, text: str, fields: Mapping[str, FieldType], cel: Any) -> None:
         self.cel = cel
-        key = tuple(sorted(fields.items()))
-        if key not in self._environments:
-            types = {
-                Kind.DURATION: cel.Type.DURATION,
-                Kind.BOOL: cel.Type.BOOL,
-                Kind.INT: cel.Type.INT,
-                Kind.STRING: cel.Type.STRING,
-                Kind.STRINGS: cel.Type.List(cel.Type.STRING),
-            }
-            variables = {name: types[kind] for name, kind in fields.items()}
-            self._environments[key] = cel.NewEnv(variables=variables)
+        types = {
+            FieldType.DURATION: cel.Type.DURATION,
+            FieldType.BOOL: cel.Type.BOOL,
+            FieldType.INT: cel.Type.INT,
+            FieldType.STRING: cel.Type.STRING,
+            FieldType.STRINGS: cel.Type.List(cel.Type.STRING),
+        }
+        variables = {name: types[field_type] for name, field_type in fields.items()}
         try:
-            self.expression = self._environments[key].compile(text)
+            self.expression = cel.NewEnv(variables=variables).compile(text)
         except RuntimeError as error:
             raise _google_error(str(error)) from None
 
@@ -125,7 +113,7 @@ def _google_error(text: str) -> ExpressionError:
 
 
 class _Portable(Expression):
-    def __init__(self, text: str, fields: Mapping[str, Kind]) -> None:
+    def __init__(self, text: str, fields: Mapping[str, FieldType]) -> None:
         import celpy  # noqa: PLC0415 - heavy, and only where the other engine is missing
         from celpy import celtypes  # noqa: PLC0415
 

@@ -1,16 +1,18 @@
-"""A finding: what is wrong, where exactly, how sure, and what to do."""
+"""A finding: what is wrong, where exactly, how sure, and what to change."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 if TYPE_CHECKING:
-    from shutdownlint.fixes.fix import Fix
-    from shutdownlint.manifests.workloads import ObjectId
-    from shutdownlint.shutdown import Confidence
+    from datetime import timedelta
+
+    from shutdownlint.manifests.object_index import ObjectId
+    from shutdownlint.platforms.edit_target import EditTarget
+    from shutdownlint.shutdown.pod_plan import Confidence
     from shutdownlint.yaml_source.location import Region
 
 
@@ -27,15 +29,51 @@ class Severity(StrEnum):
         return ("note", "warning", "error").index(self.value)
 
 
+class EditAction(StrEnum):
+    """What an edit does to an entry."""
+
+    SET = "set"
+    REMOVE = "remove"
+    RENAME = "rename"
+    QUOTE = "quote"
+
+
+class Change(Struct, frozen=True):
+    """One change of a fix. ``field`` is the setting's name in rules.
+
+    ``target`` is where the value is written, whether it exists or not; ``value`` is what it
+    becomes.
+    """
+
+    action: EditAction
+    field: str
+    target: EditTarget | None
+    value: timedelta | bool | int | str | None = None
+
+
+class Fix(Struct, frozen=True):
+    """What to write instead: as text, and as the changes that a program can make.
+
+    ``safe``: the changes only improve what the pod does.
+    """
+
+    description: str
+    changes: tuple[Change, ...] = ()
+    safe: bool = False
+
+
 class Related(Struct, frozen=True):
-    """Another place that had a say."""
+    """Another location that decides the finding."""
 
     label: str
     region: Region
 
 
 class Finding(Struct, frozen=True):
-    """One finding. ``region`` is the one key or value that decides it."""
+    """One finding. ``region`` is the key or value that decides it.
+
+    ``about_versions`` names the systems whose unknown versions it rests on.
+    """
 
     rule: str
     name: str
@@ -46,8 +84,7 @@ class Finding(Struct, frozen=True):
     fix: Fix | None = None
     workload: ObjectId | None = None
     container: str | None = None
-    assumed: tuple[str, ...] = ()
-    #: Whether it rests on something assumed of versions.
-    of_versions: bool = False
-    related: tuple[Related, ...] = field(default=())
+    assumptions: tuple[str, ...] = ()
+    about_versions: tuple[str, ...] = ()
+    related: tuple[Related, ...] = ()
     template: str | None = None

@@ -1,4 +1,4 @@
-"""Rule files, read and checked before anything is asked: mistakes name file and line."""
+"""Rule files: read, checked and made into rules. Mistakes name file and line."""
 
 from __future__ import annotations
 
@@ -7,144 +7,88 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
+from shutdownlint.engine.errors import RuleFileError
 from shutdownlint.engine.expressions import (
     ExpressionError,
     compile_condition,
     compile_expression,
     identifiers,
 )
-from shutdownlint.engine.fields import FIELDS, kinds
-from shutdownlint.engine.rule import (
-    HERE,
-    PARENT,
-    Rule,
-    RuleEdit,
-    RuleFileError,
-    Words,
-    bundled_folder,
-)
+from shutdownlint.engine.finding import EditAction
+from shutdownlint.engine.rule import HERE, PARENT, Rule, RuleEdit, RuleExpression
 from shutdownlint.engine.schema import RuleSchema
+from shutdownlint.engine.template import MessageTemplate
+from shutdownlint.engine.vocabulary import ORIGIN_SUFFIX, Vocabulary, expression_types
+from shutdownlint.platforms.fields import edit_distance_suggestion
+from shutdownlint.platforms.registry import all_platforms
 from shutdownlint.yaml_source.composer import ComposeError, compose
 from shutdownlint.yaml_source.location import EntryPart
 from shutdownlint.yaml_source.tree import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from shutdownlint.engine.schema import EditSchema
+    from shutdownlint.platforms.fields import Field
 
-def load_rules(folder: Path | None = None) -> list[Rule]:
-    """All rules of a folder (the bundled ones by default), by id. Raises ``RuleFileError``."""
-    location = bundled_folder() if folder is None else folder
-    rules = [load_rule(path) for path in sorted(location.glob("*.yaml"))]
-    if not rules:
-        why = "no rule files (*.yaml) here" if location.is_dir() else "there is no such folder"
-        raise RuleFileError(str(location), 1, why)
-    seen: dict[str, Rule] = {}
-    for rule in rules:
-        other = seen.setdefault(rule.id, rule)
+_Path = tuple[str | int, ...]
+
+
+def full_vocabulary() -> Vocabulary:
+    """The names of all platforms that there are."""
+    return Vocabulary(all_platforms())
+
+
+def load_rules(paths: Iterable[Path], vocabulary: Vocabulary, folder: str = "") -> list[Rule]:
+    """The rules of these files, by id. Raises ``RuleFileError``."""
+    rules: dict[str, Rule] = {}
+    for path in paths:
+        rule = load_rule(path, vocabulary, folder)
+        other = rules.setdefault(rule.id, rule)
         if other is not rule:
             raise RuleFileError(
                 rule.file, rule.region.line, f"id {rule.id} is taken by {other.file}"
             )
-    return sorted(rules, key=lambda rule: rule.id)
+    return sorted(rules.values(), key=lambda rule: rule.id)
 
 
-def load_rule(path: Path) -> Rule:
+def load_rule(path: Path, vocabulary: Vocabulary, folder: str = "") -> Rule:
     """One rule file. Raises ``RuleFileError``."""
-    return parse_rule(_text(path), str(path))
+    return parse_rule(_read(path), str(path), vocabulary, folder)
 
 
-def load_form(path: Path) -> RuleSchema:
-    """What stands in a rule file. Raises ``RuleFileError``."""
-    return _form(_tree(_text(path), str(path)), str(path))
+def load_schema(path: Path) -> RuleSchema:
+    """Everything that is written in a rule file. Raises ``RuleFileError``."""
+    return _validate(_parse(_read(path), str(path)), str(path))
 
 
-def _text(path: Path) -> str:
+def parse_rule(text: str, file: str, vocabulary: Vocabulary, folder: str = "") -> Rule:
+    """A rule from its text. Raises ``RuleFileError`` with the line of the mistake."""
+    tree = _parse(text, file)
+    schema = _validate(tree, file)
+    return _RuleBuilder(tree, schema, text, file, vocabulary).build(folder)
+
+
+def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise RuleFileError(str(path), 1, f"cannot be read: {error}") from None
 
 
-def _tree(text: str, file: str) -> Tree:
+def _parse(text: str, file: str) -> Tree:
     try:
         roots = compose(text)
     except ComposeError as error:
         raise RuleFileError(file, error.line, error.reason) from None
     if len(roots) != 1:
-        raise RuleFileError(file, 1, "a rule file holds one document")
+        raise RuleFileError(file, 1, "a rule file has exactly one document")
     return Tree(roots[0])
 
 
-def parse_rule(text: str, file: str) -> Rule:
-    """A rule from its text. Raises ``RuleFileError`` with the line of the mistake."""
-    tree = _tree(text, file)
-    form = _form(tree, file)
-    fields = FIELDS[form.target]
-    settings = [name for name, described in fields.items() if described.setting]
-    types = kinds(form.target)
-    try:
-        compile_condition(form.when, types)
-    except ExpressionError as error:
-        line = _line_in(tree, ("when",), error.line, text)
-        raise RuleFileError(file, line, f"when: {error.reason}") from None
-    if form.at is not None and form.at not in settings:
-        raise RuleFileError(
-            file, _line(tree, ("at",)), f"at: '{form.at}' is no setting of a {form.target}"
-        )
-    rule = Rule(
-        id=form.id,
-        name=form.name,
-        severity=form.severity,
-        target=form.target,
-        when=form.when,
-        mentions=tuple(sorted(identifiers(form.when) & set(types))),
-        at=form.at,
-        message=_words(tree, file, ("message",), form.message, fields, settings),
-        fix=_words(tree, file, ("fix", "words"), form.fix.words, fields, settings)
-        if form.fix
-        else None,
-        edits=_edits(tree, file, form, settings) if form.fix else (),
-        safe=form.fix is not None and form.fix.safety == "safe",
-        kubernetes=form.since.kubernetes,
-        istio=form.since.istio,
-        file=file,
-        region=tree.region(("when",), EntryPart.KEY, file, 1),
-    )
-    rule.__dict__["form"] = form
-    return rule
-
-
-def _edits(
-    tree: Tree, file: str, form: RuleSchema, settings: Iterable[str]
-) -> tuple[RuleEdit, ...]:
-    assert form.fix is not None
-    types = kinds(form.target)
-    found = []
-    for number, edit in enumerate(form.fix.edits):
-        key_path = ("fix", "edits", number)
-        actions = {"set": edit.set, "remove": edit.remove, "rename": edit.rename}
-        actions["quote"] = edit.quote
-        action, name = next((a, n) for a, n in actions.items() if n is not None)
-        if name not in (HERE, PARENT, *settings):
-            reason = f"'{name}' is no setting of a {form.target}, nor '{HERE}' or '{PARENT}'"
-            raise RuleFileError(file, _line(tree, (*key_path, action)), f"fix: {reason}")
-        try:
-            if edit.to is not None:
-                compile_expression(edit.to, types)
-            if edit.condition is not None:
-                compile_condition(edit.condition, types)
-        except ExpressionError as error:
-            raise RuleFileError(file, _line(tree, key_path), f"fix: {error.reason}") from None
-        mentions = identifiers(f"{edit.to or ''} {edit.condition or ''}") & set(types)
-        asked = tuple(sorted(mentions))
-        found.append(RuleEdit(form.target, action, name, edit.to, edit.condition, asked))
-    return tuple(found)
-
-
-def _form(tree: Tree, file: str) -> RuleSchema:
-    data: Any = tree.plain()
+def _validate(tree: Tree, file: str) -> RuleSchema:
+    data: Any = tree.to_python()
     if not isinstance(data, dict):
         raise RuleFileError(file, 1, "a rule file is a mapping")
     try:
@@ -153,36 +97,154 @@ def _form(tree: Tree, file: str) -> RuleSchema:
         problem = error.errors(include_url=False)[0]
         key_path = tuple(problem["loc"])
         name = ".".join(str(step) for step in key_path)
-        reason = _PYDANTIC.get(problem["type"], problem["msg"].removeprefix("Value error, "))
-        raise RuleFileError(file, _line(tree, key_path), f"{name}: {reason}") from None
+        reason = _REASONS.get(problem["type"], problem["msg"].removeprefix("Value error, "))
+        if problem["type"] == "extra_forbidden" and len(key_path) == 1:
+            known = [f.alias or n for n, f in RuleSchema.model_fields.items()]
+            reason += edit_distance_suggestion(name, known)
+        text = f"{name}: {reason}" if name else reason
+        raise RuleFileError(file, _line(tree, key_path), text) from None
 
 
-_PYDANTIC: Final = {
-    "missing": "is missing",
-    "extra_forbidden": "is not part of a rule file",
-}
+_REASONS: Final = {"missing": "is missing", "extra_forbidden": "is not a key of rule files"}
 
 
-def _line(tree: Tree, key_path: tuple[str | int, ...]) -> int:
+def _line(tree: Tree, key_path: _Path) -> int:
     return tree.region(key_path, EntryPart.VALUE, "", 1).line
 
 
-def _line_in(tree: Tree, key_path: tuple[str | int, ...], line: int, text: str) -> int:
-    """The line of a line within a value: block text starts below its indicator."""
-    first = _line(tree, key_path)
-    block = re.search(r":\s*[|>][+-]?\d*\s*$", text.splitlines()[first - 1])
-    return first + line - (0 if block else 1)
+class _RuleBuilder:
+    """Checks the names and expressions of one rule file."""
 
+    def __init__(
+        self, tree: Tree, schema: RuleSchema, text: str, file: str, vocabulary: Vocabulary
+    ) -> None:
+        self.tree = tree
+        self.schema = schema
+        self.text = text
+        self.file = file
+        self.vocabulary = vocabulary
+        self.used: set[str] = set()
+        self.fields: Mapping[str, Field] = self._fields()
 
-def _words(
-    tree: Tree,
-    file: str,
-    key_path: tuple[str, ...],
-    text: str,
-    fields: Iterable[str],
-    settings: Iterable[str],
-) -> Words:
-    try:
-        return Words.parse(text, fields, settings)
-    except ValueError as error:
-        raise RuleFileError(file, _line(tree, key_path), f"{'.'.join(key_path)}: {error}") from None
+    def build(self, folder: str) -> Rule:
+        """The rule. Raises ``RuleFileError``."""
+        schema = self.schema
+        condition = None
+        if schema.when is not None:
+            condition = self._expression(("when",), schema.when, condition=True)
+        if schema.at is not None:
+            self._check_setting(("at",), schema.at)
+        key = ("when",) if schema.when is not None else ("problem",)
+        return Rule(
+            id=schema.id,
+            name=schema.name,
+            severity=schema.severity,
+            subject=schema.subject,
+            problem=schema.problem,
+            condition=condition,
+            at=schema.at,
+            message=self._template(("message",), schema.message),
+            fix=self._template(("fix", "description"), schema.fix.description)
+            if schema.fix
+            else None,
+            edits=tuple(self._edits()),
+            safe=schema.fix is not None and schema.fix.safety == "safe",
+            versions=schema.versions,
+            platforms=tuple(sorted(self.used)),
+            folder=folder,
+            file=self.file,
+            region=self.tree.region(key, EntryPart.KEY, self.file, 1),
+        )
+
+    def _fail(self, line: int, reason: str) -> RuleFileError:
+        return RuleFileError(self.file, line, reason)
+
+    def _fields(self) -> Mapping[str, Field]:
+        problem = self.schema.problem
+        if problem is None:
+            return self.vocabulary.fields(self.schema.subject)
+        if problem not in self.vocabulary.problems:
+            hint = edit_distance_suggestion(problem, list(self.vocabulary.problems))
+            line = _line(self.tree, ("problem",))
+            raise self._fail(line, f"problem: nothing reports '{problem}'{hint}")
+        self.used.add(self.vocabulary.problems[problem].platform or "")
+        self.used.discard("")
+        return self.vocabulary.fields(self.schema.subject, problem)
+
+    def _use(self, name: str) -> None:
+        owner = self.vocabulary.owner(self.schema.subject, name)
+        if owner is not None:
+            self.used.add(owner)
+
+    def _check_setting(self, key_path: _Path, name: str) -> None:
+        self._use(name)
+        field = self.fields.get(name)
+        if field is None or not field.setting:
+            settings = [n for n, field in self.fields.items() if field.setting]
+            hint = edit_distance_suggestion(name, settings)
+            raise self._fail(
+                _line(self.tree, key_path),
+                f"{key_path[0]}: '{name}' is not a setting of a {self.schema.subject}{hint}",
+            )
+
+    def _template(self, key_path: _Path, text: str) -> MessageTemplate:
+        try:
+            template = MessageTemplate.parse(text, self.fields)
+        except ValueError as error:
+            name = ".".join(str(step) for step in key_path)
+            raise self._fail(_line(self.tree, key_path), f"{name}: {error}") from None
+        for name in template.names:
+            self._use(name)
+        return template
+
+    def _expression(self, key_path: _Path, text: str, *, condition: bool) -> RuleExpression:
+        types = expression_types(self.fields)
+        names = identifiers(text)
+        mentioned = {name: types[name] for name in sorted(names) if name in types}
+        for name in mentioned:
+            self._use(name if name in self.fields else name.removesuffix(ORIGIN_SUFFIX))
+        try:
+            if condition:
+                compile_condition(text, mentioned)
+            else:
+                compile_expression(text, mentioned)
+        except ExpressionError as error:
+            line = self._line_in(key_path, error.line)
+            unknown = re.search(r"undeclared reference to '(\w+)'", error.reason)
+            hint = edit_distance_suggestion(unknown[1], list(types)) if unknown else ""
+            raise self._fail(line, f"{key_path[0]}: {error.reason}{hint}") from None
+        return RuleExpression(text, mentioned)
+
+    def _line_in(self, key_path: _Path, line: int) -> int:
+        """The line of a line within a value: block text starts below its indicator."""
+        first = _line(self.tree, key_path)
+        block = re.search(r":\s*[|>][+-]?\d*\s*$", self.text.splitlines()[first - 1])
+        return first + line - (0 if block else 1)
+
+    def _edits(self) -> Iterable[RuleEdit]:
+        for number, edit in enumerate(self.schema.fix.edits if self.schema.fix else ()):
+            yield self._edit(("fix", "edits", number), edit)
+
+    def _edit(self, key_path: _Path, edit: EditSchema) -> RuleEdit:
+        action, name = next(
+            (action, name)
+            for action in EditAction
+            if (name := getattr(edit, action.value)) is not None
+        )
+        if name not in (HERE, PARENT):
+            self._check_edit_target((*key_path, action.value), name)
+        value = edit.to and self._expression((*key_path, "to"), edit.to, condition=False)
+        condition = edit.condition and self._expression(
+            (*key_path, "if"), edit.condition, condition=True
+        )
+        return RuleEdit(action, name, value or None, condition or None)
+
+    def _check_edit_target(self, key_path: _Path, name: str) -> None:
+        field = self.fields.get(name)
+        if field is None or not field.setting:
+            settings = [n for n, field in self.fields.items() if field.setting]
+            hint = edit_distance_suggestion(name, settings)
+            reason = f"'{name}' is not a setting of a {self.schema.subject}, nor "
+            raise self._fail(
+                _line(self.tree, key_path), f"fix: {reason}'{HERE}' or '{PARENT}'{hint}"
+            )

@@ -6,39 +6,41 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
-from shutdownlint.engine.fields import SubjectKind
 from shutdownlint.engine.finding import Severity
-from shutdownlint.platforms.versions import Range
+from shutdownlint.platforms.fields import SubjectKind
+from shutdownlint.platforms.registry import PLATFORMS
+from shutdownlint.platforms.versions import VersionRange
 
 
 def _range(value: Any) -> Any:
-    return Range.parse(value) if isinstance(value, str) else value
+    return VersionRange.parse(value) if isinstance(value, str) else value
 
 
-Versions = Annotated[Range, BeforeValidator(_range), WithJsonSchema({"type": "string"})]
+def _platform(value: Any) -> Any:
+    names = [entry.name for entry in PLATFORMS]
+    if value not in names:
+        raise ValueError(f"{value!r} is not one of {', '.join(names)}")
+    return value
+
+
+Versions = Annotated[VersionRange, BeforeValidator(_range), WithJsonSchema({"type": "string"})]
+PlatformName = Annotated[str, BeforeValidator(_platform)]
 
 
 class SchemaModel(BaseModel):
-    """A part of a rule file: nothing that is not described is allowed."""
+    """A part of a rule file; unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
 
-class Since(SchemaModel):
-    """The versions a rule holds for."""
-
-    kubernetes: Versions | None = Field(default=None, description="Such as '>=1.29,<1.33'.")
-    istio: Versions | None = Field(default=None, description="Such as '>=1.27'.")
-
-
 class EditSchema(SchemaModel):
-    """One edit of a fix: what it does to a setting, or to the place of the finding (``here``).
+    """One edit of a fix: what it does to a setting, or to the finding's location (``here``).
 
     ``to`` is an expression over the rule's fields; ``if`` a condition without which it is left out.
     """
 
     set: str | None = Field(default=None, description="The setting that gets a value.")
-    remove: str | None = Field(default=None, description="The setting that is taken out.")
+    remove: str | None = Field(default=None, description="The setting that is removed.")
     rename: str | None = Field(default=None, description="The key that gets another name.")
     quote: str | None = Field(default=None, description="The value that is put in quotes.")
     to: str | None = Field(default=None, description="CEL: the new value, or the new name.")
@@ -47,7 +49,7 @@ class EditSchema(SchemaModel):
     )
 
     @model_validator(mode="after")
-    def _possible(self) -> Self:
+    def _check(self) -> Self:
         actions = [self.set, self.remove, self.rename, self.quote]
         if sum(action is not None for action in actions) != 1:
             raise ValueError("is one of set, remove, rename and quote")
@@ -56,39 +58,56 @@ class EditSchema(SchemaModel):
         return self
 
 
-class Fix(SchemaModel):
-    """What to write instead: in words, and as edits where those are certain to be right.
+class FixSchema(SchemaModel):
+    """What to write instead: as text, and as edits where those are certain to be right.
 
     Safe edits only improve what the pod does; unsafe ones change it.
     """
 
-    words: str = Field(description="What to do; {names} are filled in as in the message.")
+    description: str = Field(
+        description="What to do; {names} are filled in as in the message.",
+    )
     edits: list[EditSchema] = Field(default_factory=list)
     safety: Literal["safe", "unsafe"] | None = Field(
         default=None, description="Whether --fix makes the edits, or only --unsafe-fixes."
     )
 
     @model_validator(mode="after")
-    def _told(self) -> Self:
+    def _check(self) -> Self:
         if bool(self.edits) is not (self.safety is not None):
-            raise ValueError("safety is said of fixes with edits")
+            raise ValueError("'safety' is required with edits, and only with them")
         return self
 
 
-class Options(SchemaModel):
-    """How an example is to be read."""
+class Options(BaseModel):
+    """What the user says of an example; a platform's name as a key gives its version."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    __pydantic_extra__: dict[str, str]
 
     p99: str | None = Field(default=None, description="A duration, such as '10s'.")
-    kubernetes: str | None = Field(default=None, description="A version, such as '1.33'.")
-    istio: str | None = Field(default=None, description="A version, such as '1.27'.")
+    mesh: list[str] = Field(
+        default_factory=list, description="Meshes as --mesh takes them: 'linkerd=2.18'."
+    )
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """Versions by platform."""
+        return dict(self.__pydantic_extra__)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for name in self.versions:
+            _platform(name)
+        return self
 
 
 class Example(SchemaModel):
-    """A manifest on which the rule fires, at the line marked with its id, and its mended form."""
+    """A manifest for which the rule reports the marked lines, and its fixed form."""
 
-    bad: str = Field(description="The rule fires on each line that ends in '# ' and its id.")
-    good: str = Field(description="The rule is silent.")
-    options: Options = Field(default_factory=Options)
+    bad: str = Field(description="The rule reports each line that ends in '# ' and its id.")
+    good: str = Field(description="The rule reports nothing.")
+    options: Options | None = None
 
 
 class RuleSchema(SchemaModel):
@@ -104,20 +123,35 @@ class RuleSchema(SchemaModel):
     severity: Severity = Field(
         description="error: certain; warning: loss under ordinary traffic; note: advice."
     )
-    target: SubjectKind = Field(alias="for", description="What the condition is asked of.")
-    when: str = Field(
-        description="The condition, in CEL, over the vocabulary of what it is asked of: "
-        "preStop < duration('15s')."
+    subject: SubjectKind = Field(alias="for", description="What the condition is evaluated for.")
+    problem: str | None = Field(
+        default=None, description="With 'for: problem': the kind of problem that is reported."
+    )
+    when: str | None = Field(
+        default=None,
+        description="The condition, in CEL, over the fields of the subject: "
+        "preStop < duration('15s'). Not needed with 'for: problem'.",
     )
     at: str | None = Field(
         default=None,
-        description="The setting whose place is shown; the object itself where none is named.",
+        description="The setting whose location is reported; the object itself by default.",
     )
-    message: str = Field(description="What is wrong, with {names} of the vocabulary filled in.")
-    fix: Fix | None = None
-    since: Since = Field(default_factory=Since)
+    message: str = Field(description="What is wrong, with {names} of fields filled in.")
+    fix: FixSchema | None = None
+    versions: dict[PlatformName, Versions] = Field(
+        default_factory=dict,
+        description="The versions that the rule holds for, by platform: istio: '>=1.27'.",
+    )
     sources: list[str] = Field(
         default_factory=list, description="Where each fact comes from, with its version."
     )
     explanation: str = Field(default="", description="Why, as Markdown.")
     examples: list[Example] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.subject is SubjectKind.PROBLEM) is not (self.problem is not None):
+            raise ValueError("'problem' is required with 'for: problem', and only with it")
+        if self.when is None and self.problem is None:
+            raise ValueError("'when' is missing")
+        return self

@@ -1,4 +1,4 @@
-"""Where a value is to be written: an entry of a document, or of YAML inside one of its scalars."""
+"""Where a value is edited: an entry of a document, or of YAML inside one of its scalars."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from msgspec import Struct
 from yaml.nodes import MappingNode, ScalarNode
 
 from shutdownlint.manifests.document import EmbeddedNodeRef, NodeRef
-from shutdownlint.platforms.istio.facts import EXIT_ON_ZERO_ENV as EXIT_ON_ZERO
+from shutdownlint.platforms.edit_target import ValueFormat
 from shutdownlint.yaml_source.composer import ComposeError, compose
 from shutdownlint.yaml_source.editor import (
     Edit,
     EditError,
     Editor,
     LiteralText,
-    applied,
+    apply_edits,
     block_text,
     common_prefix_length,
     scalar_text,
@@ -35,27 +35,27 @@ if TYPE_CHECKING:
 
 
 class EditLocation(Struct, frozen=True):
-    """An entry at ``ref``; with ``inner``, at that route of the YAML that the entry's text is."""
+    """An entry at ``ref``; with ``inner``, at that key path of the YAML in the entry's text."""
 
     ref: NodeRef
     inner: KeyPath | None = None
 
     @classmethod
     def of(cls, location: SourceLocation | None) -> EditLocation:
-        """The slot of a place. Raises ``EditError`` for a place without one."""
+        """Where a location is edited. Raises ``EditError`` for one outside the manifests."""
         if isinstance(location, EmbeddedNodeRef):
             return cls(location.host, location.key_path)
         if isinstance(location, NodeRef):
             return cls(location)
-        raise EditError("it is not written in a manifest")
+        raise EditError("the value is not in a manifest")
 
     @property
     def key_path(self) -> tuple[str | int, ...]:
-        """The whole way, for comparisons."""
+        """The whole key path, for comparisons."""
         return (*self.ref.key_path, *(("", *self.inner) if self.inner is not None else ()))
 
     def value(self) -> Node | None:
-        """The node that stands there."""
+        """The node that is there."""
         if self.inner is None:
             entry = self.ref.document.tree.entry(self.ref.key_path)
             return entry.value if entry else None
@@ -71,18 +71,18 @@ class EditLocation(Struct, frozen=True):
         return node
 
     def beside(self, name: str) -> EditLocation:
-        """The slot of another key beside this one."""
+        """The location of another key beside this one."""
         if self.inner is None:
             return EditLocation(self.ref.parent / name)
         return EditLocation(self.ref, (*self.inner[:-1], name))
 
     def set(self, value: Value) -> Edit:
-        """Write a value there. Raises ``EditError``."""
+        """Write a value. Raises ``EditError``."""
         return self._edit(lambda editor, key_path: editor.set(key_path, value))
 
     def remove(self) -> Edit:
-        """Take the entry out. Raises ``EditError``."""
-        if self.inner is not None and self._alone():
+        """Remove the entry. Raises ``EditError``."""
+        if self.inner is not None and self._is_only_entry():
             return EditLocation(self.ref).remove()
         return self._edit(lambda editor, key_path: editor.remove(key_path))
 
@@ -90,14 +90,15 @@ class EditLocation(Struct, frozen=True):
         """Give its key another name. Raises ``EditError``."""
         return self._edit(lambda editor, key_path: editor.rename(key_path, name))
 
-    def quote(self) -> Edit:
-        """Make the scalar there a string, as it is spelt. Raises ``EditError``."""
+    def quote(self, value_format: ValueFormat = ValueFormat.PLAIN) -> Edit:
+        """Make the scalar a string, spelled as it is. Raises ``EditError``."""
         node = self.value()
         if not isinstance(node, ScalarNode):
-            raise EditError("something else stands there")
+            raise EditError("the entry is not a scalar")
         value = str(node.value)
-        if self.key_path[-1] == EXIT_ON_ZERO and isinstance(truth := read_scalar(node), bool):
-            value = scalar_text(truth)  # Istio's strconv.ParseBool knows no yes and no
+        truth = read_scalar(node)
+        if value_format is ValueFormat.BOOL_TEXT and isinstance(truth, bool):
+            value = scalar_text(truth)
         return self._edit(
             lambda editor, key_path: editor.replace_text(
                 key_path, scalar_text(value, '"' if editor.json else "'")
@@ -105,17 +106,17 @@ class EditLocation(Struct, frozen=True):
         )
 
     def set_number(self, number: str) -> Edit:
-        """Change the one number of the text that stands there. Raises ``EditError``."""
+        """Change the only number of the text. Raises ``EditError``."""
         node = self.value()
         text = str(node.value) if isinstance(node, ScalarNode) else ""
         if not isinstance(node, ScalarNode) or not _ONE_NUMBER.fullmatch(text):
-            raise EditError("it is part of a script")
+            raise EditError("the value is part of a script")
         if node.style not in ("'", '"') and text.isdigit():
             return self.set(int(number))
         return self.set(_ONE_NUMBER.sub(rf"\g<1>{number}\g<2>", text))
 
-    def _alone(self) -> bool:
-        """Whether the entry is all that its host's text says."""
+    def _is_only_entry(self) -> bool:
+        """Whether the entry is all that the host's text holds."""
         key_path, nothing = self.inner or (), ()
         parents = (
             EditLocation(self.ref, key_path[:length]).value() for length in range(len(key_path))
@@ -129,25 +130,25 @@ class EditLocation(Struct, frozen=True):
             return make(editor, self.ref.key_path)
         entry = document.tree.entry(self.ref.key_path)
         if entry is None:
-            return self._whole_annotation(editor, make)
+            return self._set_whole_scalar(editor, make)
         host = entry.value
         if not isinstance(host, ScalarNode):
-            raise EditError("something else stands there")
+            raise EditError("the entry is not a scalar")
         if not str(host.value).strip():
-            return _lifted(editor, self.ref.key_path, host, "", self._first(make))
+            return _embed_edit(editor, self.ref.key_path, host, "", self._initial_text(make))
         inner = str(host.value)
         root = _inner_root(host) or _empty()
         edit = make(Editor(inner, root), self.inner)
-        return _lifted(editor, self.ref.key_path, host, inner, edit)
+        return _embed_edit(editor, self.ref.key_path, host, inner, edit)
 
-    def _whole_annotation(self, editor: Editor, make: Callable[[Editor, KeyPath], Edit]) -> Edit:
-        """The scalar itself is not there yet: write it whole."""
-        return editor.set(self.ref.key_path, LiteralText(self._first(make).text))
+    def _set_whole_scalar(self, editor: Editor, make: Callable[[Editor, KeyPath], Edit]) -> Edit:
+        """Write the whole scalar, which does not exist yet."""
+        return editor.set(self.ref.key_path, LiteralText(self._initial_text(make).text))
 
-    def _first(self, make: Callable[[Editor, KeyPath], Edit]) -> Edit:
+    def _initial_text(self, make: Callable[[Editor, KeyPath], Edit]) -> Edit:
         """The whole text inside, where there was none."""
-        inner = applied("{}", [make(Editor("{}", _empty()), self.inner or ())])
-        return Edit(0, 0, block_text(Tree(compose(inner)[0]).plain(), 0, "\n") + "\n")
+        inner = apply_edits("{}", [make(Editor("{}", _empty()), self.inner or ())])
+        return Edit(0, 0, block_text(Tree(compose(inner)[0]).to_python(), 0, "\n") + "\n")
 
 
 _ONE_NUMBER: Final = re.compile(
@@ -167,29 +168,31 @@ def _inner_root(host: ScalarNode) -> Node | None:
     return roots[0] if roots else None
 
 
-def _lifted(editor: Editor, key_path: KeyPath, host: ScalarNode, inner: str, edit: Edit) -> Edit:
+def _embed_edit(
+    editor: Editor, key_path: KeyPath, host: ScalarNode, inner: str, edit: Edit
+) -> Edit:
     """An edit of the text inside a scalar, as an edit of the document."""
     text = editor.text
     start, end = host.start_mark.index, host.end_mark.index
-    changed = applied(inner, [edit])
+    changed = apply_edits(inner, [edit])
     if host.style == "|":
-        found = _lifted_into_block(text, start, end, inner, changed)
+        found = _embed_in_block(text, start, end, inner, changed)
         if found is not None:
             return found
     elif host.style != ">" and "\n" not in changed:
         quote = host.style if host.style in ("'", '"') else ""
         raw = text[start + len(quote) : end - len(quote)]
-        as_it_reads = raw == inner and not set(edit.text) & set(_ESCAPED.get(quote, ""))
-        if as_it_reads and (quote or scalar_text(changed) == changed):
+        literal = raw == inner and not set(edit.text) & set(_ESCAPED.get(quote, ""))
+        if literal and (quote or scalar_text(changed) == changed):
             return edit.moved(start + len(quote))
-    return _whole(editor, key_path, host, changed)
+    return _rewrite_scalar(editor, key_path, host, changed)
 
 
 _ESCAPED: Final = {"'": "'", '"': '"\\'}
 
 
-def _whole(editor: Editor, key_path: KeyPath, host: ScalarNode, text: str) -> Edit:
-    """The scalar written anew: as a block where blocks can stand. A comment keeps its line."""
+def _rewrite_scalar(editor: Editor, key_path: KeyPath, host: ScalarNode, text: str) -> Edit:
+    """Rewrite the scalar, as a block where blocks are possible. A comment keeps its line."""
     column = editor.block_column(key_path)
     start, end = host.start_mark.index, host.end_mark.index
     if column is None or text != text.strip(" ") or "\t" in text:
@@ -206,13 +209,13 @@ def _whole(editor: Editor, key_path: KeyPath, host: ScalarNode, text: str) -> Ed
     if "#" in header:
         head += f"  {header[header.index('#') :].rstrip()}"
     elif start == host.end_mark.index and editor.text[start - 1 : start] == ":":
-        head = f" {head}"  # nothing stands behind the key yet
+        head = f" {head}"  # the key has no value yet
     body = (indent + line if line else "" for line in lines)
     return Edit(start, end, editor.line_end.join([head, *body]))
 
 
-def _lifted_into_block(text: str, start: int, end: int, inner: str, changed: str) -> Edit | None:
-    """The lines of a literal block that change; None where it does not read line by line."""
+def _embed_in_block(text: str, start: int, end: int, inner: str, changed: str) -> Edit | None:
+    """The lines of a literal block that change; None if it is not literal line by line."""
     header = text.find("\n", start) + 1
     if header <= 0:
         return None

@@ -1,4 +1,4 @@
-"""A finding's fix as reports tell it: what is replaced where, proven on the text."""
+"""A finding's fix for reports: what is replaced where, verified on the text."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from shutdownlint.fixes.apply import edits_of
-from shutdownlint.fixes.location import EditLocation
-from shutdownlint.fixes.verify import VerificationError, check_piece, expected
-from shutdownlint.yaml_source.editor import EditError, applied
+from shutdownlint.fixes.apply import edits_of, locate
+from shutdownlint.fixes.verify import VerificationError, check_piece, intended_changes
+from shutdownlint.yaml_source.editor import EditError, apply_edits
 from shutdownlint.yaml_source.location import Region
 
 if TYPE_CHECKING:
@@ -17,39 +16,36 @@ if TYPE_CHECKING:
 
 
 class Replacement(Struct, frozen=True):
-    """Text that takes the place of a region; one that is empty is where it is inserted."""
+    """Text that replaces a region; at an empty region it is inserted."""
 
     region: Region
     text: str
 
 
-def replacements(finding: Finding) -> list[Replacement]:
-    """The edits of a fix in the order of the text; none where they cannot be made or proven."""
+def list_replacements(finding: Finding) -> list[Replacement]:
+    """The edits of a fix in the order of the text; none where they are not possible or verified."""
     if finding.fix is None or not finding.fix.changes:
         return []
     try:
-        pieces = edits_of(finding)
-        documents = [
-            EditLocation.of(change.location).ref.document for change in finding.fix.changes
-        ]
-        meant = expected(finding.fix.changes)
+        chunks = edits_of(finding)
+        documents = [locate(change).ref.document for change in finding.fix.changes]
+        intended = intended_changes(finding.fix.changes)
         found = []
-        for (file, start), edits in pieces.items():
+        for (file, start), edits in chunks.items():
             document = next(d for d in documents if (d.file, d.start) == (file, start))
-            new = applied(document.text, edits)
-            check_piece(document.text, new, [m for m in meant if m.index == document.index])
+            text, above = document.text, document.line_offset
+            new = apply_edits(text, edits)
+            check_piece(text, new, [each for each in intended if each.index == document.index])
             found += [
-                Replacement(
-                    _place(document.text, file, document.line_offset, e.start, e.end), e.text
-                )
-                for e in sorted(set(edits))
+                Replacement(_region(text, file, above, edit.start, edit.end), edit.text)
+                for edit in sorted(set(edits))
             ]
     except (EditError, VerificationError):
         return []
     return found
 
 
-def _place(text: str, file: str, above: int, start: int, end: int) -> Region:
+def _region(text: str, file: str, above: int, start: int, end: int) -> Region:
     return Region(file, *_point(text, above, start), *_point(text, above, end))
 
 

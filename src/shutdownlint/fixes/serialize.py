@@ -1,4 +1,4 @@
-"""How a setting's value is written at its place."""
+"""How a setting's value is written."""
 
 from __future__ import annotations
 
@@ -8,47 +8,55 @@ from typing import TYPE_CHECKING, Final
 
 from yaml.nodes import ScalarNode
 
+from shutdownlint.platforms.edit_target import ValueFormat
 from shutdownlint.yaml_source.editor import EditError
 
 if TYPE_CHECKING:
-    from shutdownlint.fixes.fix import Change
     from shutdownlint.fixes.location import EditLocation
-    from shutdownlint.yaml_source.editor import Edit, Scalar
+    from shutdownlint.yaml_source.editor import Edit, Scalar, Value
 
-#: Settings that the Kubernetes API takes as a number of seconds.
-_SECONDS: Final = frozenset(("grace", "livenessGrace", "startupGrace"))
-#: Variables: always strings.
-_STRINGS: Final = frozenset(("exitOnZero", "minimumDrain"))
+_STRINGS: Final = (ValueFormat.STRING, ValueFormat.BOOL_TEXT)
 
 
-def as_seconds(value: timedelta) -> int:
-    """Whole seconds, no fewer."""
+def ceil_to_int(value: timedelta) -> int:
+    """Whole seconds, rounded up."""
     return math.ceil(value.total_seconds())
 
 
-def scalar_of(field: str, value: timedelta | bool | int | str | None) -> Scalar:
-    """What is written for a setting."""
+def serialize(value: timedelta | bool | int | str, value_format: ValueFormat) -> Value:
+    """A value as it is written in that format."""
     if isinstance(value, timedelta):
-        return as_seconds(value) if field in _SECONDS else f"{as_seconds(value)}s"
-    if isinstance(value, bool) and field in _STRINGS:
+        seconds = ceil_to_int(value)
+        if value_format is ValueFormat.SECONDS:
+            return seconds
+        if value_format is ValueFormat.SECONDS_TEXT:
+            return str(seconds)
+        if value_format is ValueFormat.EXEC_SLEEP:
+            return {"command": ["sleep", str(seconds)]}
+        return f"{seconds}s"
+    if isinstance(value, bool) and value_format in _STRINGS:
         return "true" if value else "false"
-    if value is None:
-        raise EditError("there is no value to write")
     return value
 
 
-def written_value(edit_location: EditLocation, change: Change) -> Edit:
-    """The edit that writes a change's value. Raises ``EditError``."""
-    value = change.value
-    if change.field == "preStop" and isinstance(value, timedelta):
-        last = edit_location.ref.key_path[-1]
-        if last == "seconds":
-            return edit_location.set(as_seconds(value))
-        if last == "exec":  # a cluster without the sleep action; most images have the program
-            return edit_location.set({"command": ["sleep", str(as_seconds(value))]})
-        return edit_location.set_number(str(as_seconds(value)))
-    node = edit_location.value()
-    scalar = scalar_of(change.field, value)
-    if isinstance(node, ScalarNode) and isinstance(scalar, str) and node.value == scalar:
-        raise EditError("it is written so already")
-    return edit_location.set(scalar)
+def edit_value(
+    location: EditLocation, value: timedelta | bool | int | str | None, value_format: ValueFormat
+) -> Edit:
+    """The edit that writes a value. Raises ``EditError``."""
+    if value is None:
+        raise EditError("there is no value to write")
+    if value_format is ValueFormat.SLEEP_COMMAND and isinstance(value, timedelta):
+        return location.set_number(str(ceil_to_int(value)))
+    written = serialize(value, value_format)
+    node = location.value()
+    if isinstance(node, ScalarNode) and isinstance(written, str) and node.value == written:
+        raise EditError("the value is there already")
+    return location.set(written)
+
+
+def format_setting_value(
+    value: timedelta | bool | int | str, value_format: ValueFormat
+) -> Scalar | None:
+    """A value as one scalar, for listings; None where it is more than that."""
+    written = serialize(value, value_format)
+    return written if not isinstance(written, dict) else None

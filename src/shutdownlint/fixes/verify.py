@@ -1,4 +1,4 @@
-"""Whether a text differs from another only in what was meant to differ."""
+"""Whether a text differs from another only where changes are intended."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from yaml.nodes import MappingNode, ScalarNode
 
+from shutdownlint.engine.finding import EditAction
 from shutdownlint.fixes.location import EditLocation
-from shutdownlint.manifests.reader import decode
+from shutdownlint.manifests.reader import decode_text
 from shutdownlint.manifests.splitter import split
 from shutdownlint.yaml_source.composer import ComposeError, compose
 from shutdownlint.yaml_source.editor import is_json
@@ -21,55 +22,53 @@ if TYPE_CHECKING:
 
     from yaml.nodes import Node
 
-    from shutdownlint.fixes.fix import Change
-
-_Route = tuple[str | int, ...]
+    from shutdownlint.engine.finding import Change
+    from shutdownlint.yaml_source.location import KeyPath
 
 
 class VerificationError(Exception):
-    """The changed text is not what it was meant to be."""
+    """The changed text differs from what was intended."""
 
 
 class IntendedChange(Struct, frozen=True):
-    """An entry of a file's document that a change is about, and the way inside its text."""
+    """An entry that may differ: the document in the file, the key path, and the one inside it."""
 
     index: int
     number: int
-    key_path: _Route
-    inner: _Route | None
-    #: It is taken out: where it stood in a list, another item stands now.
+    key_path: KeyPath
+    inner: KeyPath | None
+    #: It is removed: in a list, another item follows in its place.
     removed: bool = False
 
 
-def expected(changes: Iterable[Change]) -> list[IntendedChange]:
+def intended_changes(changes: Iterable[Change]) -> list[IntendedChange]:
     """The entries that these changes are about."""
     found = []
     for change in changes:
-        edit_location = EditLocation.of(change.location)
+        location = change.target.location if change.target is not None else None
+        edit_location = EditLocation.of(location)
         document = edit_location.ref.document
-        slots = (
-            [edit_location, edit_location.beside(str(change.value))]
-            if change.action == "rename"
-            else [edit_location]
-        )
+        entries = [edit_location]
+        if change.action is EditAction.RENAME:
+            entries.append(edit_location.beside(str(change.value)))
         found += [
             IntendedChange(
                 document.index,
                 document.number,
                 each.ref.key_path,
                 each.inner,
-                removed=change.action == "remove",
+                removed=change.action is EditAction.REMOVE,
             )
-            for each in slots
+            for each in entries
         ]
     return found
 
 
 def check_text(old: bytes, new: bytes, meant: Iterable[IntendedChange]) -> None:
-    """Compare all values but those that were meant to differ. Raises ``VerificationError``."""
+    """Compare all values that must not differ. Raises ``VerificationError``."""
     before, after = list(split(old)), list(split(new))
     if len(before) != len(after):
-        raise VerificationError("the text would have another number of documents")
+        raise VerificationError("the number of documents would change")
     by_index: dict[int, list[IntendedChange]] = {}
     for each in meant:
         by_index.setdefault(each.index, []).append(each)
@@ -87,13 +86,13 @@ def check_piece(old: str, new: str, meant: Iterable[IntendedChange]) -> None:
     before, after = _roots(old), _roots(new)
     _compare(_values(before), _values(after), list(meant))
     if is_json(old) and not is_json(new):
-        raise VerificationError("the text would not be JSON any more")
-    if _twice(after) > _twice(before):
-        raise VerificationError("a key would stand twice")
+        raise VerificationError("the result is not JSON any more")
+    if _count_duplicates(after) > _count_duplicates(before):
+        raise VerificationError("duplicate key in the result")
 
 
-def _twice(roots: list[Node]) -> int:
-    """How many keys stand twice in one mapping."""
+def _count_duplicates(roots: list[Node]) -> int:
+    """How many keys are in a mapping more than once."""
     found = 0
     for root in roots:
         for node in iterate_nodes(root):
@@ -105,33 +104,33 @@ def _twice(roots: list[Node]) -> int:
 
 def _text(data: bytes) -> str:
     try:
-        return decode(data)
+        return decode_text(data)
     except UnicodeDecodeError as error:
-        raise VerificationError(f"the text would not be UTF-8: {error}") from None
+        raise VerificationError(f"the result is not UTF-8: {error}") from None
 
 
 def _roots(text: str) -> list[Node]:
     try:
         return compose(text)
     except ComposeError as error:
-        raise VerificationError(f"the text would not parse: {error}") from None
+        raise VerificationError(f"the result is not valid YAML: {error}") from None
 
 
 def _values(roots: list[Node]) -> list[Any]:
     try:
-        return [Tree(root).plain() for root in roots]
+        return [Tree(root).to_python() for root in roots]
     except BudgetExceededError as error:
-        raise VerificationError(f"the text would not parse: {error}") from None
+        raise VerificationError(f"the result is not valid YAML: {error}") from None
 
 
 def _compare(before: list[Any], after: list[Any], meant: list[IntendedChange]) -> None:
     if len(before) != len(after):
-        raise VerificationError("the text would have another number of documents")
+        raise VerificationError("the number of documents would change")
     before, after = copy.deepcopy(before), copy.deepcopy(after)
     for each in meant:
         for side in (before, after):
             if each.inner is not None:
-                _open(side[each.number], each.key_path)
+                _parse_embedded(side[each.number], each.key_path)
     for each in meant:
         inner = ("", *each.inner) if each.inner is not None else ()
         for side in (before, after):
@@ -139,11 +138,11 @@ def _compare(before: list[Any], after: list[Any], meant: list[IntendedChange]) -
                 continue
             side[each.number] = without(side[each.number], (*each.key_path, *inner))
     if before != after:
-        raise VerificationError("a value would change that was not meant to")
+        raise VerificationError("an unrelated value would change")
 
 
-def _open(data: Any, key_path: _Route) -> None:
-    """Put the YAML that an entry's text is in the entry's place, below an empty key."""
+def _parse_embedded(data: Any, key_path: KeyPath) -> None:
+    """Replace an entry's text by the YAML that it contains, below an empty key."""
     parent = data
     for step in key_path[:-1]:
         parent = _at(parent, step)
@@ -152,8 +151,8 @@ def _open(data: Any, key_path: _Route) -> None:
         try:
             roots = compose(text)
         except ComposeError as error:
-            raise VerificationError(f"the text inside would not parse: {error}") from None
-        parent[key_path[-1]] = {"": Tree(roots[0]).plain() if roots else None}
+            raise VerificationError(f"the embedded text is not valid YAML: {error}") from None
+        parent[key_path[-1]] = {"": Tree(roots[0]).to_python() if roots else None}
 
 
 def _at(data: Any, step: str | int) -> Any:
@@ -164,7 +163,7 @@ def _at(data: Any, step: str | int) -> Any:
     return None
 
 
-def without(data: Any, key_path: _Route) -> Any:
+def without(data: Any, key_path: KeyPath) -> Any:
     """The data without that entry, and without the collections that only led to it."""
     if not key_path:
         return None

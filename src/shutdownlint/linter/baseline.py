@@ -1,7 +1,6 @@
-"""Findings that were there when a team began: a file of their fingerprints.
+"""Baselines: files of fingerprints of findings that are known.
 
-They survive lines that move and files that are formatted anew elsewhere; a finding whose own line
-changes is a new one.
+A fingerprint stays the same when lines move; a finding whose own line changes is a new one.
 """
 
 from __future__ import annotations
@@ -12,12 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from shutdownlint.engine.suppress import ALWAYS, SuppressedFinding
-from shutdownlint.reports.fingerprint import fingerprints
+from shutdownlint.engine.selection import ALWAYS_REPORTED
+from shutdownlint.linter.fingerprint import fingerprints
+from shutdownlint.linter.source_lines import SourceLines
+from shutdownlint.linter.suppression import SuppressedFinding
 
 if TYPE_CHECKING:
     from shutdownlint.engine.finding import Finding
-    from shutdownlint.reports.report import Report
+    from shutdownlint.linter.linter import LintResult
 
 
 _IN_BASELINE: Final = "in the baseline"
@@ -40,62 +41,66 @@ class BaselineEntry(Struct, frozen=True):
         return self.fingerprint.partition(":")[0]
 
 
-class Compared(Struct):
-    """A run beside its baseline: what is new, what is known, what is gone."""
-
-    new: list[Finding]
-    known: list[SuppressedFinding]
-    gone: list[BaselineEntry]
-
-
-def _entries(report: Report) -> list[tuple[BaselineEntry, Finding]]:
-    findings = [finding for finding in report.findings if finding.rule not in ALWAYS]
-    names = fingerprints(findings, report)
+def _entries(result: LintResult) -> list[tuple[BaselineEntry, Finding]]:
+    findings = [finding for finding in result.findings if finding.rule not in ALWAYS_REPORTED]
+    hashes = fingerprints(findings, SourceLines(result.stats))
     return [
         (BaselineEntry(finding.region.file.removeprefix("./"), name, finding.rule), finding)
-        for finding, name in zip(findings, names, strict=True)
+        for finding, name in zip(findings, hashes, strict=True)
     ]
 
 
-def baseline_text(report: Report) -> tuple[str, int]:
-    """All findings of a report as a baseline, and how many there are."""
+def baseline_text(result: LintResult) -> tuple[str, int]:
+    """All findings as a baseline, and how many there are."""
     entries = [
         {"rule": entry.rule, "file": entry.file, "fingerprint": entry.fingerprint}
-        for entry, _ in _entries(report)
+        for entry, _ in _entries(result)
     ]
     data = {"version": 1, "findings": entries}
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n", len(entries)
 
 
-def compare(report: Report, text: str) -> Compared:
-    """Part a report's findings by the baseline. Raises ``BaselineError``."""
+def apply_baseline(result: LintResult, text: str) -> list[BaselineEntry]:
+    """Suppress the findings that are in the baseline; the entries that no finding matches.
+
+    Raises ``BaselineError``.
+    """
+    known = _parse(text)
+    new = [finding for finding in result.findings if finding.rule in ALWAYS_REPORTED]
+    unmatched: list[tuple[BaselineEntry, Finding]] = []
+    for entry, finding in _entries(result):
+        if known[entry] > 0:
+            known[entry] -= 1
+            result.suppressed.append(_suppress(finding))
+        else:
+            unmatched.append((entry, finding))
+    # The same in a file of another name: it was renamed, or is named from another folder.
+    elsewhere: dict[tuple[str, str], list[BaselineEntry]] = {}
+    for entry in known.elements():
+        elsewhere.setdefault((entry.rule, entry.digest), []).append(entry)
+    for entry, finding in unmatched:
+        same = elsewhere.get((entry.rule, entry.digest))
+        if same:
+            known[same.pop(0)] -= 1
+            result.suppressed.append(_suppress(finding))
+        else:
+            new.append(finding)
+    result.findings = new
+    return list(known.elements())
+
+
+def _suppress(finding: Finding) -> SuppressedFinding:
+    return SuppressedFinding(finding, _IN_BASELINE, in_source=False)
+
+
+def _parse(text: str) -> Counter[BaselineEntry]:
     try:
         data: Any = json.loads(text)
         known = Counter(
             BaselineEntry(e["file"], e["fingerprint"], e["rule"]) for e in data["findings"]
         )
     except (ValueError, KeyError, TypeError):
-        raise BaselineError("it is no baseline: write one with --write-baseline") from None
+        raise BaselineError("not a baseline file: write one with --write-baseline") from None
     if data.get("version") != 1:
-        raise BaselineError("it is a baseline of another version: write it anew")
-    compared = Compared([f for f in report.findings if f.rule in ALWAYS], [], [])
-    left: list[tuple[BaselineEntry, Finding]] = []
-    for entry, finding in _entries(report):
-        if known[entry] > 0:
-            known[entry] -= 1
-            compared.known.append(SuppressedFinding(finding, _IN_BASELINE, in_source=False))
-        else:
-            left.append((entry, finding))
-    # The same in a file of another name: it was renamed, or is named from another folder.
-    elsewhere: dict[tuple[str, str], list[BaselineEntry]] = {}
-    for entry in known.elements():
-        elsewhere.setdefault((entry.rule, entry.digest), []).append(entry)
-    for entry, finding in left:
-        same = elsewhere.get((entry.rule, entry.digest))
-        if same:
-            known[same.pop(0)] -= 1
-            compared.known.append(SuppressedFinding(finding, _IN_BASELINE, in_source=False))
-        else:
-            compared.new.append(finding)
-    compared.gone = list(known.elements())
-    return compared
+        raise BaselineError("unsupported version of the baseline: write it again")
+    return known

@@ -1,64 +1,82 @@
-"""A rule tried on its own examples: ``bad`` fires on the marked lines only, ``good`` is silent."""
+"""A rule tested on its examples: it reports the marked lines of ``bad``, none of ``good``."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shutdownlint.config import Config
-from shutdownlint.linter.linter import check
+from shutdownlint.engine.selection import RuleSelection
+from shutdownlint.linter.linter import LintOptions, check
 from shutdownlint.manifests.discovery import InputFile
 from shutdownlint.manifests.loader import InputSource
 from shutdownlint.platforms.durations import go_duration
+from shutdownlint.platforms.registry import PLATFORMS
+from shutdownlint.platforms.user_facts import AppFacts, UserFacts, parse_mesh
 from shutdownlint.platforms.versions import Version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from shutdownlint.engine.rule import Rule
     from shutdownlint.engine.schema import Example, Options
-    from shutdownlint.platforms.user_facts import UserFacts
 
 
-def problems(rule: Rule) -> Iterator[str]:
-    """What is wrong with a rule's examples; it has none where nothing is said."""
-    for number, example in enumerate(rule.form.examples, 1):
-        marked = _marked(example.bad, rule)
+class _OneRule(RuleSelection):
+    """A selection of one rule, whatever the input mentions."""
+
+    rule: Rule | None = None
+
+    def load(self, _platforms: Iterable[str]) -> list[Rule]:
+        """The rule."""
+        return [self.rule] if self.rule is not None else []
+
+
+def example_problems(rule: Rule, examples: Iterable[Example]) -> Iterator[str]:
+    """What is wrong with a rule's examples."""
+    for number, example in enumerate(examples, 1):
+        marked = _marked_lines(example.bad, rule)
         if not marked:
             yield f"example {number}: no line of bad ends in '# {rule.id}'"
         try:
-            bad, good = _lines(example.bad, rule, example), _lines(example.good, rule, example)
+            facts = example_facts(example.options)
         except ValueError as error:
             yield f"example {number}: options: {error}"
             continue
+        bad = _reported_lines(example.bad, rule, facts)
+        good = _reported_lines(example.good, rule, facts)
         if bad != marked:
-            yield f"example {number}: bad fires at {_told(bad)}, marked is {_told(marked)}"
+            yield (
+                f"example {number}: bad is reported at {_format(bad)}, marked is {_format(marked)}"
+            )
         if good:
-            yield f"example {number}: good fires at {_told(good)}"
+            yield f"example {number}: good is reported at {_format(good)}"
 
 
-def _marked(text: str, rule: Rule) -> list[int]:
+def example_facts(options: Options | None) -> UserFacts:
+    """What the user says in an example.
+
+    Raises ``ValueError`` for options that are not versions or durations.
+    """
+    if options is None:
+        return UserFacts()
+    names = [entry.name for entry in PLATFORMS if entry.mesh]
+    apps = (AppFacts("*", go_duration(options.p99), source_label="--p99"),) if options.p99 else ()
+    return UserFacts(
+        {name: Version.parse(text) for name, text in options.versions.items()},
+        tuple(parse_mesh(text, names) for text in options.mesh),
+        apps,
+    )
+
+
+def _marked_lines(text: str, rule: Rule) -> list[int]:
     lines = enumerate(text.splitlines(), 1)
     return [number for number, line in lines if line.rstrip().endswith(f"# {rule.id}")]
 
 
-def given_with(options: Options) -> UserFacts:
-    """What the user says in an example.
-
-    Raises ``ValueError`` for options that are no version or duration.
-    """
-    config = Config(
-        kubernetes=Version.parse(options.kubernetes) if options.kubernetes else None,
-        istio=Version.parse(options.istio) if options.istio else None,
-    )
-    return config.given(go_duration(options.p99) if options.p99 else None)
-
-
-def _lines(text: str, rule: Rule, example: Example) -> list[int]:
-    """Where the rule fires. Raises ``ValueError`` as above."""
+def _reported_lines(text: str, rule: Rule, facts: UserFacts) -> list[int]:
     source = InputSource(InputFile(None, "<example>", text.encode()))
-    result = check([source], given_with(example.options), rules=lambda: [rule])
+    result = check([source], LintOptions(facts, _OneRule(rule=rule)))
     return [finding.region.line for finding in result.findings if finding.rule == rule.id]
 
 
-def _told(lines: list[int]) -> str:
+def _format(lines: list[int]) -> str:
     return f"line {', '.join(map(str, lines))}" if lines else "no line"

@@ -1,7 +1,7 @@
-"""What typed models are made of, and how plain data is read into them.
+"""Typed models, and how plain data is decoded into them.
 
-A value of the wrong type is dropped and told (``FieldError``); the rest of the object is still
-read. ``Placeholder`` stands where a placeholder of some templating tool hides the value.
+A value of the wrong type is dropped and reported (``FieldError``); the rest of the object is still
+read. A ``Placeholder`` stands where a templating tool will put a value.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class FieldError(Struct, frozen=True):
     key_path: KeyPath
     reason: str
     #: The value is a placeholder: nothing is wrong with it, but nothing is known either.
-    hidden: bool = False
+    unresolved: bool = False
 
 
 class ApiModel(Struct, frozen=True):

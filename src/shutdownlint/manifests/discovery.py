@@ -20,23 +20,29 @@ SKIPPED_FOLDERS: Final = frozenset(
     (".git", ".hg", ".svn", "node_modules", ".venv", "venv", "__pycache__", ".terraform", ".tox")
 )
 STDIN: Final = "-"
+KUSTOMIZATION_NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
 
 class InputFile(Struct, frozen=True):
-    """A file to read. ``shown`` is its path as the user wrote it, with forward slashes.
+    """A file to read. ``display_path`` is its path as the user wrote it, with forward slashes.
 
-    ``data`` is read in its place where it is given.
+    ``data``, where it is given, is read instead of the file.
     """
 
     path: Path | None
-    shown: str
+    display_path: str
     data: bytes | None = None
+
+    @property
+    def is_kustomization(self) -> bool:
+        """Whether its name makes it a kustomization."""
+        return self.display_path.rpartition("/")[2] in KUSTOMIZATION_NAMES
 
 
 class InputError(Struct, frozen=True):
     """A path that could not be used, and why."""
 
-    shown: str
+    display_path: str
     reason: str
 
 
@@ -52,7 +58,7 @@ def discover(
         for found in _below(given, tuple(suffixes)):
             if isinstance(found, InputError):
                 yield found
-            elif found.path is None or not _excluded(found.shown, exclude):
+            elif found.path is None or not _excluded(found.display_path, exclude):
                 identity = str(found.path and os.path.abspath(found.path))  # noqa: PTH100 - links stay
                 if identity not in seen:
                     seen.add(identity)

@@ -7,6 +7,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from shutdownlint.yaml_source.composer import ComposeError, compose
 from shutdownlint.yaml_source.location import EntryPart, KeyPath, Region
@@ -16,83 +17,96 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-#: Documents whose nodes came back, the longest ago first: what is asked of a pod is asked at once,
-#: and the nodes of all pods together would be most of a large run's memory.
-_MAX_REPARSED: Final = 16
-_reparsed: Final[deque[Document]] = deque()
+class DocumentText(Struct, eq=False):
+    """The text of a chunk, which its documents share; it can be kept compressed."""
 
-
-class Text(Struct, eq=False):
-    """The text of a chunk, which its documents share.
-
-    Small once it has been through a pickle (to another process, or out of memory): what most
-    documents of a large run are kept for is an id and a few numbers.
-    """
-
-    _whole: str | None
-    _packed: bytes = b""
+    _text: str | None
+    _compressed: bytes = b""
 
     @property
-    def whole(self) -> str:
+    def text(self) -> str:
         """The text itself."""
-        if self._whole is None:
-            self._whole = zlib.decompress(self._packed).decode("utf-8", "surrogatepass")
-        return self._whole
+        if self._text is not None:
+            return self._text
+        return zlib.decompress(self._compressed).decode("utf-8", "surrogatepass")
 
     def compress(self) -> None:
-        """Keep the small form only, where there is one."""
-        if self._packed:
-            self._whole = None
+        """Keep the compressed text only."""
+        if self._text is not None:
+            data = self._text.encode("utf-8", "surrogatepass")
+            self._compressed, self._text = zlib.compress(data, 1), None
 
-    def __reduce__(self) -> tuple[type[Text], tuple[None, bytes]]:
-        packed = self._packed or zlib.compress(self.whole.encode("utf-8", "surrogatepass"), 1)
-        return Text, (None, packed)
+
+class NodeCache:
+    """Documents whose nodes were parsed again, the longest ago first.
+
+    What is asked about one pod is asked at once, so few documents need their nodes at a time.
+    """
+
+    SIZE: Final = 16
+
+    def __init__(self) -> None:
+        self._documents: deque[Document] = deque()
+
+    def add(self, document: Document) -> None:
+        """Keep a document's nodes, and release those of the oldest one."""
+        self._documents.append(document)
+        if len(self._documents) > self.SIZE:
+            self._documents.popleft().release_nodes()
 
 
 class Document(Struct, eq=False):
-    """One document of a file; its nodes can be dropped and come back when a place is asked for.
+    """One document of a file. Its nodes can be released; they are parsed again when needed.
 
-    ``written`` is what it stands in; ``line_offset`` is added to the lines of its text (which count
-    from 1) to give the file's.
+    ``source_text`` is the text of the chunk it stands in; ``line_offset`` is added to its lines
+    (which count from 1) to give the file's. ``index`` is the number of the chunk in the file,
+    ``number`` that of the document in the chunk, ``start`` where the chunk begins, in bytes.
+    ``template`` is the file that a Helm rendering names for it.
     """
 
     file: str
-    written: Text
+    source_text: DocumentText
     line_offset: int
     index: int
     number: int = 0
-    source: str | None = None
-    #: Where the chunk that ``text`` is begins in the file, in bytes.
+    template: str | None = None
     start: int = 0
+    cache: NodeCache | None = None
     _tree: Tree | None = field(default=None)
 
     @property
     def text(self) -> str:
         """The text of its chunk."""
-        return self.written.whole
+        return self.source_text.text
 
     @property
     def tree(self) -> Tree:
-        """The nodes, parsed again if they had been dropped."""
+        """The nodes, parsed again if they had been released."""
         if self._tree is None:
             self._tree = Tree(compose(self.text)[self.number])
-            _reparsed.append(self)
-            if len(_reparsed) > _MAX_REPARSED:
-                _reparsed.popleft().release_nodes()
+            if self.cache is not None:
+                self.cache.add(self)
         return self._tree
 
-    def release_nodes(self) -> None:
-        """Give the nodes' memory back; places are still found, by parsing again."""
-        self._tree = None
-        self.written.compress()
+    def with_text(self, source_text: DocumentText) -> Document:
+        """The same document with another text."""
+        return replace(self, source_text=source_text, _tree=None)
 
-    def __reduce__(self) -> tuple[type[Document], tuple[object, ...]]:
-        # Nodes do not travel: they are many, and come back when they are asked for.
-        told = (self.file, self.written, self.line_offset, self.index, self.number)
-        return Document, (*told, self.source, self.start)
+    def set_root(self, tree: Tree) -> None:
+        """Take the nodes that its text was parsed to."""
+        self._tree = tree
+
+    def release_nodes(self) -> None:
+        """Release the nodes; locations are still found, by parsing again."""
+        self._tree = None
+
+    def release(self) -> None:
+        """Release the nodes, and keep the text compressed."""
+        self._tree = None
+        self.source_text.compress()
 
     def region(self, key_path: KeyPath, part: EntryPart = EntryPart.VALUE) -> Region:
-        """The place of the entry at ``key_path``, or of its nearest existing parent."""
+        """The region of the entry at ``key_path``, or of its nearest existing parent."""
         return self.tree.region(key_path, part, self.file, 1 + self.line_offset)
 
     def ref(self, *key_path: str | int) -> NodeRef:
@@ -101,7 +115,7 @@ class Document(Struct, eq=False):
 
 
 class NodeRef(Struct, frozen=True):
-    """A key or value of a document. Its place is looked up only when asked for."""
+    """A key or value of a document. Its region is looked up only when asked for."""
 
     document: Document
     key_path: KeyPath
@@ -117,7 +131,7 @@ class NodeRef(Struct, frozen=True):
 
     @property
     def parent(self) -> NodeRef:
-        """The entry this one stands in, shown by its key."""
+        """The entry that contains this one, shown by its key."""
         return NodeRef(self.document, self.key_path[:-1], EntryPart.KEY)
 
     @property
@@ -126,13 +140,17 @@ class NodeRef(Struct, frozen=True):
         return self.document.tree.entry(self.key_path) is not None
 
     @property
-    def source(self) -> str | None:
+    def template(self) -> str | None:
         """The template that a Helm rendering names for this document."""
-        return self.document.source
+        return self.document.template
 
     def region(self) -> Region:
-        """Where it stands."""
+        """Its region of the file."""
         return self.document.region(self.key_path, self.part)
+
+    def describe(self, file: str | None) -> str:
+        """Its region in a text about ``file``."""
+        return self.region().describe(file)
 
 
 class EmbeddedNodeRef(Struct, frozen=True):
@@ -149,13 +167,17 @@ class EmbeddedNodeRef(Struct, frozen=True):
 
     @property
     def parent(self) -> EmbeddedNodeRef:
-        """The entry this one stands in, shown by its key."""
+        """The entry that contains this one, shown by its key."""
         return EmbeddedNodeRef(self.host, self.inner, self.key_path[:-1], EntryPart.KEY)
 
     @property
-    def source(self) -> str | None:
+    def template(self) -> str | None:
         """The template that a Helm rendering names for the host document."""
-        return self.host.source
+        return self.host.template
+
+    def describe(self, file: str | None) -> str:
+        """Its region in a text about ``file``."""
+        return self.region().describe(file)
 
     def region(self) -> Region:
         """Where it stands in the file."""

@@ -1,118 +1,70 @@
-"""From files to documents: reading, per-document failure, and what is passed over and why."""
+"""Bytes of files, and what is counted while they are read."""
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections import Counter
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
-from shutdownlint.manifests.splitter import find_skip_reason, split
 from shutdownlint.yaml_source.location import Region
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from shutdownlint.manifests.discovery import InputFile
-    from shutdownlint.manifests.document import Document
+    from shutdownlint.manifests.skips import SkipReason
 
 #: Larger files are refused: no manifest comes near it, and memory stays bounded.
 MAX_BYTES: Final = 256 * 1024 * 1024
 
-_KUSTOMIZATIONS: Final = frozenset(("kustomization.yaml", "kustomization.yml", "Kustomization"))
-
 
 class UnreadableInput(Struct, frozen=True):
-    """Something that could not be read: the job is not whole."""
+    """Something that could not be read: the job is not complete."""
 
     region: Region
     reason: str
 
 
 class ReadStats(Struct):
-    """What was counted while reading: documents, what was passed over and what failed."""
+    """What was counted while reading: documents, what was skipped, and what failed.
+
+    ``stdin`` is what came on standard input, ``texts`` what was rendered; both are kept for
+    reports that show source lines.
+    """
 
     files: int = 0
     documents: int = 0
-    skipped: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[SkipReason] = field(default_factory=Counter)
     unreadable: list[UnreadableInput] = field(default_factory=list)
-    #: What came on standard input, kept for the reports that show source lines.
     stdin: bytes = b""
-    #: What was rendered, kept for the same.
     texts: dict[str, bytes] = field(default_factory=dict)
 
-    def add(self, other: ReadStats) -> None:
-        """Count what another has read, after this one."""
-        self.files += other.files
-        self.documents += other.documents
-        self.skipped.update(other.skipped)
-        self.unreadable += other.unreadable
-        self.stdin = self.stdin or other.stdin
-        self.texts |= other.texts
+    def fail(self, file: str, reason: str) -> None:
+        """Note that a whole file could not be read."""
+        self.unreadable.append(UnreadableInput(Region(file, 1, 1, 1, 1), reason))
 
 
-@contextmanager
-def gc_paused() -> Iterator[None]:
-    """Nodes hold no cycles worth collecting, and the collector costs more than the parse."""
-    was = gc.isenabled()
-    gc.disable()
+def read_bytes(file: InputFile, stats: ReadStats) -> bytes | None:
+    """The bytes of a file; None where it cannot be read, which is noted. Never raises."""
     try:
-        yield
-    finally:
-        if was:
-            gc.enable()
-
-
-def read_documents(
-    found: InputFile, reading: ReadStats, on_file: Callable[[], None]
-) -> Iterator[Document]:
-    """The documents of one file that may bear on shutdown. Never raises for bad input."""
-    reading.files += 1
-    on_file()
-    data = _bytes(found, reading)
-    if data is None:
-        return
-    kustomization = found.shown.rpartition("/")[2] in _KUSTOMIZATIONS
-    for chunk in split(data):
-        skip = None if kustomization else find_skip_reason(chunk.data)
-        if skip is not None:
-            if skip.reason != "empty documents":
-                reading.documents += 1
-                reading.skipped[skip.reason] += 1
-            continue
-        # The parser is imported once something is to be parsed.
-        from shutdownlint.manifests.parser import documents  # noqa: PLC0415
-
-        yield from documents(found.shown, chunk, reading)
-
-
-def _bytes(found: InputFile, reading: ReadStats) -> bytes | None:
-    try:
-        if found.data is not None:
-            if found.path is None:
-                reading.texts[found.shown] = found.data
-            return found.data
-        if found.path is None:
-            reading.stdin = sys.stdin.buffer.read(MAX_BYTES)
-            return reading.stdin
-        if found.path.stat().st_size > MAX_BYTES:
+        if file.data is not None:
+            if file.path is None:
+                stats.texts[file.display_path] = file.data
+            return file.data
+        if file.path is None:
+            stats.stdin = sys.stdin.buffer.read(MAX_BYTES)
+            return stats.stdin
+        if file.path.stat().st_size > MAX_BYTES:
             limit = MAX_BYTES // (1024 * 1024)
-            reading.unreadable.append(_whole(found.shown, f"larger than {limit} MiB"))
+            stats.fail(file.display_path, f"larger than {limit} MiB")
             return None
-        return found.path.read_bytes()
+        return file.path.read_bytes()
     except OSError as error:
-        reading.unreadable.append(_whole(found.shown, error.strerror or "cannot be read"))
+        stats.fail(file.display_path, error.strerror or "cannot be read")
         return None
 
 
-def _whole(shown: str, reason: str) -> UnreadableInput:
-    return UnreadableInput(Region(shown, 1, 1, 1, 1), reason)
-
-
-def decode(data: bytes) -> str:
+def decode_text(data: bytes) -> str:
     """The text of a file or chunk. Raises ``UnicodeDecodeError``."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16")

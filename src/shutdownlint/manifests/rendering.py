@@ -11,7 +11,13 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from shutdownlint.manifests.discovery import SKIPPED_FOLDERS, InputError, InputFile, display_path
+from shutdownlint.manifests.discovery import (
+    KUSTOMIZATION_NAMES,
+    SKIPPED_FOLDERS,
+    InputError,
+    InputFile,
+    display_path,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,27 +27,26 @@ CHART: Final = " (helm template)"
 _BUILT: Final = " (kustomize)"
 #: How long one rendering may take, in seconds.
 _PATIENCE: Final = 120
-_KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 #: What makes of a kustomization plain manifests, the first that is there.
 _KUSTOMIZE: Final = (("kustomize", "build"), ("kubectl", "kustomize"))
 
 
 def is_kustomization(path: str) -> bool:
     """Whether a folder is one."""
-    return any((Path(path) / name).is_file() for name in _KUSTOMIZATIONS)
+    return any((Path(path) / name).is_file() for name in KUSTOMIZATION_NAMES)
 
 
-def rendered(paths: Sequence[str], values: Sequence[str]) -> Iterator[InputFile | InputError]:
+def render_folders(paths: Sequence[str], values: Sequence[str]) -> Iterator[InputFile | InputError]:
     """The charts in and below ``paths``, with these values, and the kustomizations among them.
 
     What cannot be rendered is missing, with the tool's own reason.
     """
     for given in paths:
         if is_kustomization(given):
-            yield _kustomization(given)
+            yield _build_kustomization(given)
             continue
         for chart in _charts(given):
-            yield _chart(chart, values)
+            yield _render_chart(chart, values)
 
 
 def template_file(rendering: str, source: str) -> str:
@@ -58,14 +63,14 @@ def _charts(given: str) -> Iterator[str]:
             yield folder
 
 
-def _chart(folder: str, values: Sequence[str]) -> InputFile | InputError:
+def _render_chart(folder: str, values: Sequence[str]) -> InputFile | InputError:
     shown = display_path(folder)
     options = [option for file in values for option in ("--values", file)]
     command = ["helm", "template", "release-name", folder, *options]
     return _run(command, shown, f"{shown}{CHART}")
 
 
-def _kustomization(folder: str) -> InputFile | InputError:
+def _build_kustomization(folder: str) -> InputFile | InputError:
     shown = display_path(folder)
     tool = next((tool for tool in _KUSTOMIZE if shutil.which(tool[0])), None)
     if tool is None:

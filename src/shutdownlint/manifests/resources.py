@@ -205,19 +205,6 @@ class LabelSelector(ApiModel, frozen=True):
     matchExpressions: Any = None  # noqa: N815
 
 
-class ProxyConfigSpec(ApiModel, frozen=True):
-    """networking.istio.io ProxyConfig: environment variables are all it can say of shutdown."""
-
-    selector: LabelSelector | None = None
-    environmentVariables: StrMap = field(default_factory=dict)  # noqa: N815
-
-
-class ProxyConfigResource(Resource, frozen=True):
-    """A ProxyConfig object."""
-
-    spec: ProxyConfigSpec = field(default_factory=ProxyConfigSpec)
-
-
 class Ingress(Resource, frozen=True, dict=True):
     """An Ingress: whose load balancer it asks for, and which Services are behind it."""
 
@@ -262,66 +249,6 @@ class TargetReference(ApiModel, frozen=True):
     name: Str | None = None
 
 
-class ConnectionDraining(ApiModel, frozen=True):
-    """How long Google's load balancers let connections finish."""
-
-    drainingTimeoutSec: Int | None = None  # noqa: N815
-
-
-class BackendConfigSpec(ApiModel, frozen=True):
-    """What GKE's Ingress is told of a Service."""
-
-    connectionDraining: ConnectionDraining | None = None  # noqa: N815
-
-
-class BackendConfig(Resource, frozen=True):
-    """cloud.google.com BackendConfig."""
-
-    spec: BackendConfigSpec = field(default_factory=BackendConfigSpec)
-
-
-class GCPBackendPolicySpec(ApiModel, frozen=True):
-    """What GKE's Gateway is told of a Service."""
-
-    default: BackendConfigSpec | None = None
-    targetRef: TargetReference | None = None  # noqa: N815
-
-
-class GCPBackendPolicy(Resource, frozen=True):
-    """networking.gke.io GCPBackendPolicy."""
-
-    spec: GCPBackendPolicySpec = field(default_factory=GCPBackendPolicySpec)
-
-
-class TargetGroupAttribute(ApiModel, frozen=True):
-    """One attribute of a target group."""
-
-    key: Str = ""
-    value: Str | None = None
-
-
-class TargetGroupProps(ApiModel, frozen=True):
-    """What AWS's controller gives a target group."""
-
-    targetType: Str | None = None  # noqa: N815
-    targetGroupAttributes: list[TargetGroupAttribute] = field(  # noqa: N815
-        default_factory=list
-    )
-
-
-class TargetGroupConfigurationSpec(ApiModel, frozen=True):
-    """What AWS's Gateway is told of a Service."""
-
-    targetReference: TargetReference | None = None  # noqa: N815
-    defaultConfiguration: TargetGroupProps | None = None  # noqa: N815
-
-
-class TargetGroupConfiguration(Resource, frozen=True):
-    """gateway.k8s.aws TargetGroupConfiguration."""
-
-    spec: TargetGroupConfigurationSpec = field(default_factory=TargetGroupConfigurationSpec)
-
-
 class PodDisruptionBudgetSpec(ApiModel, frozen=True):
     """How many pods an eviction must leave. Numbers or percentages, as written."""
 
@@ -346,57 +273,6 @@ class Scaler(Resource, frozen=True):
     """A HorizontalPodAutoscaler or a KEDA ScaledObject: replicas are not what is written."""
 
     spec: ScalerSpec = field(default_factory=ScalerSpec)
-
-
-class NodeClaimSpec(ApiModel, frozen=True):
-    """What Karpenter's nodes are made with; the duration is as written."""
-
-    terminationGracePeriod: Str | None = None  # noqa: N815
-    taints: Any = None
-
-
-class NodeClaimTemplate(ApiModel, frozen=True):
-    """A NodePool's template."""
-
-    metadata: Metadata = field(default_factory=Metadata)
-    spec: NodeClaimSpec = field(default_factory=NodeClaimSpec)
-
-
-class NodePoolSpec(ApiModel, frozen=True):
-    """What a NodePool says of its nodes' end."""
-
-    template: NodeClaimTemplate = field(default_factory=NodeClaimTemplate)
-
-
-class NodePool(Resource, frozen=True):
-    """karpenter.sh NodePool."""
-
-    spec: NodePoolSpec = field(default_factory=NodePoolSpec)
-
-
-class KyvernoSpec(ApiModel, frozen=True):
-    """A Kyverno policy's rules, as written."""
-
-    validationFailureAction: Str | None = None  # noqa: N815
-    rules: Any = None
-
-
-class KyvernoPolicy(Resource, frozen=True, dict=True):
-    """kyverno.io ClusterPolicy, or a namespace's Policy."""
-
-    @cached_property
-    def patterns(self) -> dict[int, dict[str, Any]]:
-        """The rules whose pattern is about the grace period, by their number."""
-        rules = self.spec.rules if isinstance(self.spec.rules, list) else []
-        found = {}
-        for number, rule in enumerate(rules):
-            validate = rule.get("validate") if isinstance(rule, dict) else None
-            pattern = validate.get("pattern") if isinstance(validate, dict) else None
-            if isinstance(pattern, dict) and "terminationGracePeriodSeconds" in str(pattern):
-                found[number] = rule
-        return found
-
-    spec: KyvernoSpec = field(default_factory=KyvernoSpec)
 
 
 class GatewayParameters(ApiModel, frozen=True):

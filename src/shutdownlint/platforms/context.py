@@ -1,112 +1,125 @@
-"""One run is one world: everything that was read, and what the user said about it."""
+"""What a platform may look at besides a pod: the objects of the run, and what the user said."""
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from msgspec import Struct, field
-
 from shutdownlint.manifests.resources import Namespace, Resource, Service
-from shutdownlint.platforms.homes import Home, home_of, home_of_object
-from shutdownlint.platforms.user_facts import AppFacts, UserFacts
-
-_AnyModel = TypeVar("_AnyModel", bound=Resource)
+from shutdownlint.platforms.user_facts import UserFacts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from shutdownlint.manifests.workloads import LoadedResource, ObjectId, ObjectIndex, Workload
+    from shutdownlint.manifests.object_index import LoadedResource, ObjectIndex
+    from shutdownlint.manifests.workloads import Workload
+    from shutdownlint.platforms.platform import Platform
+    from shutdownlint.platforms.versions import Version
+
+_AnyModel = TypeVar("_AnyModel", bound=Resource)
+_State = TypeVar("_State")
+
+#: A namespace, or where none is written the folder.
+Home = tuple[str | None, str]
 
 
-class _Index(Struct, dict=True):
-    """The objects by what they are looked up by."""
+def home_of(workload: Workload) -> Home:
+    """Where a workload lives."""
+    return _home(workload.namespace, workload.ref.document.file)
 
-    objects: ObjectIndex
-    _homes: dict[type[Resource], dict[Home, list[LoadedResource[Any]]]] = field(
-        default_factory=dict
-    )
 
-    @cached_property
-    def namespaces(self) -> dict[str | None, list[dict[str, str]]]:
-        """Their labels by name; several where several files tell of one."""
-        found: dict[str | None, list[dict[str, str]]] = {}
-        for located in self.objects.of(Namespace):
-            metadata = located.model.metadata
-            found.setdefault(metadata.name, []).append(metadata.labels)
-        return found
+def home_of_object(loaded: LoadedResource[Resource]) -> Home:
+    """Where another object lives; a Namespace lives in itself."""
+    metadata = loaded.model.metadata
+    namespace = metadata.name if isinstance(loaded.model, Namespace) else metadata.namespace
+    return _home(namespace, loaded.ref.document.file)
+
+
+def _home(namespace: str | None, file: str) -> Home:
+    # Where no namespace is written, only the same folder counts as the same namespace.
+    return namespace, "" if namespace else file.rpartition("/")[0]
+
+
+class _Lookup:
+    """The objects by what they are looked up by. It depends on the files only."""
+
+    def __init__(self, index: ObjectIndex) -> None:
+        self.index = index
+        self._by_home: dict[type[Resource], dict[Home, list[LoadedResource[Any]]]] = {}
+        self.namespaces: dict[str | None, list[dict[str, str]]] = {}
+        for namespace in index.all_of(Namespace):
+            metadata = namespace.model.metadata
+            self.namespaces.setdefault(metadata.name, []).append(metadata.labels)
+        #: Services by their home and the first label of their selector.
+        self.services: dict[tuple[str | None, str, str, str], list[LoadedResource[Service]]] = {}
+        for service in index.all_of(Service):
+            spec = service.model.spec
+            if spec.selector and spec.type != "ExternalName":
+                first = min(spec.selector.items())
+                key = (*home_of_object(service), *first)
+                self.services.setdefault(key, []).append(service)
 
     def by_home(self, model: type[Resource]) -> dict[Home, list[LoadedResource[Any]]]:
         """The objects of a type by where they live."""
-        if model not in self._homes:
+        if model not in self._by_home:
             homes: dict[Home, list[LoadedResource[Any]]] = {}
-            for located in self.objects.of(model):
-                homes.setdefault(home_of_object(located), []).append(located)
-            self._homes[model] = homes
-        return self._homes[model]
+            for loaded in self.index.all_of(model):
+                homes.setdefault(home_of_object(loaded), []).append(loaded)
+            self._by_home[model] = homes
+        return self._by_home[model]
 
-    @cached_property
-    def neighbours(self) -> dict[Home, list[Workload]]:
-        """The workloads by where they live."""
-        found: dict[Home, list[Workload]] = {}
-        for workload in self.objects.workloads:
-            found.setdefault(home_of(workload), []).append(workload)
+
+class AnalysisContext:
+    """Everything that a platform may look at. ``platforms`` are those of the run."""
+
+    def __init__(
+        self,
+        index: ObjectIndex,
+        user_facts: UserFacts | None = None,
+        platforms: Sequence[Platform] = (),
+        _lookup: _Lookup | None = None,
+    ) -> None:
+        self.index = index
+        self.user_facts = user_facts if user_facts is not None else UserFacts()
+        self.platforms = platforms
+        self._lookup = _lookup if _lookup is not None else _Lookup(index)
+        self._states: dict[Any, Any] = {}
+
+    def with_facts(self, user_facts: UserFacts) -> AnalysisContext:
+        """The same objects, with something else said by the user."""
+        return AnalysisContext(self.index, user_facts, self.platforms, self._lookup)
+
+    def state(self, make: Callable[[AnalysisContext], _State]) -> _State:
+        """What a platform works out once for the whole run, made when it is first asked for."""
+        if make not in self._states:
+            self._states[make] = make(self)
+        found: _State = self._states[make]
         return found
 
-    @cached_property
-    def services(self) -> dict[tuple[str | None, str, str, str], list[LoadedResource[Service]]]:
-        """Services by their home and the first label of their selector."""
-        found: dict[tuple[str | None, str, str, str], list[LoadedResource[Service]]] = {}
-        for located in self.objects.of(Service):
-            service = located.model
-            if not service.spec.selector or service.spec.type == "ExternalName":
-                continue
-            first = min(service.spec.selector.items())
-            found.setdefault((*home_of_object(located), *first), []).append(located)
-        return found
-
-
-class AnalysisContext(Struct):
-    """Everything a platform may look at."""
-
-    objects: ObjectIndex
-    given: UserFacts = field(default_factory=UserFacts)
-    _index: _Index | None = None
-
-    def under(self, given: UserFacts) -> AnalysisContext:
-        """The same world, of which the user says something else."""
-        return AnalysisContext(self.objects, given, self._looked_up)
-
-    @property
-    def _looked_up(self) -> _Index:
-        if self._index is None:
-            self._index = _Index(self.objects)
-        return self._index
+    def version_of(self, platform: str, namespace: str | None = None) -> Version | None:
+        """The version that the user says a platform has."""
+        return self.user_facts.version_of(platform, namespace)
 
     def namespace_labels(self, name: str | None) -> dict[str, str] | None:
-        """The labels of a namespace; None when it is not among the files, or told two ways."""
-        found = self._looked_up.namespaces.get(name, [])
+        """The labels of a namespace; None where no file shows them, or two files disagree."""
+        found = self._lookup.namespaces.get(name, [])
         return found[0] if found and all(labels == found[0] for labels in found) else None
 
-    def user_facts_for(self, workload: ObjectId) -> Iterator[AppFacts]:
-        """What the user said of this workload, the strongest first."""
-        return (facts for facts in self.given.apps if facts.matches(workload))
-
-    def near(
+    def in_namespace_of(
         self, model: type[_AnyModel], workload: Workload
     ) -> Sequence[LoadedResource[_AnyModel]]:
         """The objects of a type that are in the workload's namespace."""
-        return self._looked_up.by_home(model).get(home_of(workload), ())
+        return self.in_home(model, home_of(workload))
 
-    def neighbours(self, workload: Workload) -> Sequence[Workload]:
-        """The workloads of its namespace, as far as the files show it."""
-        return self._looked_up.neighbours.get(home_of(workload), ())
+    def in_home(self, model: type[_AnyModel], home: Home) -> Sequence[LoadedResource[_AnyModel]]:
+        """The objects of a type that live there."""
+        return self._lookup.by_home(model).get(home, ())
 
     def services_for(self, workload: Workload) -> Iterator[LoadedResource[Service]]:
         """The Services that select the workload's pods."""
         labels = workload.template.metadata.labels
+        home = home_of(workload)
         for key in labels.items():
-            for located in self._looked_up.services.get((*home_of(workload), *key), ()):
-                selector = located.model.spec.selector
+            for loaded in self._lookup.services.get((*home, *key), ()):
+                selector = loaded.model.spec.selector
                 if all(labels.get(name) == value for name, value in selector.items()):
-                    yield located
+                    yield loaded

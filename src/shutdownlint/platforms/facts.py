@@ -1,4 +1,4 @@
-"""How a fact about a platform stands in the code: its value and where it was read."""
+"""How a fact about a platform stands in the code: its value and the source it was read in."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from msgspec import Struct
 T_co = TypeVar("T_co", covariant=True)
 
 
-class Fact(Struct, Generic[T_co], frozen=True):
+class SourcedValue(Struct, Generic[T_co], frozen=True):
     """A default, limit or version, with the source it was read in."""
 
     value: T_co
     source: str
 
 
-class Dated(Struct, frozen=True):
-    """What a setting means, release by release: versions (as a range is written) and meaning."""
+class VersionTable(Struct, frozen=True):
+    """What a setting means, release by release: version ranges and meanings."""
 
     setting: str
     meanings: tuple[tuple[str, str], ...]

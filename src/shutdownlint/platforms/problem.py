@@ -1,21 +1,45 @@
-"""Something wrong in what is written, before any timing: the platform's reader tells it."""
+"""Problems in what is written, found before any timing: one class for each kind.
+
+A platform declares its problems as subclasses; their fields are what messages can name. A rule of
+``for: problem`` names the kind, so a kind that nobody declares is an error in the rule file.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, ClassVar
 
-from msgspec import Struct, field
+from msgspec import Struct
+
+from shutdownlint.platforms.edit_target import ValueFormat
 
 if TYPE_CHECKING:
-    from shutdownlint.shutdown import Assumption
+    from shutdownlint.platforms.versions import Version
+    from shutdownlint.shutdown.pod_plan import Assumption
     from shutdownlint.yaml_source.location import SourceLocation
 
+#: Fields that every problem has, and that messages do not name.
+_COMMON = ("location", "container", "assumptions", "version", "value_format")
 
-class ConfigProblem(Struct, frozen=True):
-    """``what`` is the name that rules ask for; ``words`` fill their messages."""
 
-    what: str
+class Problem(Struct, frozen=True, kw_only=True):
+    """Something wrong at a location. ``version`` is that of its platform, if known;
+    ``value_format`` how its value is to be written."""
+
+    platform: ClassVar[str] = ""
+
     location: SourceLocation
-    words: dict[str, str] = field(default_factory=dict)
     container: str | None = None
     assumptions: tuple[Assumption, ...] = ()
+    version: Version | None = None
+    value_format: ValueFormat = ValueFormat.PLAIN
+
+    @classmethod
+    def kind(cls) -> str:
+        """The name that rule files use: the class's name in words joined by hyphens."""
+        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__).lower()
+
+    @classmethod
+    def parameters(cls) -> tuple[str, ...]:
+        """The names that messages of its rules may use."""
+        return tuple(name for name in cls.__struct_fields__ if name not in _COMMON)

@@ -1,33 +1,42 @@
-"""What the user said. Imported by every run, so it imports nothing that is slow to import."""
+"""What the user said about the environment: versions, meshes, apps.
+
+Every run imports this module, so it imports nothing that is slow to import.
+"""
 
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import timedelta
 
+    from shutdownlint.manifests.object_index import ObjectId
     from shutdownlint.manifests.suppressions import Suppression
-    from shutdownlint.manifests.workloads import ObjectId
     from shutdownlint.platforms.versions import Version
-    from shutdownlint.shutdown import Behaviour
+
+#: Said instead of a mesh's name: pods are in none.
+NO_MESH = "none"
 
 
 class AppFacts(Struct, frozen=True):
-    """What the user says of the apps whose workload matches ``Kind/namespace/name``."""
+    """What the user says about the apps whose workload matches ``Kind/namespace/name``.
+
+    ``behaviour`` is ``graceful``, ``abrupt`` or ``ignoring``. ``source_label`` is how messages
+    name where it was said.
+    """
 
     match: str
     p99: timedelta | None = None
     drain: timedelta | None = None
-    behaviour: Behaviour | None = None
-    told: str = "the configuration"
+    behaviour: str | None = None
+    source_label: str = "the configuration"
 
     def matches(self, workload: ObjectId) -> bool:
-        """Whether this is said of that workload; a pattern may leave out kind and namespace."""
+        """Whether this is about that workload; a pattern may leave out kind and namespace."""
         parts = self.match.split("/")
         names = (workload.kind, workload.namespace or "default", workload.name)
         return all(
@@ -36,11 +45,58 @@ class AppFacts(Struct, frozen=True):
         )
 
 
-class UserFacts(Struct, frozen=True):
-    """What the user said: versions, and facts about apps, the strongest first."""
+class MeshFact(Struct, frozen=True):
+    """What the user says about the mesh of a namespace.
 
-    kubernetes: Version | None = None
-    istio: Version | None = None
+    ``mesh`` is a platform's name, or ``NO_MESH``. Without a ``namespace`` pattern it is about every
+    namespace that the files do not show.
+    """
+
+    mesh: str
+    version: Version | None = None
+    namespace: str | None = None
+    source_label: str = "--mesh"
+
+    def covers(self, namespace: str | None) -> bool:
+        """Whether it is about that namespace."""
+        return self.namespace is None or fnmatchcase(namespace or "default", self.namespace)
+
+
+class UserFacts(Struct, frozen=True):
+    """Versions by platform, meshes and apps; of several statements the first one counts.
+
+    ``suppressions`` are those of the configuration.
+    """
+
+    versions: Mapping[str, Version] = field(default_factory=dict)
+    meshes: Sequence[MeshFact] = ()
     apps: Sequence[AppFacts] = ()
-    #: What the configuration says is to be ignored.
-    ignores: Sequence[Suppression] = ()
+    suppressions: Sequence[Suppression] = ()
+
+    def version_of(self, platform: str, namespace: str | None = None) -> Version | None:
+        """The version that the user says a platform has, for pods of that namespace."""
+        for fact in self.meshes:
+            if fact.mesh == platform and fact.version is not None and fact.covers(namespace):
+                return fact.version
+        return self.versions.get(platform)
+
+    def mesh_of(self, namespace: str | None) -> MeshFact | None:
+        """What the user says about the mesh of a namespace."""
+        return next((fact for fact in self.meshes if fact.covers(namespace)), None)
+
+    def apps_for(self, workload: ObjectId) -> Iterator[AppFacts]:
+        """What the user says about a workload's app, the strongest statement first."""
+        return (facts for facts in self.apps if facts.matches(workload))
+
+
+def parse_mesh(text: str, names: Sequence[str], namespace: str | None = None) -> MeshFact:
+    """Read ``linkerd``, ``linkerd=2.18`` or ``none``. Raises ``ValueError``."""
+    name, equals, version = text.partition("=")
+    if name == NO_MESH and not equals:
+        return MeshFact(NO_MESH, None, namespace)
+    if name not in names:
+        known = ", ".join((*names, NO_MESH))
+        raise ValueError(f"{name!r} is not a mesh that shutdownlint knows ({known})")
+    from shutdownlint.platforms.versions import Version  # noqa: PLC0415 - seldom needed
+
+    return MeshFact(name, Version.parse(version) if equals else None, namespace)

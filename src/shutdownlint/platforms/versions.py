@@ -1,4 +1,4 @@
-"""Versions of Kubernetes and Istio, and ranges of them."""
+"""Versions of platforms, and ranges of versions."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ NEWEST_PATCH: Final = 999
 CURRENT: Final = Version(1, 999, 0)
 
 
-class Range(Struct, frozen=True):
+class VersionRange(Struct, frozen=True):
     """Clauses joined by commas (and), groups of them joined by ``||`` (or)."""
 
     text: str
     groups: tuple[tuple[tuple[str, Version], ...], ...]
 
     @classmethod
-    def parse(cls, text: str) -> Range:
+    def parse(cls, text: str) -> VersionRange:
         """Read ``>=1.12,<1.12.9 || >=1.13,<1.13.5``. Raises ``ValueError``."""
         groups = []
         for group in text.split("||"):
@@ -70,6 +70,11 @@ class Range(Struct, frozen=True):
                 clauses.append((found.group(1), Version(int(major), int(minor), int(patch or 0))))
             groups.append(tuple(clauses))
         return cls(text, tuple(groups))
+
+    @property
+    def bounds(self) -> set[Version]:
+        """The versions at which it begins or ends."""
+        return {bound for group in self.groups for _, bound in group}
 
     def __contains__(self, version: Version) -> bool:
         return any(all(_holds(version, *clause) for clause in group) for group in self.groups)

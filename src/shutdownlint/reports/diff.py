@@ -6,14 +6,14 @@ import difflib
 import re
 
 
-def unified(name: str, old: bytes, new: bytes) -> str:
+def unified_diff(name: str, old: bytes, new: bytes) -> str:
     """The diff of one file, as ``git apply`` and ``patch -p1`` take it."""
     before, after = (
         text.decode("utf-8", "replace").splitlines(keepends=True) for text in (old, new)
     )
-    shown = name.removeprefix("./").lstrip("/")
+    relative = name.removeprefix("./").lstrip("/")
     lines = []
-    old_name, new_name = _quoted(f"a/{shown}"), _quoted(f"b/{shown}")
+    old_name, new_name = _quote(f"a/{relative}"), _quote(f"b/{relative}")
     for line in difflib.unified_diff(before, after, old_name, new_name):
         lines.append(line)
         if not line.endswith("\n"):
@@ -21,8 +21,8 @@ def unified(name: str, old: bytes, new: bytes) -> str:
     return "".join(lines)
 
 
-def _quoted(name: str) -> str:
-    """A file's name as git writes it in a diff: what is unusual in quotes, byte by byte."""
+def _quote(name: str) -> str:
+    """A file's name as git writes it in a diff: unusual characters quoted, byte by byte."""
     if not re.search(r'[\x00-\x1f"\\\x7f-\uffff]', name):
         return name
     data = name.encode(errors="surrogateescape")

@@ -12,6 +12,7 @@ from shutdownlint.reports.report import safe
 from shutdownlint.reports.source_mapping import report_file
 
 if TYPE_CHECKING:
+    from shutdownlint.reports.output import ReportOutput
     from shutdownlint.reports.report import Report
 
 #: So many annotations of a level are shown of one step (docs.github.com, annotations of checks).
@@ -23,7 +24,7 @@ _COMMANDS: Final = {
 }
 
 
-def write_github(report: Report) -> str:
+def render_github(report: Report, _output: ReportOutput) -> str:
     """One command a finding, and the count as plain text."""
     lines = []
     for finding in report.findings:
@@ -37,13 +38,13 @@ def write_github(report: Report) -> str:
         }
         if known and region.line == region.end_line:  # columns of several lines are refused
             properties |= {"col": region.column, "endColumn": region.end_column}
-        told = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
-        fix = f"\nFix: {safe(finding.fix.words)}" if finding.fix else ""
+        text = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
+        fix = f"\nFix: {safe(finding.fix.description)}" if finding.fix else ""
         message = _data(safe(finding.message) + fix)
-        lines.append(f"::{_COMMANDS[finding.severity]} {told}::{message}\n")
+        lines.append(f"::{_COMMANDS[finding.severity]} {text}::{message}\n")
     if any(report.count(severity) > _SHOWN for severity in _COMMANDS):
         lines.append(f"GitHub annotates the first {_SHOWN} of a level; all of them stand here.\n")
-    return "".join([*lines, f"{report.counted()}\n"])
+    return "".join([*lines, f"{report.format_counts()}\n"])
 
 
 def _data(text: str) -> str:

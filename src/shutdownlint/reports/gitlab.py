@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from typing import TYPE_CHECKING, Any, Final
 
 from shutdownlint.engine.finding import Severity
-from shutdownlint.reports.fingerprint import fingerprints
+from shutdownlint.linter.fingerprint import fingerprints
+from shutdownlint.reports.report import to_json
 from shutdownlint.reports.source_mapping import report_file
 
 if TYPE_CHECKING:
     from shutdownlint.engine.finding import Finding
+    from shutdownlint.reports.output import ReportOutput
     from shutdownlint.reports.report import Report
 
 _SEVERITIES: Final = {
@@ -21,9 +22,9 @@ _SEVERITIES: Final = {
 }
 
 
-def write_gitlab(report: Report) -> str:
+def render_gitlab(report: Report, _output: ReportOutput) -> str:
     """The report as JSON text. GitLab takes fingerprints that are unique in the whole report."""
-    names = fingerprints(report.findings, report)
+    names = fingerprints(report.findings, report.lines)
     entries = [
         {
             "description": finding.message,
@@ -34,7 +35,7 @@ def write_gitlab(report: Report) -> str:
         }
         for finding, name in zip(report.findings, names, strict=True)
     ]
-    return json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
+    return to_json(entries)
 
 
 def _location(finding: Finding) -> dict[str, Any]:

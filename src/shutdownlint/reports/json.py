@@ -1,55 +1,59 @@
-"""For programs: version 1 of the JSON report. Fields are only ever added."""
+"""The report as JSON, version 1. Fields are only ever added."""
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from shutdownlint.engine.finding import Severity
-from shutdownlint.fixes.replacements import replacements
+from shutdownlint.fixes.replacements import list_replacements
+from shutdownlint.reports.report import to_json
 
 if TYPE_CHECKING:
     from shutdownlint.engine.finding import Finding
+    from shutdownlint.reports.output import ReportOutput
     from shutdownlint.reports.report import Report
 
 
-def write_json(report: Report) -> str:
+def render_json(report: Report, _output: ReportOutput) -> str:
     """The report as JSON text."""
-    return json.dumps(as_data(report), indent=2, ensure_ascii=False) + "\n"
+    return to_json(to_data(report))
 
 
-def as_data(report: Report) -> dict[str, Any]:
+def to_data(report: Report) -> dict[str, Any]:
     """The report as plain data."""
     return {
         "version": 1,
         "findings": [_finding(finding) for finding in report.findings],
         "unreadable": [
             {"file": u.region.file, "line": u.region.line, "reason": u.reason}
-            for u in report.reading.unreadable
+            for u in report.stats.unreadable
         ],
         "summary": {
-            "files": report.reading.files,
-            "documents": report.reading.documents,
-            "workloads": report.workloads,
+            "files": report.stats.files,
+            "documents": report.stats.documents,
+            "workloads": report.result.workloads,
             "errors": report.count(Severity.ERROR),
             "warnings": report.count(Severity.WARNING),
             "notes": report.count(Severity.NOTE),
         },
-        "ignored": [
+        "suppressed": [
             {**_finding(one.finding), "reason": one.reason, "in_source": one.in_source}
-            for one in report.suppressed
+            for one in report.result.suppressed
         ],
-        "passed_over": dict(report.skipped()),
-        "remarks": list(report.remarks),
+        "skipped": [
+            {"code": reason.code, "reason": reason.text, "count": count}
+            for reason, count in report.stats.skipped.items()
+        ],
+        "warnings": list(report.result.warnings),
     }
 
 
 def _fixes(finding: Finding) -> list[dict[str, Any]]:
-    """The fix as edits, where a program can make them: at most one for now."""
-    edits = replacements(finding)
+    """The fix as edits, where a program can make them."""
+    edits = list_replacements(finding)
     if not edits or finding.fix is None:
         return []
-    told = [
+    data = [
         {
             "file": edit.region.file,
             "line": edit.region.line,
@@ -60,7 +64,7 @@ def _fixes(finding: Finding) -> list[dict[str, Any]]:
         }
         for edit in edits
     ]
-    return [{"safety": "safe" if finding.fix.safe else "unsafe", "edits": told}]
+    return [{"safety": "safe" if finding.fix.safe else "unsafe", "edits": data}]
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
@@ -84,9 +88,9 @@ def _finding(finding: Finding) -> dict[str, Any]:
         },
         "container": finding.container,
         "message": finding.message,
-        "fix": finding.fix.words if finding.fix else None,
+        "fix": finding.fix.description if finding.fix else None,
         "fixes": _fixes(finding),
-        "assumed": list(finding.assumed),
+        "assumed": list(finding.assumptions),
         "related": [
             {
                 "label": related.label,

@@ -10,10 +10,11 @@ from shutdownlint.engine.finding import Severity
 from shutdownlint.reports.report import safe
 
 if TYPE_CHECKING:
+    from shutdownlint.reports.output import ReportOutput
     from shutdownlint.reports.report import Report
 
 
-def write_junit(report: Report) -> str:
+def render_junit(report: Report, _output: ReportOutput) -> str:
     """The report as XML text. Notes are passed tests with an output; a clean run has one test."""
     failed = sum(finding.severity is not Severity.NOTE for finding in report.findings)
     tests = max(len(report.findings), 1)
@@ -32,19 +33,19 @@ def write_junit(report: Report) -> str:
                 file=safe(file),
                 line=str(region.line),
             )
-            fix = f"\nFix: {safe(finding.fix.words)}" if finding.fix else ""
-            told = safe(f"{region}: {finding.message}") + fix
+            fix = f"\nFix: {safe(finding.fix.description)}" if finding.fix else ""
+            text = safe(f"{region}: {finding.message}") + fix
             if finding.severity is Severity.NOTE:
-                SubElement(case, "system-out").text = told
+                SubElement(case, "system-out").text = text
             else:
                 failures += 1
                 message = safe(finding.message)
                 problem = SubElement(case, "failure", type=finding.severity.value, message=message)
-                problem.text = told
+                problem.text = text
             suite.set("tests", str(count))
             suite.set("failures", str(failures))
     if not report.findings:
         suite = SubElement(root, "testsuite", name="shutdownlint", tests="1", failures="0")
-        SubElement(suite, "testcase", classname="shutdownlint", name=safe(report.counted()))
+        SubElement(suite, "testcase", classname="shutdownlint", name=safe(report.format_counts()))
     indent(root)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(root, encoding="unicode") + "\n"

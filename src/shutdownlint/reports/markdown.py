@@ -9,6 +9,7 @@ from shutdownlint.reports.report import safe
 
 if TYPE_CHECKING:
     from shutdownlint.engine.finding import Finding
+    from shutdownlint.reports.output import ReportOutput
     from shutdownlint.reports.report import Report
 
 #: A comment on GitHub holds 65,536 characters; what is left is for the person who writes it.
@@ -16,11 +17,11 @@ MOST_CHARACTERS: Final = 60_000
 _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~&@$])")
 
 
-def write_markdown(report: Report) -> str:
+def render_markdown(report: Report, _output: ReportOutput) -> str:
     """The counts, and a row for each finding, the worst first, as far as a comment holds them."""
     if not report.findings:
-        return f"**shutdownlint**: {_escaped(report.counted())}\n"
-    head = f"**shutdownlint**: {_escaped(report.counted())}\n\n"
+        return f"**shutdownlint**: {_escape(report.format_counts())}\n"
+    head = f"**shutdownlint**: {_escape(report.format_counts())}\n\n"
     head += "| | rule | where | what | fix |\n|---|---|---|---|---|\n"
     rows, length = [], len(head)
     ordered = sorted(report.findings, key=lambda finding: -finding.severity.rank)
@@ -36,17 +37,17 @@ def write_markdown(report: Report) -> str:
 
 
 def _row(finding: Finding) -> str:
-    of = f"<br>{_escaped(str(finding.workload))}" if finding.workload is not None else ""
+    of = f"<br>{_escape(str(finding.workload))}" if finding.workload is not None else ""
     cells = (
         finding.severity.value,
-        f"{finding.rule} {_escaped(finding.name)}",
-        f"{_escaped(str(finding.region))}{of}",
-        _escaped(finding.message),
-        _escaped(finding.fix.words) if finding.fix else "",
+        f"{finding.rule} {_escape(finding.name)}",
+        f"{_escape(str(finding.region))}{of}",
+        _escape(finding.message),
+        _escape(finding.fix.description) if finding.fix else "",
     )
     return f"| {' | '.join(cells)} |\n"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """Text from the input: no link, no mention, no HTML, no new row comes of it."""
     return _SPECIAL.sub(r"\\\1", safe(text)).replace("\\<", "&lt;").replace("\\@", "@\u200b")

@@ -1,24 +1,22 @@
-"""What every format is given, and the few things that all of them need."""
+"""What every format of a check gets, and the few things that all of them need."""
 
 from __future__ import annotations
 
+import json
 import re
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from shutdownlint.engine.finding import Severity
-from shutdownlint.manifests.reader import decode
+from shutdownlint.linter.source_lines import SourceLines
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Sequence
     from datetime import timedelta
 
     from shutdownlint.engine.finding import Finding
-    from shutdownlint.engine.rule import Rule
-    from shutdownlint.engine.suppress import SuppressedFinding
+    from shutdownlint.linter.linter import LintResult
     from shutdownlint.manifests.reader import ReadStats
 
 #: Control characters (C0, DEL, C1) and those that reorder text: never sent to a screen raw.
@@ -27,9 +25,21 @@ _UNSAFE: Final = re.compile(
 )
 
 
+#: The same without the line breaks between JSON's own tokens.
+_UNSAFE_IN_JSON: Final = re.compile(
+    r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufffe\uffff]"
+)
+
+
 def safe(text: str) -> str:
-    """Text from the input, control characters written out: it cannot act on a screen."""
+    """Text from the input with control characters escaped: it cannot act on a terminal."""
     return _UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", text).replace("\t", "    ")
+
+
+def to_json(data: Any) -> str:
+    """Data as JSON text. Characters that could act on a terminal are escaped."""
+    text = json.dumps(data, indent=2, ensure_ascii=False)
+    return _UNSAFE_IN_JSON.sub(lambda found: f"\\u{ord(found.group()):04x}", text) + "\n"
 
 
 def to_seconds(duration: timedelta) -> float:
@@ -38,40 +48,33 @@ def to_seconds(duration: timedelta) -> float:
 
 
 class Report(Struct):
-    """The outcome of a check."""
+    """The outcome of a check, for every format."""
 
-    findings: Sequence[Finding]
-    reading: ReadStats
-    workloads: int
-    rules: Sequence[Rule] = ()
-    remarks: Sequence[str] = ()
-    suppressed: Sequence[SuppressedFinding] = ()
-    _lines: tuple[str, list[str]] = field(default=("", []))
+    result: LintResult
+    _lines: SourceLines | None = None
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """The findings that are reported."""
+        return self.result.findings
+
+    @property
+    def stats(self) -> ReadStats:
+        """What was counted while reading."""
+        return self.result.stats
+
+    @property
+    def lines(self) -> SourceLines:
+        """The lines of the files."""
+        if self._lines is None:
+            self._lines = SourceLines(self.stats)
+        return self._lines
 
     def count(self, severity: Severity) -> int:
         """How many findings have this severity."""
         return sum(finding.severity is severity for finding in self.findings)
 
-    def line(self, file: str, number: int) -> str | None:
-        """A line of a file, for showing; None where the file can no longer be read."""
-        if self._lines[0] != file:
-            self._lines = (file, self._read(file))
-        lines = self._lines[1]
-        return lines[number - 1] if 0 < number <= len(lines) else None
-
-    def _read(self, file: str) -> list[str]:
-        if file == "<stdin>":
-            return _lines(self.reading.stdin)
-        if file in self.reading.texts:
-            return _lines(self.reading.texts[file])
-        path = Path(file)
-        try:
-            # A device has no lines to show, and may have no end.
-            return _lines(path.read_bytes()) if path.is_file() else []
-        except OSError:
-            return []
-
-    def counted(self) -> str:
+    def format_counts(self) -> str:
         """The summary in one sentence."""
         parts = [
             _plural(self.count(severity), severity.value)
@@ -79,32 +82,22 @@ class Report(Struct):
             if self.count(severity)
         ]
         found = ", ".join(parts) if parts else "no findings"
-        if self.suppressed:
-            found += f" ({len(self.suppressed):,} ignored)"
-        workloads = _plural(self.workloads, "workload")
-        documents = _plural(self.reading.documents, "document")
-        return f"{found}; {workloads} in {documents} of {_plural(self.reading.files, 'file')}"
+        if self.result.suppressed:
+            found += f" ({len(self.result.suppressed):,} suppressed)"
+        workloads = _plural(self.result.workloads, "workload")
+        documents = _plural(self.stats.documents, "document")
+        return f"{found}; {workloads} in {documents} of {_plural(self.stats.files, 'file')}"
 
     def summary(self) -> list[str]:
-        """What the run went over and counted, line by line."""
-        lines = [
-            f"passed over: {reason} ({count:,})"
-            for reason, count in sorted(self.skipped().items(), key=lambda item: -item[1])
-        ]
-        failed = len(self.reading.unreadable)
+        """What was skipped, and the counts, line by line."""
+        failed = len(self.stats.unreadable)
         more = f"; {failed} could not be read" if failed else ""
-        return [*lines, f"{self.counted()}{more}"]
+        return [*self.skipped_lines(), f"{self.format_counts()}{more}"]
 
-    def skipped(self) -> Counter[str]:
-        """What was recognised and not checked, by reason."""
-        return self.reading.skipped
-
-
-def _lines(data: bytes) -> list[str]:
-    try:
-        return decode(data).splitlines()
-    except UnicodeDecodeError:
-        return data.decode("utf-8", "replace").splitlines()
+    def skipped_lines(self) -> list[str]:
+        """What was recognized and not checked, the most frequent reason first."""
+        skipped = sorted(self.stats.skipped.items(), key=lambda item: -item[1])
+        return [f"skipped: {reason.text} ({count:,})" for reason, count in skipped]
 
 
 def _plural(count: int, noun: str) -> str:

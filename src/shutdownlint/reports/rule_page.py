@@ -5,49 +5,63 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from shutdownlint.platforms.registry import platform_title
 
-    from shutdownlint.engine.rule import Rule
-    from shutdownlint.engine.schema import Example
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from shutdownlint.engine.schema import Example, RuleSchema
 
 
 def _no_picture(_text: str, _example: Example) -> str:
     return ""
 
 
-def rule_page(rule: Rule, drawn: Callable[[str, Example], str] = _no_picture) -> str:
+def rule_page(rule: RuleSchema, draw: Callable[[str, Example], str] = _no_picture) -> str:
     """The page as Markdown: explanation, condition, examples, sources.
 
-    ``drawn`` gives what stands below each text of an example.
+    ``draw`` gives what is below each text of an example.
     """
-    form = rule.form
     parts = [
-        f"# {form.id} {form.name}",
-        f"Severity: {form.severity.value}. Asked of: each {form.target.value}.",
-        form.explanation.strip(),
-        f"## Fires when\n\n```cel\n{form.when.strip()}\n```",
+        f"# {rule.id} {rule.name}",
+        f"Severity: {rule.severity.value}. Evaluated for: each {rule.subject.value}.",
+        rule.explanation.strip(),
+        _condition(rule),
     ]
-    since = [
-        f"{system} {versions.text}"
-        for system, versions in (("Kubernetes", form.since.kubernetes), ("Istio", form.since.istio))
-        if versions is not None
-    ]
-    if since:
-        parts.append(f"Holds for {', '.join(since)}.")
-    if form.fix is not None:
-        words = re.sub(r"\{(\w+)(?:\.\w+)?\}", r"`\1`", " ".join(form.fix.words.split()))
-        parts.append(f"## Fix\n\n{words[:1].upper()}{words[1:]}.")
-    for number, example in enumerate(form.examples, 1):
-        title = "## Example" if len(form.examples) == 1 else f"## Example {number}"
-        options = ", ".join(
-            f"{name} {value}" for name, value in example.options.model_dump().items() if value
+    if rule.versions:
+        versions = (
+            f"{platform_title(name)} {versions.text}" for name, versions in rule.versions.items()
         )
-        with_options = f" (with {options})" if options else ""
-        for head, text in ((f"{title}{with_options}", example.bad), ("Instead:", example.good)):
-            parts.append(f"{head}\n\n```yaml\n{text.rstrip()}\n```")
-            if picture := drawn(text, example):
-                parts.append(picture)
-    sources = "\n".join(f"- {source}" for source in form.sources)
+        parts.append(f"Holds for {', '.join(versions)}.")
+    if rule.fix is not None:
+        text = " ".join(rule.fix.description.split())
+        text = re.sub(r"\{(\w+)(?:\.\w+)?\}", r"`\1`", text)
+        parts.append(f"## Fix\n\n{text[:1].upper()}{text[1:]}.")
+    for number, example in enumerate(rule.examples, 1):
+        parts += _example(example, "" if len(rule.examples) == 1 else f" {number}", draw)
+    sources = "\n".join(f"- {source}" for source in rule.sources)
     parts.append(f"## Sources\n\n{sources}")
     return "\n\n".join(parts) + "\n"
+
+
+def _condition(rule: RuleSchema) -> str:
+    parts = []
+    if rule.problem is not None:
+        parts.append(f"The problem `{rule.problem}` is found.")
+    if rule.when is not None:
+        parts.append(f"```cel\n{rule.when.strip()}\n```")
+    return "## Reported when\n\n" + "\n\n".join(parts)
+
+
+def _example(example: Example, number: str, draw: Callable[[str, Example], str]) -> Iterator[str]:
+    options = ""
+    if example.options is not None:
+        said = [f"{name} {version}" for name, version in example.options.versions.items()]
+        said += [f"mesh {mesh}" for mesh in example.options.mesh]
+        said += [f"p99 {example.options.p99}"] if example.options.p99 else []
+        options = f" (with {', '.join(said)})"
+    heads = ((f"## Example{number}{options}", example.bad), ("Instead:", example.good))
+    for head, text in heads:
+        yield f"{head}\n\n```yaml\n{text.rstrip()}\n```"
+        if picture := draw(text, example):
+            yield picture

@@ -1,4 +1,4 @@
-"""Where findings on what was rendered are shown."""
+"""Where findings about rendered manifests are shown."""
 
 from __future__ import annotations
 

@@ -1,310 +1,390 @@
-"""What is asked of a plan whose durations may be only bounded: the same of every timeline."""
+"""Questions about a plan whose durations may be only bounded: headroom, losses, predictions."""
 
 from __future__ import annotations
 
 import math
 from datetime import timedelta
+from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from shutdownlint.shutdown.durations import ENDLESS, ZERO
-from shutdownlint.shutdown.plan import Behaviour
-from shutdownlint.shutdown.provenance import Reason
-from shutdownlint.shutdown.solver import Aims, Solution, solve
-from shutdownlint.shutdown.timeline import Answer, Moment, Outcome, Request, Timeline
+from shutdownlint.shutdown.durations import UNBOUNDED, ZERO
+from shutdownlint.shutdown.pod_plan import Role
+from shutdownlint.shutdown.process import Direction, WhenIdle
+from shutdownlint.shutdown.request import Instant, Outcome, Prediction, Request
+from shutdownlint.shutdown.solver import Targets, solve
+from shutdownlint.shutdown.timeline import Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shutdownlint.shutdown.plan import Plan
+    from shutdownlint.shutdown.pod_plan import PodPlan
+    from shutdownlint.shutdown.provenance import Cause
+    from shutdownlint.shutdown.solver import Solution
+    from shutdownlint.shutdown.timeline import ContainerTimeline
 
-__all__ = ["Answer", "Headroom", "Loss", "Outcome", "Request", "Shutdown", "Traffic"]
-
-#: Envoy 1.40 drains idle connections in the last third of the drain, up to 5 s before its end
-#: (measured; the guard is envoy.reloadable_features.use_connection_event_drain), and its HTTP
-#: connection manager closes them drain_timeout (5 s) later.
-EARLY_DRAIN_MARGIN: Final = timedelta(seconds=5)
-_LUCK: Final = "luck: whether a connection is open each time exit-on-zero looks"
-_BOUNDS: Final = "a duration of which only the bounds are known"
-_WHICH: Final = "it depends on the container that it is meant for"
+_INSTANT = timedelta(microseconds=1)
+_ENDLESS = Request(ZERO, UNBOUNDED)
 
 
 class Traffic(Struct, frozen=True):
     """What else is on the pod besides the requests that are asked about.
 
-    ``idle``: keep-alive connections of clients, used before and held open without a word.
-    ``open_connections``: how many others are open on average at any moment; None is unknown.
+    ``idle``: keep-alive connections of clients, used before and held open silently.
+    ``open_connections``: how many others are open on average at any moment; None: unknown.
     """
 
     idle: int = 0
     open_connections: float | None = None
 
 
-class Headroom(Struct, frozen=True):
-    """The longest requests that are still served, however the unknowns turn out.
+NO_TRAFFIC = Traffic()
 
-    ``in_flight``: already running at deletion. ``late``: arriving at the last moment the app is
-    meant to accept, its stop signal and drain at the end of preStop. None is unbounded.
+
+class Headroom(Struct, frozen=True):
+    """The longest requests that are still served, whatever the unknown durations are.
+
+    ``max_in_flight``: running at deletion. ``max_late``: arriving at ``late_at``, the last moment
+    at which the app should still accept. None is unbounded.
     """
 
-    in_flight: timedelta | None
-    late: timedelta | None
-    by: Reason
-    late_by: Reason
-    #: When the last such request arrives.
+    max_in_flight: timedelta | None
+    max_late: timedelta | None
+    cause: Cause
+    late_cause: Cause
     late_at: timedelta = ZERO
 
 
+class LossKind(StrEnum):
+    """What is lost."""
+
+    IN_FLIGHT_CUT = "in-flight-cut"
+    NEW_REFUSED = "new-refused"
+    OUTBOUND_FAILS = "outbound-fails"
+
+
 class Loss(Struct, frozen=True):
-    """A window of the shutdown in which requests fail, and its cause."""
+    """A time window in which requests fail, with its cause.
 
-    kind: str
-    begins: timedelta
-    ends: timedelta
-    by: Reason
+    ``certain`` is false where it depends on traffic or on a duration that is only bounded.
+    """
+
+    kind: LossKind
+    begin: timedelta
+    end: timedelta
+    cause: Cause
+    certain: bool = True
 
 
-class Shutdown:
-    """Everything that can be asked of one pod's shutdown."""
+class Doubt(StrEnum):
+    """Why an outcome is unknown."""
 
-    def __init__(self, plan: Plan) -> None:
+    TRAFFIC = "traffic"
+    DURATION = "duration"
+    TARGET = "target"
+
+
+class Answer(Struct, frozen=True):
+    """A prediction that holds for every unknown, or the doubt that makes it ``unknown``."""
+
+    prediction: Prediction
+    doubt: Doubt | None = None
+
+
+class ShutdownAnalysis:
+    """Everything that can be asked about one pod's shutdown."""
+
+    def __init__(self, plan: PodPlan) -> None:
         self.plan = plan
 
     @cached_property
-    def pinned(self) -> tuple[Plan, ...]:
+    def cases(self) -> tuple[PodPlan, ...]:
         """The plans that stand for all values of what is only bounded."""
-        return tuple(self.plan.pinned())
+        return tuple(self.plan.concretize())
 
     @cached_property
-    def typical(self) -> Timeline:
-        """The timeline that is drawn: bounded durations at their low end, a request in flight."""
-        return Timeline(self.pinned[0], (Request(ZERO, ENDLESS),))
+    def loaded_timeline(self) -> Timeline:
+        """The timeline with an endless request in flight, durations at their low end."""
+        return Timeline(self.cases[0], (_ENDLESS,))
 
     @cached_property
-    def quiet(self) -> Timeline:
-        """The timeline with no request on the pod."""
-        return Timeline(self.pinned[0])
+    def idle_timeline(self) -> Timeline:
+        """The timeline with no request on the pod, durations at their low end."""
+        return Timeline(self.cases[0])
 
     @cached_property
-    def over(self) -> timedelta:
-        """When the last container is gone at the latest."""
-        return max(self.quiet.over, self.typical.over)
+    def longest_timeline(self) -> Timeline:
+        """The timeline in which nothing ends by itself, durations at their low end."""
+        busy = frozenset(c.name for c in self.plan.containers)
+        return Timeline(self.cases[0], (_ENDLESS,), busy=busy, others=True)
 
-    def timeline(self, requests: Sequence[Request], traffic: Traffic = Traffic()) -> Timeline:
-        """The timeline with these requests, bounded durations at their low end."""
-        plan = self.pinned[0]
+    @property
+    def longest_shutdown(self) -> timedelta:
+        """When the last container has ended at the latest."""
+        return self.longest_timeline.end
+
+    def timeline(self, requests: Sequence[Request], traffic: Traffic = NO_TRAFFIC) -> Timeline:
+        """The timeline with these requests, durations at their low end."""
+        plan = self.cases[0]
         return Timeline(plan, requests, idle_until=_idle_until(plan, traffic)[0])
 
-    def ask(self, requests: Sequence[Request], traffic: Traffic = Traffic()) -> tuple[Answer, ...]:
-        """What becomes of these requests, asked together; unknown where it depends on more.
+    def predict(
+        self, requests: Sequence[Request], traffic: Traffic = NO_TRAFFIC
+    ) -> tuple[Answer, ...]:
+        """What becomes of these requests, asked together.
 
-        Tried are every end of what is bounded, and, as far as ``traffic`` leaves it open, with and
-        without other connections, which decide when exit-on-zero ends the proxy.
+        Tried are all ends of what is only bounded, every container that requests may be meant
+        for, and, as far as ``traffic`` leaves it open, with and without other connections.
         """
-        each = [self._ask(plans, requests, traffic) for plans in self._by_container]
-        return tuple(_whichever(answers) for answers in zip(*each, strict=True))
+        answers = [self._predict(plans, requests, traffic) for plans in self._cases_by_target]
+        return tuple(_merge_targets(each) for each in zip(*answers, strict=True))
 
     @cached_property
-    def _by_container(self) -> list[list[Plan]]:
-        """The pinned plans by the container that requests are asked of."""
-        found: dict[int | None, list[Plan]] = {}
-        for plan in self.pinned:
-            found.setdefault(plan.asked, []).append(plan)
+    def _cases_by_target(self) -> list[list[PodPlan]]:
+        found: dict[str | None, list[PodPlan]] = {}
+        for plan in self.cases:
+            found.setdefault(plan.target, []).append(plan)
         return list(found.values())
 
-    def _ask(
-        self, plans: Sequence[Plan], requests: Sequence[Request], traffic: Traffic
+    def _predict(
+        self, plans: Sequence[PodPlan], requests: Sequence[Request], traffic: Traffic
     ) -> list[Answer]:
         others = self._others(traffic)
-        runs = [
-            Timeline(plan, requests, others=busy, idle_until=idle_until)
+        choices = [
+            (plan, busy, until)
             for plan in plans
             for busy in others
-            for idle_until in _idle_until(plan, traffic)
+            for until in _idle_until(plan, traffic)
         ]
-        answers = zip(*(run.answers for run in runs), strict=True)
-        lucky = len(others) > 1 or len({run.idle_until for run in runs}) > 1
-        agreed = [_agreed(each, lucky=lucky and len(plans) == 1) for each in answers]
-        # Luck has odds; what lies between two bounds has none.
+        runs = [
+            Timeline(plan, requests, others=busy, idle_until=until) for plan, busy, until in choices
+        ]
+        by_traffic = len(plans) == 1 and (len(others) > 1 or len({c[2] for c in choices}) > 1)
+        doubt = Doubt.TRAFFIC if by_traffic else Doubt.DURATION
+        each = zip(*(run.predictions for run in runs), strict=True)
+        answers = [_merge(predictions, doubt) for predictions in each]
+        # Traffic has odds; a duration between two bounds has none.
         if traffic.open_connections and len(others) > 1 and len(plans) == 1:
             survives = 1 - math.exp(-traffic.open_connections)
-            agreed = [_with_chance(answer, runs[0], survives) for answer in agreed]
-        return agreed
+            busy_run = next(run for run, (_, busy, _) in zip(runs, choices, strict=True) if busy)
+            answers = [_with_probability(answer, busy_run, survives) for answer in answers]
+        return answers
 
     def _others(self, traffic: Traffic) -> tuple[bool, ...]:
-        proxy = self.plan.proxy
-        samples = proxy is not None and proxy.exit_on_zero.value
-        return (False, True) if samples and traffic.open_connections != 0 else (False,)
+        checks = any(_waits_for_idle(c) for c in self.plan.containers)
+        return (False, True) if checks and traffic.open_connections != 0 else (False,)
 
     @cached_property
     def solution(self) -> Solution:
         """The smallest set of changes with which every request is served."""
-        return solve(self.plan, Aims.of(self.plan))
+        return solve(self.plan, Targets.of(self.plan))
 
     @cached_property
     def headroom(self) -> Headroom:
         """How long a request may take."""
-        in_flight = [_served_from(plan, ZERO) for plan in self.pinned]
+        in_flight = [_served_from(plan, ZERO) for plan in self.cases]
         worst = min(in_flight, key=_at)
-        late = [self._served_late(plans) for plans in self._by_container]
+        late = [self._served_late(plans) for plans in self._cases_by_target]
         worst_late, late_at = min(late, key=lambda found: found[0].at)
-        unbounded = self.plan.grace.value.high is None and self.plan.grace.value.low == ZERO
+        grace = self.plan.grace.value
+        unbounded = grace.high is None and grace.low == ZERO
         return Headroom(
             None if unbounded else worst.at,
             None if unbounded else worst_late.at,
-            worst.by,
-            worst_late.by,
+            worst.cause,
+            worst_late.cause,
             late_at,
         )
 
     @staticmethod
-    def _served_late(plans: Sequence[Plan]) -> tuple[Moment, timedelta]:
+    def _served_late(plans: Sequence[PodPlan]) -> tuple[Instant, timedelta]:
         """The longest request that arrives last, and when that is at the latest."""
-        last = max(_last(plan) for plan in plans)
-        return min((_served_before(plan, last) for plan in plans), key=_at), last
+        last = max(last_arrival(plan) for plan in plans)
+        return min((_served_just_before(plan, last) for plan in plans), key=_at), last
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
-        """The windows in which requests fail before the app is meant to stop accepting them."""
-        found = [loss for plans in self._by_container for loss in _possible_losses(plans)]
+        """The windows in which requests fail before the app should stop accepting them."""
+        found = [loss for plans in self._cases_by_target for loss in _losses_of(plans)]
         return tuple(dict.fromkeys(found))
 
 
-def _at(moment: Moment) -> timedelta:
-    return moment.at
+def _at(instant: Instant) -> timedelta:
+    return instant.at
 
 
-def _idle_until(plan: Plan, traffic: Traffic) -> tuple[timedelta, ...]:
-    """Until when idle connections stay: to the end, or for as long as the proxy lets them."""
-    proxy = plan.proxy
-    if not traffic.idle or proxy is None:
+def _waits_for_idle(container: object) -> bool:
+    phases = container.process.phases  # type: ignore[attr-defined]
+    return any(isinstance(phase.ending, WhenIdle) for phase in phases)
+
+
+def _idle_until(plan: PodPlan, traffic: Traffic) -> tuple[timedelta, ...]:
+    """Until when idle connections stay: to the end, or for as long as a proxy lets them."""
+    proxies = plan.proxies
+    if not traffic.idle or not proxies:
         return (ZERO,)
-    drain = proxy.drain_duration.value
-    room = drain / 3 > EARLY_DRAIN_MARGIN
-    if not proxy.early_idle_drain or not room:
-        return (ENDLESS,)
-    begins = proxy.pre_stop.value.low
-    return begins + drain * 2 / 3 + EARLY_DRAIN_MARGIN, begins + drain
+    for proxy in proxies:
+        for phase in proxy.process.phases:
+            if isinstance(phase.ending, WhenIdle) and phase.ending.idle_released is not None:
+                begin, released = proxy.hook.duration.value.low, phase.ending.idle_released
+                ends = [released.low] if released.high is None else [released.low, released.high]
+                return tuple(begin + end for end in ends)
+    return (UNBOUNDED,)
 
 
-def _agreed(answers: Sequence[Answer], *, lucky: bool) -> Answer:
-    first = answers[0]
-    if all(answer.outcome is first.outcome for answer in answers):
-        return min(answers, key=lambda answer: answer.at)
-    if all(answer.outcome is not Outcome.OK for answer in answers):
-        # It fails for certain; only how it looks to the caller depends on more.
-        return first
-    worst = next(answer for answer in answers if answer.outcome is not Outcome.OK)
-    by = Reason(f"{_LUCK if lucky else _BOUNDS}; {worst.by.text}", worst.by.settings)
-    return Answer(first.request, Outcome.UNKNOWN, worst.at, by)
+def _merge(predictions: Sequence[Prediction], doubt: Doubt) -> Answer:
+    first = predictions[0]
+    if all(p.outcome is first.outcome for p in predictions):
+        return Answer(min(predictions, key=lambda p: p.at))
+    if all(p.outcome is not Outcome.OK for p in predictions):
+        # It fails for certain; only how the caller notices depends on more.
+        return Answer(first)
+    worst = next(p for p in predictions if p.outcome is not Outcome.OK)
+    return Answer(replace(worst, outcome=Outcome.UNKNOWN), doubt)
 
 
-def _whichever(answers: Sequence[Answer]) -> Answer:
+def _merge_targets(answers: Sequence[Answer]) -> Answer:
     """The answer for a request of which nobody knows the container that it is meant for."""
-    worst = next((answer for answer in answers if answer.outcome is not Outcome.OK), answers[0])
-    if all(answer.outcome is not Outcome.OK for answer in answers) or worst.outcome is Outcome.OK:
-        return worst
-    by = Reason(f"{_WHICH}; {worst.by.text}", worst.by.settings)
-    return Answer(worst.request, Outcome.UNKNOWN, worst.at, by)
+    failed = [a for a in answers if a.prediction.outcome is not Outcome.OK]
+    if not failed:
+        return answers[0]
+    if len(failed) == len(answers):
+        return failed[0]
+    unknown = replace(failed[0].prediction, outcome=Outcome.UNKNOWN)
+    return Answer(unknown, Doubt.TARGET)
 
 
-def _with_chance(answer: Answer, alone: Timeline, survives: float) -> Answer:
-    """The odds of a request whose fate is luck: the proxy must survive each look before it.
+def _with_probability(answer: Answer, timeline: Timeline, survives: float) -> Answer:
+    """How likely a request is served whose proxy must survive each check before it.
 
-    With r other connections open on average (arriving at random) a look finds none of them with
-    probability e^-r; a look at which a known request is open is always survived.
+    With r other connections open on average (arriving at random) a check finds none of them with
+    probability e^-r; a check during a known request is always survived.
     """
-    if answer.outcome is not Outcome.UNKNOWN:
+    if answer.doubt is not Doubt.TRAFFIC:
         return answer
-    looks = alone.looks_without_known(answer.request.arrives)
-    return replace(answer, chance=survives**looks)
+    arrival = answer.prediction.request.arrival
+    checks = sum(c.checks_without_request(arrival) for c in timeline.containers)
+    return replace(answer, prediction=replace(answer.prediction, probability=survives**checks))
 
 
-def _served_from(plan: Plan, arrives: timedelta) -> Moment:
+def _served_from(plan: PodPlan, arrival: timedelta) -> Instant:
     """How long the longest request may take that arrives then; zero if it is not accepted."""
-    request = Request(arrives, plan.grace.value.low + ENDLESS)
-    answer = Timeline(plan, (request,)).answers[0]
-    if answer.outcome is Outcome.CUT:
-        return Moment(max(answer.at - arrives, ZERO), answer.by)
-    return Moment(ZERO, answer.by)
+    request = Request(arrival, plan.grace.value.low + UNBOUNDED)
+    (prediction,) = Timeline(plan, (request,)).predictions
+    if prediction.outcome is Outcome.CUT:
+        return Instant(max(prediction.at - arrival, ZERO), prediction.cause)
+    return Instant(ZERO, prediction.cause)
 
 
-def _last(plan: Plan) -> timedelta:
-    """When the last request arrives that the app is meant to accept."""
+def last_arrival(plan: PodPlan) -> timedelta:
+    """When the last request arrives that the pod should accept."""
     timeline = Timeline(plan)
-    app, signal = timeline.app, timeline.proxy_signal
-    if timeline.gateway and signal is not None:
-        return signal.at
+    if plan.edge is not None:
+        edge = timeline.container(plan.edge.name)
+        return edge.signal.at if edge.signal is not None else edge.exit.at
+    app = timeline.target
     if app is None:
         return ZERO
-    graceful = app.plan.behaviour.value is Behaviour.GRACEFUL
-    return app.accepts_until.at if graceful else app.signal.at
+    return _should_accept_until(app).at
 
 
-def _served_before(plan: Plan, last: timedelta) -> Moment:
-    """The same for one that arrives the last instant before then."""
-    instant = timedelta(microseconds=1)
-    found = _served_from(plan, max(last - instant, ZERO))
-    return Moment(max(found.at - instant, ZERO) if last > ZERO else found.at, found.by)
+def _should_accept_until(app: ContainerTimeline) -> Instant:
+    """When the app should stop accepting: its signal, unless it drains longer."""
+    if app.plan.process.ignores_signal:
+        return app.signal or app.exit
+    return app.accepts_until()
 
 
-def _possible_losses(plans: Sequence[Plan]) -> list[Loss]:
-    """The losses of plans that stand for each other; one that not all of them have may be."""
-    each = [_losses(Timeline(plan), Timeline(plan, (Request(ZERO, ENDLESS),))) for plan in plans]
-    found: dict[str, Loss] = {}
+def _served_just_before(plan: PodPlan, last: timedelta) -> Instant:
+    """The longest request that arrives an instant before then."""
+    found = _served_from(plan, max(last - _INSTANT, ZERO))
+    length = max(found.at - _INSTANT, ZERO) if last > ZERO else found.at
+    return Instant(length, found.cause)
+
+
+def _losses_of(plans: Sequence[PodPlan]) -> list[Loss]:
+    """The losses of plans that stand for each other; one that some do not have is uncertain."""
+    each = [_losses(plan) for plan in plans]
+    found: dict[LossKind, Loss] = {}
     for losses in each:
         for loss in losses:
             found.setdefault(loss.kind, loss)
     for kind, loss in found.items():
-        if not all(any(other.kind == kind for other in losses) for losses in each):
-            may = kind.replace(" are ", " may be ").replace(" fail", " may fail")
-            found[kind] = replace(loss, kind=kind if " may " in kind else may)
+        if not all(any(other.kind is kind for other in losses) for losses in each):
+            found[kind] = replace(loss, certain=False)
     return list(found.values())
 
 
-def _gateway_losses(quiet: Timeline, busy: Timeline) -> list[Loss]:
-    """A gateway's: what is in flight when it ends before it had to."""
-    kill, ends, closes = busy.proxy_kill, busy.proxy_ends, quiet.listener_closes
-    losses = []
-    if ends is not None and kill is not None and ends.at < kill.at:
-        losses.append(Loss("requests in flight are cut", ends.at, kill.at, ends.by))
-    if ends is not None and closes is not None and closes.at < ends.at:
-        losses.append(Loss("new requests are refused", closes.at, ends.at, closes.by))
-    return losses
-
-
-def _losses(quiet: Timeline, busy: Timeline) -> list[Loss]:
-    app = quiet.app
-    if quiet.gateway:
-        return _gateway_losses(quiet, busy)
-    if app is None:
+def _losses(plan: PodPlan) -> list[Loss]:
+    idle, loaded = Timeline(plan), Timeline(plan, (_ENDLESS,))
+    if plan.edge is not None:
+        return _edge_losses(idle.container(plan.edge.name), loaded.container(plan.edge.name))
+    app, busy_app = idle.target, loaded.target
+    if app is None or busy_app is None:
         return []
-    losses = []
-    until = app.accepts_until.at
-    # What a proxy that samples open connections does to late requests is luck, not fate.
-    lucky = quiet.plan.proxy is not None and quiet.plan.proxy.exit_on_zero.value
-    may = "may be" if lucky else "are"
-    ends = busy.proxy_ends
-    if ends is not None and ends.at < app.dies.at:
-        losses.append(Loss("requests in flight are cut", ends.at, app.dies.at, ends.by))
-    gone = quiet.proxy_ends
-    closes = quiet.listener_closes
-    if gone is not None and gone.at < until:
-        losses.append(Loss(f"new requests {may} refused", gone.at, until, gone.by))
-    if closes is not None and closes.at < until and (gone is None or closes.at < gone.at):
-        losses.append(
-            Loss(
-                "new requests are refused",
-                closes.at,
-                min(until, gone.at if gone else until),
-                closes.by,
+    losses: list[Loss] = []
+    until = app.accepts_until().at
+    for name in plan.front:
+        proxy, busy_proxy = idle.container(name), loaded.container(name)
+        certain = not _waits_for_idle(proxy.plan)
+        if busy_proxy.exit.at < busy_app.exit.at:
+            losses.append(
+                Loss(
+                    LossKind.IN_FLIGHT_CUT,
+                    busy_proxy.gave_up.at,
+                    busy_app.exit.at,
+                    busy_proxy.gave_up.cause,
+                )
             )
-        )
-    proxy = quiet.plan.proxy
-    if gone is not None and proxy is not None and proxy.stops_with_pod and gone.at < app.signal.at:
-        fail = "may fail" if lucky else "fail"
-        losses.append(Loss(f"the app's own outbound calls {fail}", gone.at, app.dies.at, gone.by))
+        accepts = proxy.accepts_until(Direction.INBOUND)
+        if accepts.at < until:
+            closed = accepts.at < proxy.exit.at
+            losses.append(
+                Loss(LossKind.NEW_REFUSED, accepts.at, until, accepts.cause, closed or certain)
+            )
+    losses += _outbound_losses(plan, idle, loaded)
     return losses
+
+
+def _outbound_losses(plan: PodPlan, idle: Timeline, loaded: Timeline) -> list[Loss]:
+    app, busy_app = idle.target, loaded.target
+    assert app is not None
+    assert busy_app is not None
+    for name in (*plan.back, *plan.needed):
+        carrier = idle.container(name)
+        serves = carrier.accepts_until(Direction.OUTBOUND)
+        if app.signal is not None and serves.at < app.signal.at:
+            certain = not _waits_for_idle(carrier.plan)
+            return [
+                Loss(LossKind.OUTBOUND_FAILS, serves.at, busy_app.exit.at, serves.cause, certain)
+            ]
+    return []
+
+
+def _edge_losses(idle: ContainerTimeline, loaded: ContainerTimeline) -> list[Loss]:
+    """What is in flight when an edge ends before SIGKILL would."""
+    losses = []
+    if not loaded.killed and loaded.kill is not None:
+        losses.append(
+            Loss(LossKind.IN_FLIGHT_CUT, loaded.exit.at, loaded.kill.at, loaded.exit.cause)
+        )
+    accepts = idle.accepts_until()
+    if accepts.at < loaded.exit.at and not idle.accepts_to_its_end:
+        losses.append(Loss(LossKind.NEW_REFUSED, accepts.at, loaded.exit.at, accepts.cause))
+    return losses
+
+
+__all__ = [
+    "Answer",
+    "Doubt",
+    "Headroom",
+    "Loss",
+    "LossKind",
+    "Role",
+    "ShutdownAnalysis",
+    "Traffic",
+    "last_arrival",
+]

@@ -1,4 +1,4 @@
-"""Durations, known or only bounded."""
+"""Durations: exact ones, and ranges of which only the bounds are known."""
 
 from __future__ import annotations
 
@@ -8,20 +8,32 @@ from typing import Final
 from msgspec import Struct
 
 ZERO: Final = timedelta(0)
-#: Stands for "as long as you like" where a bound is open: a century, beyond any grace in use.
-ENDLESS: Final = timedelta(days=36525)
+#: Stands for "without an end": a century, longer than any grace period in use.
+UNBOUNDED: Final = timedelta(days=36525)
+_SECOND: Final = timedelta(seconds=1)
+_INSTANT: Final = timedelta(microseconds=1)
 
 
 def seconds(number: float) -> timedelta:
-    """A duration of so many seconds."""
+    """A duration of that many seconds."""
     return timedelta(seconds=number)
 
 
-def written(duration: timedelta) -> str:
+def whole_seconds(duration: timedelta) -> timedelta:
+    """The duration without its fraction of a second."""
+    return duration // _SECOND * _SECOND
+
+
+def ceil_seconds(duration: timedelta) -> timedelta:
+    """The duration rounded up to whole seconds."""
+    return -(-duration // _SECOND) * _SECOND
+
+
+def format_duration(duration: timedelta) -> str:
     """A duration as people write it in this field: ``30s``, ``1.5s``, ``2m``, ``1h30m``."""
     total = duration.total_seconds()
     if total < 0:
-        return f"-{written(-duration)}"
+        return f"-{format_duration(-duration)}"
     if total < 120 or total != int(total):
         return f"{total:g}s"
     whole = int(total)
@@ -31,20 +43,20 @@ def written(duration: timedelta) -> str:
     return f"{whole}s" if rest or hours else f"{minutes}m"
 
 
-class Span(Struct, frozen=True):
-    """A duration of which at least the bounds are known; ``high`` None is unbounded."""
+class DurationRange(Struct, frozen=True):
+    """A duration between two bounds; ``high`` is None where there is no upper bound."""
 
     low: timedelta
     high: timedelta | None
 
     @classmethod
-    def exactly(cls, duration: timedelta) -> Span:
-        """A known duration."""
+    def exact(cls, duration: timedelta) -> DurationRange:
+        """A duration that is known."""
         return cls(duration, duration)
 
     @classmethod
-    def at_least(cls, duration: timedelta) -> Span:
-        """A duration that is no shorter; how long, nobody can tell from here."""
+    def at_least(cls, duration: timedelta) -> DurationRange:
+        """A duration without an upper bound."""
         return cls(duration, None)
 
     @property
@@ -52,35 +64,33 @@ class Span(Struct, frozen=True):
         """Whether this is one number."""
         return self.low == self.high
 
-    def __add__(self, other: Span) -> Span:
+    def __add__(self, other: DurationRange) -> DurationRange:
         high = None if self.high is None or other.high is None else self.high + other.high
-        return Span(self.low + other.low, high)
+        return DurationRange(self.low + other.low, high)
 
-    def together(self, other: Span) -> Span:
-        """Both at once, until the later one ends."""
+    def parallel(self, other: DurationRange) -> DurationRange:
+        """The time until both have ended, if they begin together."""
         high = None if self.high is None or other.high is None else max(self.high, other.high)
-        return Span(max(self.low, other.low), high)
+        return DurationRange(max(self.low, other.low), high)
 
-    def ends(self, limit: timedelta) -> tuple[timedelta, ...]:
-        """The values worth trying: both bounds, an open one cut ``limit`` above the low one.
+    def corner_values(self, limit: timedelta) -> tuple[timedelta, ...]:
+        """The values to try: both bounds (an open one is cut ``limit`` above the low one).
 
-        And the whole seconds next to each, and just short of them, since the kubelet counts
-        whole seconds.
+        Also the whole seconds next to each bound, and the values just short of them, since the
+        kubelet counts whole seconds.
         """
         high = self.low + limit if self.high is None else self.high
         if high == self.low:
             return (self.low,)
-        second, instant = timedelta(seconds=1), timedelta(microseconds=1)
-        # Whole seconds next to each bound, and just short of them.
-        first, last = -(-self.low // second) * second, high // second * second
-        near = (first, first + second - instant, last, last - instant, high - instant)
+        first, last = ceil_seconds(self.low), whole_seconds(high)
+        near = (first, first + _SECOND - _INSTANT, last, last - _INSTANT, high - _INSTANT)
         return (self.low, *(min(max(value, self.low), high) for value in near), high)
 
     def __str__(self) -> str:
-        if self.low >= ENDLESS and self.high is None:
+        if self.low >= UNBOUNDED and self.high is None:
             return "forever"
         if self.known:
-            return written(self.low)
+            return format_duration(self.low)
         if self.high is None:
-            return f"at least {written(self.low)}" if self.low else "an unknown time"
-        return f"{written(self.low)} to {written(self.high)}"
+            return f"at least {format_duration(self.low)}" if self.low else "an unknown time"
+        return f"{format_duration(self.low)} to {format_duration(self.high)}"

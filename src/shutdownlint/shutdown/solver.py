@@ -1,243 +1,335 @@
 """The smallest consistent set of settings with which every request of a pod is served.
 
-Given how long requests take and how long new ones still arrive after the deletion, it says how long
-the app has to sleep, what the proxy needs in the mode it is in, and the grace period that all of it
-fits in. Only what is too short is changed. Durations are whole seconds.
+Given how long requests take and how long new ones still arrive after the deletion, it raises
+knobs by their effect: how long the app sleeps, how long each proxy accepts and lives, and the
+grace period that all of it fits in. Only what is too short is changed. Durations are whole
+seconds.
 """
 
 from __future__ import annotations
 
-import math
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final, TypeVar
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from shutdownlint.shutdown.durations import ZERO, Span, written
-from shutdownlint.shutdown.plan import Behaviour
+from shutdownlint.shutdown.durations import ZERO, DurationRange, ceil_seconds
+from shutdownlint.shutdown.pod_plan import Effect, Knob, Role
+from shutdownlint.shutdown.process import After, Reaction, Trigger, WhenFinished, WhenIdle
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
-from shutdownlint.shutdown.timeline import POLL, Outcome, Request, Timeline
+from shutdownlint.shutdown.request import Outcome, Prediction, Request
+from shutdownlint.shutdown.timeline import Timeline
 
 if TYPE_CHECKING:
-    from shutdownlint.shutdown.plan import ContainerPlan, Plan, ProxyPlan
+    from shutdownlint.shutdown.pod_plan import ContainerPlan, PodPlan
+    from shutdownlint.shutdown.process import Ending, Phase
 
-#: Room for requests whose length nobody has told.
-USUAL_ROOM: Final = timedelta(seconds=10)
-#: How long new requests still arrive where no load balancer says otherwise.
-USUAL_PROPAGATION: Final = timedelta(seconds=5)
+#: How long requests take where nobody said it.
+DEFAULT_REQUEST_DURATION: Final = timedelta(seconds=10)
 #: Left between the last thing that has to happen and SIGKILL.
 MARGIN: Final = timedelta(seconds=5)
+_SECOND: Final = timedelta(seconds=1)
+#: The rule field of the grace period.
+GRACE_FIELD: Final = "grace"
 
 
-_T = TypeVar("_T")
+class Targets(Struct, frozen=True):
+    """What the settings should achieve: every request of this length, arriving until then."""
 
-
-class Aims(Struct, frozen=True):
-    """What the settings are to achieve: every request of this length, arriving until then."""
-
-    p99: timedelta = USUAL_ROOM
+    p99: timedelta = DEFAULT_REQUEST_DURATION
     propagation: timedelta = ZERO
 
     @classmethod
     def of(
-        cls, plan: Plan, p99: timedelta | None = None, propagation: timedelta | None = None
-    ) -> Aims:
-        """What is aimed at for a pod unless something else is said."""
-        known = plan.p99.value if plan.p99 is not None else USUAL_ROOM
+        cls, plan: PodPlan, p99: timedelta | None = None, propagation: timedelta | None = None
+    ) -> Targets:
+        """The targets of a pod; what is not given comes from its plan."""
+        known = plan.p99.value if plan.p99 is not None else DEFAULT_REQUEST_DURATION
         if propagation is None:
-            propagation = ZERO
-            if plan.behind_service is not None:
-                propagation = USUAL_PROPAGATION
-            if plan.balancer is not None:
-                propagation = plan.balancer.window
+            propagation = max((s.window.value for s in plan.senders), default=ZERO)
         return cls(known if p99 is None else p99, propagation)
 
 
+class ReasonKind(StrEnum):
+    """Why a setting is changed."""
+
+    REQUESTS_STILL_ARRIVE = "requests-still-arrive"
+    CHECKS_TOO_EARLY = "checks-too-early"
+    REQUESTS_DONE = "requests-done"
+    MUST_ACCEPT = "must-accept"
+    LAST_SIGNAL = "last-signal"
+    HOOKS_DONE = "hooks-done"
+    PROGRAM_MAY_TAKE = "program-may-take"
+    PROXY_DONE = "proxy-done"
+
+
+class Reason(Struct, frozen=True):
+    """Why a setting is changed: a kind, the moment that matters, and whose it is."""
+
+    kind: ReasonKind
+    at: timedelta
+    container: str = ""
+
+
 class Change(Struct, frozen=True):
-    """One setting of a solution; ``container`` is whose it is, ``field`` the model's name."""
+    """One knob of a solution, and the value it gets. ``container`` is None for the pod's own."""
 
     field: str
     container: str | None
-    old: Setting[object]
+    old: Setting[DurationRange] | Setting[timedelta]
     value: timedelta
-    why: str
+    reason: Reason
+
+
+class FailureKind(StrEnum):
+    """Why a solution is not proven."""
+
+    GRACE_UNKNOWN = "grace-unknown"
+    REQUEST_LOST = "request-lost"
+
+
+class Failure(Struct, frozen=True):
+    """Why a solution is not proven; ``prediction`` is the request that is lost."""
+
+    kind: FailureKind
+    prediction: Prediction | None = None
+    target: str | None = None
 
 
 class Solution(Struct, frozen=True):
-    """The changes, and the plan with them. ``proven``: the model serves every request then."""
+    """The changes, and the plan with them. Without a ``failure`` the model serves every request."""
 
-    aims: Aims
+    targets: Targets
     changes: tuple[Change, ...]
-    plan: Plan
-    proven: bool
-    because: str = ""
+    plan: PodPlan
+    failure: Failure | None = None
 
-    def wanted(self, field: str, container: str | None = None) -> timedelta | None:
-        """What a setting is changed to; None where it may stay."""
+    @property
+    def proven(self) -> bool:
+        """Whether the model serves every request with these settings."""
+        return self.failure is None
+
+    def value_of(self, field: str, container: str | None = None) -> timedelta | None:
+        """What a field is changed to; None where it stays."""
         for change in self.changes:
             if change.field == field and container in (None, change.container):
                 return change.value
         return None
 
 
-def solve(plan: Plan, aims: Aims) -> Solution:
+def solve(plan: PodPlan, targets: Targets) -> Solution:
     """The smallest set of changes for one pod."""
-    solver = _Solver(plan, aims)
+    solver = _Solver(plan, targets)
     solver.run()
-    proven, because = _prove(solver.plan, aims)
-    return Solution(aims, tuple(solver.changes), solver.plan, proven, because)
-
-
-def _whole(duration: timedelta) -> timedelta:
-    return timedelta(seconds=math.ceil(duration.total_seconds()))
+    return Solution(targets, tuple(solver.changes), solver.plan, _prove(solver.plan, targets))
 
 
 class _Solver:
-    def __init__(self, plan: Plan, aims: Aims) -> None:
+    def __init__(self, plan: PodPlan, targets: Targets) -> None:
         self.plan = plan
-        self.aims = aims
+        self.targets = targets
         self.changes: list[Change] = []
 
     def run(self) -> None:
-        """Sleep first, then the proxy, then the grace period around them."""
+        """The app's sleep first, then the proxies, then the grace period around them."""
         if not self.plan.runs_to_completion:
-            self._sleeps()
-            if self.plan.proxy is not None and self.plan.proxy.stops_with_pod:
-                self._proxy(self.plan.proxy)
-        self._grace()
+            self._raise_app_hooks()
+            for container in self.plan.proxies:
+                if not container.native_sidecar:
+                    self._raise_proxy(container)
+        self._raise_grace()
 
-    def _sleeps(self) -> None:
-        if self.plan.proxy is not None and self.plan.proxy.gateway:
+    def _raise_app_hooks(self) -> None:
+        if self.plan.edge is not None:
             return
-        containers = []
-        for container in self.plan.containers:
-            chosen = container
-            wanted = _whole(self.aims.propagation - container.drain.value)
-            short = container.serves and not container.native_sidecar
-            if short and container.pre_stop.value.low < wanted and _has_no_script(container):
-                self._note(
-                    "preStop",
-                    container.name,
-                    container.pre_stop,
-                    wanted,
-                    f"new requests still arrive for {written(self.aims.propagation)}",
-                )
-                chosen = replace(container, pre_stop=_set(container.pre_stop, Span.exactly(wanted)))
-            containers.append(chosen)
-        self.plan = replace(self.plan, containers=tuple(containers))
+        for container in self.plan.regular:
+            if container.serves:
+                needed = ceil_seconds(self._window(container) - _drain(container))
+                reason = Reason(ReasonKind.REQUESTS_STILL_ARRIVE, self._window(container))
+                self._raise(container.name, Effect.DELAYS_SIGNAL, needed, reason)
+
+    def _window(self, container: ContainerPlan) -> timedelta:
+        """How long new requests to this container still arrive."""
+        elsewhere = [
+            s.window.value
+            for s in self.plan.senders
+            if s.containers and container.name not in s.containers
+        ]
+        own = [
+            s.window.value
+            for s in self.plan.senders
+            if not s.containers or container.name in s.containers
+        ]
+        if elsewhere and own and self.targets.propagation == max([*elsewhere, *own]):
+            return max(own)
+        return self.targets.propagation
 
     def _app_needs(self) -> tuple[timedelta, timedelta]:
         """When the last app stops accepting, and when its last request is done."""
-        regular = [c for c in self.plan.containers if not c.native_sidecar]
+        if self.plan.edge is not None:
+            until = self.targets.propagation
+            return until, until + self.targets.p99
+        regular = self.plan.regular
         accepts = max((_accepts_until(c) for c in regular), default=ZERO)
         serving = max((_accepts_until(c) for c in regular if c.serves), default=ZERO)
-        return accepts, max(accepts, serving + self.aims.p99)
+        return accepts, max(accepts, serving + self.targets.p99)
 
-    def _proxy(self, proxy: ProxyPlan) -> None:
+    def _raise_proxy(self, container: ContainerPlan) -> None:
         accepts, done = self._app_needs()
-        hook = proxy.pre_stop.value.low
-        if proxy.gateway:
-            accepts, done = self.aims.propagation, self.aims.propagation + self.aims.p99
-        name, changed = proxy.name, proxy
-        if proxy.exit_on_zero.value:
-            minimum = _whole(accepts - hook)
-            if proxy.minimum_drain.value < minimum:
-                why = f"the proxy must not look for connections before {written(accepts)}"
-                self._note("minimumDrain", name, proxy.minimum_drain, minimum, why)
-                changed = replace(changed, minimum_drain=_set(proxy.minimum_drain, minimum))
-        else:
-            needed = _whole(done - hook)
-            if proxy.termination_drain.value < needed:
-                needed += timedelta(seconds=1)  # its last byte, and the proxy's own end
-                why = f"requests are done by {written(done)}"
-                self._note("terminationDrain", name, proxy.termination_drain, needed, why)
-                changed = replace(changed, termination_drain=_set(proxy.termination_drain, needed))
-        open_for = _whole(accepts - hook)
-        if proxy.drain_duration.value < open_for:
-            why = f"it has to accept until {written(accepts)}"
-            self._note("drainDuration", name, proxy.drain_duration, open_for, why)
-            changed = replace(changed, drain_duration=_set(proxy.drain_duration, open_for))
-        self.plan = replace(self.plan, proxy=changed)
+        name = container.name
+        if _closes_at_signal(container):
+            reason = Reason(ReasonKind.MUST_ACCEPT, accepts)
+            # One second more, so that it does not stop at the same moment.
+            self._raise(name, Effect.DELAYS_SIGNAL, accepts, reason, more=_SECOND)
+        begin = self.plan.container(name).hook.duration.value.low
+        must_check = Reason(ReasonKind.CHECKS_TOO_EARLY, accepts)
+        self._raise(name, Effect.MINIMUM_LIFE, accepts - begin, must_check)
+        finished = Reason(ReasonKind.REQUESTS_DONE, done)
+        # One second more, for the last byte and the proxy's own end.
+        self._raise(name, Effect.LIFE, done - begin, finished, more=_SECOND)
+        self._raise(name, Effect.FINISH_LIMIT, done - begin, finished)
+        must_accept = Reason(ReasonKind.MUST_ACCEPT, accepts)
+        self._raise(name, Effect.KEEPS_ACCEPTING, accepts - begin, must_accept)
 
-    def _grace(self) -> None:
+    def _raise(
+        self,
+        name: str,
+        effect: Effect,
+        needed: timedelta,
+        reason: Reason,
+        more: timedelta = ZERO,
+    ) -> None:
+        """Raise a container's knob of that effect, if it has one that is too low."""
+        container = self.plan.container(name)
+        knob = container.knob(effect)
+        needed = ceil_seconds(needed)
+        if knob is None or knob.value >= needed or not _known(knob):
+            return
+        self.changes.append(Change(knob.field, name, knob.setting, needed + more, reason))
+        changed = set_knob(container, knob, needed + more)
+        others = self.plan.containers
+        containers = tuple(changed if c is container else c for c in others)
+        self.plan = replace(self.plan, containers=containers)
+
+    def _raise_grace(self) -> None:
         accepts, done = self._app_needs()
-        why = f"requests are done by {written(done)}"
-        if accepts == done and not self.plan.runs_to_completion:
-            why = f"the last container gets its stop signal at {written(done)}"
+        reason = Reason(ReasonKind.REQUESTS_DONE, done)
         if self.plan.runs_to_completion:
-            why = f"its hooks are done by {written(accepts)}"
-            done = accepts
+            done, reason = accepts, Reason(ReasonKind.HOOKS_DONE, accepts)
+        elif accepts == done:
+            reason = Reason(ReasonKind.LAST_SIGNAL, done)
         for container in self.plan.containers:
-            finish = container.finish_within
-            if finish is not None and _accepts_until(container) + finish.value > done:
-                done = _accepts_until(container) + finish.value
-                why = f"the framework of {container.name} may take until {written(done)}"
-        proxy = self.plan.proxy
-        if proxy is not None and proxy.stops_with_pod:
-            hook = proxy.pre_stop.value.low
-            if proxy.gateway:
-                done = self.aims.propagation + self.aims.p99
-                why = f"requests are done by {written(done)}"
-            drain = proxy.minimum_drain.value + POLL
-            if not proxy.exit_on_zero.value:
-                drain = proxy.termination_drain.value
-            if hook + drain > done:
-                done = hook + drain
-                why = f"the proxy is done by {written(done)}"
-        wanted = _whole(done + MARGIN)
+            end = self._own_end(container)
+            if end > done:
+                done = end
+                proxy = container.role in (Role.PROXY, Role.EDGE)
+                kind = ReasonKind.PROXY_DONE if proxy else ReasonKind.PROGRAM_MAY_TAKE
+                reason = Reason(kind, end, container.name)
         high = self.plan.grace.value.high
         if high is not None and high <= done:
-            self._note(
-                "grace", None, self.plan.grace, wanted, f"{why}, and {written(MARGIN)} to spare"
-            )
-            self.plan = replace(self.plan, grace=_set(self.plan.grace, Span.exactly(wanted)))
+            wanted = ceil_seconds(done + MARGIN)
+            self.changes.append(Change(GRACE_FIELD, None, self.plan.grace, wanted, reason))
+            grace = _suggested(self.plan.grace, DurationRange.exact(wanted))
+            self.plan = replace(self.plan, grace=grace)
 
-    def _note(
-        self,
-        field: str,
-        container: str | None,
-        old: Setting[object],
-        value: timedelta,
-        why: str,
-    ) -> None:
-        self.changes.append(Change(field, container, old, value, why))
+    def _own_end(self, container: ContainerPlan) -> timedelta:
+        """When a container's own settings say that it has ended, at the latest."""
+        if container.native_sidecar or container.role is Role.MEMBER:
+            return ZERO
+        end = container.hook.duration.value.low
+        for phase in container.process.phases:
+            if phase.begins is not Trigger.DELETION:
+                end += _phase_length(phase.ending)
+        return end
 
 
-def _set(setting: Setting[_T], value: _T) -> Setting[_T]:
+def _phase_length(ending: Ending) -> timedelta:
+    """How long a phase takes by what is written; what only depends on requests counts nothing."""
+    if isinstance(ending, After):
+        return max(ending.duration.value, ZERO)
+    if isinstance(ending, WhenIdle):
+        return ending.delay.value + (ZERO if ending.immediately else ending.interval)
+    if isinstance(ending, WhenFinished) and ending.limit is not None:
+        # A default limit is rarely used up, and may be changed where nobody sees it.
+        return ending.limit.value if ending.limit.origin.written else ZERO
+    return ZERO
+
+
+def _known(knob: Knob) -> bool:
+    value = knob.setting.value
+    return not isinstance(value, DurationRange) or value.known
+
+
+def _suggested(setting: Setting[object], value: DurationRange) -> Setting[DurationRange]:
     return Setting(setting.name, value, Origin(OriginKind.EXPLICIT, "suggested"))
 
 
-def _has_no_script(container: ContainerPlan) -> bool:
-    """Whether its hook is none, or one whose whole duration is known."""
-    return container.pre_stop.value.known
+def set_knob(container: ContainerPlan, knob: Knob, value: timedelta) -> ContainerPlan:
+    """The container with another value of one of its knobs."""
+    origin = Origin(OriginKind.EXPLICIT, "suggested")
+    if isinstance(knob.setting.value, DurationRange):
+        exact = DurationRange.exact(value)
+        hook = replace(container.hook, duration=Setting(knob.setting.name, exact, origin))
+        new = replace(knob, setting=hook.duration)
+        changed = replace(container, hook=hook)
+    else:
+        setting = Setting(knob.setting.name, value, origin)
+        new = replace(knob, setting=setting)
+        phases = tuple(_replace_setting(p, knob.setting, setting) for p in container.process.phases)
+        changed = replace(container, process=replace(container.process, phases=phases))
+    knobs = tuple(new if each is knob else each for each in container.knobs)
+    return replace(changed, knobs=knobs)
+
+
+def _replace_setting(phase: Phase, old: object, new: Setting[timedelta]) -> Phase:
+    """The phase with a setting replaced wherever it stands."""
+    ending = phase.ending
+    for name in ("duration", "limit", "delay"):
+        if getattr(ending, name, None) is old:
+            ending = replace(ending, **{name: new})
+    found = {}
+    for name in ("inbound", "outbound"):
+        acceptance = getattr(phase, name)
+        if acceptance.closes_after is old:
+            found[name] = replace(acceptance, closes_after=new)
+    return replace(phase, ending=ending, **found)
+
+
+def _drain(container: ContainerPlan) -> timedelta:
+    """How long it still accepts after its stop signal, by a fixed time."""
+    for phase in container.process.phases:
+        if phase.begins is Trigger.SIGNAL:
+            serves = phase.inbound.new is Reaction.SERVES
+            if serves and isinstance(phase.ending, After):
+                return phase.ending.duration.value
+            return ZERO
+    return ZERO
 
 
 def _accepts_until(container: ContainerPlan) -> timedelta:
-    return container.pre_stop.value.low + container.drain.value
+    return container.hook.duration.value.low + _drain(container)
 
 
-def _prove(plan: Plan, aims: Aims) -> tuple[bool, str]:
+def _closes_at_signal(container: ContainerPlan) -> bool:
+    """Whether it refuses new connections from its stop signal on."""
+    for phase in container.process.phases:
+        if phase.begins is Trigger.SIGNAL:
+            return phase.inbound.new is not Reaction.SERVES
+    return False
+
+
+def _prove(plan: PodPlan, targets: Targets) -> Failure | None:
     """Whether the model serves a request in flight and the last one that still arrives."""
     if plan.grace.value.high is None:
-        return False, "the grace period is not known"
+        return Failure(FailureKind.GRACE_UNKNOWN)
     if plan.runs_to_completion:
-        return True, ""
-    for app in (plan.containers[number] for number in plan.serving_numbers):
-        if app.behaviour.value is not Behaviour.GRACEFUL:
-            told = app.behaviour.value
-            return False, f"the app of {app.name} does not finish its requests: {told}"
-    instant = timedelta(milliseconds=1)
-    late = max(aims.propagation - instant, ZERO)
-    for pinned in plan.pinned():
-        for request in (Request(ZERO, aims.p99), Request(late, aims.p99)):
-            (answer,) = Timeline(pinned, (request,)).answers
-            if answer.outcome is not Outcome.OK:
-                of = (
-                    f" of {pinned.serving.name}"
-                    if pinned.asked is not None and pinned.serving
-                    else ""
-                )
-                at = f"a request{of} at {written(request.arrives)}"
-                return False, f"{at} is {answer.outcome.value}: {answer.by}"
-    return True, ""
+        return None
+    late = max(targets.propagation - timedelta(milliseconds=1), ZERO)
+    for case in plan.concretize():
+        for request in (Request(ZERO, targets.p99), Request(late, targets.p99)):
+            (prediction,) = Timeline(case, (request,)).predictions
+            if prediction.outcome is not Outcome.OK:
+                return Failure(FailureKind.REQUEST_LOST, prediction, case.target)
+    return None

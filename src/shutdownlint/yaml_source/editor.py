@@ -51,7 +51,7 @@ class Edit(Struct, frozen=True, order=True):
         return Edit(self.start + by, self.end + by, self.text)
 
 
-def applied(text: str, edits: Iterable[Edit]) -> str:
+def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     """The text with these edits. Raises ``EditError`` where two of them collide."""
     out, at = [], 0
     for edit in sorted(set(edits)):

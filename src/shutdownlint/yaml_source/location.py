@@ -1,4 +1,4 @@
-"""Where something stands in a file."""
+"""Locations: regions of files, and things that can give theirs when asked."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ KeyPath = tuple[str | int, ...]
 
 
 class EntryPart(Enum):
-    """Which part of an entry a place means."""
+    """Which part of an entry a region shows."""
 
     KEY = "key"
     VALUE = "value"
@@ -29,36 +29,47 @@ class Region(Struct, frozen=True, order=True):
     end_line: int
     end_column: int
 
+    def describe(self, file: str | None) -> str:
+        """The region in a text about ``file``: ``line 12`` there, ``other.yaml:12`` elsewhere."""
+        return f"line {self.line}" if self.file == file else f"{self.file}:{self.line}"
+
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
 
 
 class SourceLocation(Protocol):
-    """Something that can tell where it stands, when asked."""
+    """Something that can give its region when asked."""
 
     @property
-    def source(self) -> str | None:
+    def template(self) -> str | None:
         """The template that a Helm rendering names for it."""
 
     @property
     def parent(self) -> SourceLocation:
-        """The entry it stands in."""
+        """The entry that contains it."""
 
     def region(self) -> Region:
-        """Its place in a file."""
+        """Its region of a file."""
+
+    def describe(self, file: str | None) -> str:
+        """Its region in a text about ``file``."""
 
 
 class FixedLocation(Struct, frozen=True):
-    """A place that is known already."""
+    """A location whose region is known already."""
 
     known: Region
-    source: str | None = None
+    template: str | None = None
 
     @property
     def parent(self) -> FixedLocation:
-        """Unknown: the place itself."""
+        """The location itself: what contains it is not known."""
         return self
 
     def region(self) -> Region:
-        """The place."""
+        """The region."""
         return self.known
+
+    def describe(self, file: str | None) -> str:
+        """The region in a text about ``file``."""
+        return self.known.describe(file)

@@ -91,14 +91,14 @@ class Tree:
             node = entry.key
         return _place(node, file, first_line)
 
-    def plain(self, key_path: KeyPath = (), shape: Shape | None = None) -> Any:
+    def to_python(self, key_path: KeyPath = (), shape: Shape | None = None) -> Any:
         """The value at ``key_path`` as plain Python data, aliases and merge keys written out.
 
         Of mappings that ``shape`` knows only the keys it names are taken. A recursive alias reads
         as None where it recurs. Raises ``BudgetExceededError``.
         """
         entry = self.entry(key_path)
-        return None if entry is None else _Converter().plain(entry.value, shape)
+        return None if entry is None else _Converter().to_python(entry.value, shape)
 
 
 def child(node: Node, step: str | int) -> Entry | None:
@@ -177,7 +177,7 @@ class _Converter:
         self.left = ALIAS_BUDGET
         self.inside: set[int] = set()
 
-    def plain(self, node: Node, shape: Shape | None = None) -> Any:
+    def to_python(self, node: Node, shape: Shape | None = None) -> Any:
         if isinstance(node, ScalarNode):
             self._spend()
             value = read_scalar(node)
@@ -189,7 +189,7 @@ class _Converter:
         self.inside.add(id(node))
         try:
             if isinstance(node, SequenceNode):
-                return [self.plain(item, shape) for item in node.value]
+                return [self.to_python(item, shape) for item in node.value]
             return self._mapping(node, shape) if isinstance(node, MappingNode) else None
         finally:
             self.inside.discard(id(node))
@@ -198,13 +198,15 @@ class _Converter:
         result: dict[str, Any] = {}
         for merged in reversed(list(merged_mappings(node))):
             if id(merged) not in self.inside:
-                result.update(self.plain(merged, shape))
+                result.update(self.to_python(merged, shape))
         for key, value in node.value:
             text = key_text(key)
             if text is None or (shape is not None and text not in shape):
                 continue
             if not (text == "<<" and key.style in (None, "")):
-                result[intern(text)] = self.plain(value, shape[text] if shape is not None else None)
+                result[intern(text)] = self.to_python(
+                    value, shape[text] if shape is not None else None
+                )
         return result
 
     def _spend(self) -> None:

@@ -4,8 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from shutdownlint.shutdown import Request, Shutdown, seconds
-from tests.helpers import check_text, dedent, given, plan_of, read_files, told
+from shutdownlint.platforms.locations import source_location
+from shutdownlint.platforms.traffic import LoadBalancerFacts
+from shutdownlint.shutdown.analysis import LossKind, ShutdownAnalysis
+from shutdownlint.shutdown.durations import seconds
+from shutdownlint.shutdown.request import Request
+from tests.helpers import (
+    check_text,
+    dedent,
+    plan_files,
+    plan_of,
+    plan_pod_text,
+    rule_lines,
+    user_facts,
+)
+from tests.platforms.istio.proxies import proxy_in, proxy_of
 
 INSTALLED = """
 apiVersion: apps/v1
@@ -67,8 +80,14 @@ data:
 """
 
 
+def outcomes(analysis: ShutdownAnalysis, *requests: tuple[float, float]) -> list[str]:
+    """What becomes of requests (arrival, duration), asked together."""
+    asked = [Request(seconds(arrival), seconds(duration)) for arrival, duration in requests]
+    return [answer.prediction.outcome for answer in analysis.predict(asked)]
+
+
 def test_an_installed_gateway_reads_the_mesh_itself_and_only_its_own_variables() -> None:
-    proxy = plan_of(MESH.removesuffix("---\n") + "---" + INSTALLED, given()).proxy
+    proxy = proxy_in(MESH.removesuffix("---\n") + "---" + INSTALLED)
     assert proxy is not None
     assert proxy.gateway
     assert proxy.exit_on_zero.value is True
@@ -76,47 +95,43 @@ def test_an_installed_gateway_reads_the_mesh_itself_and_only_its_own_variables()
     assert proxy.drain_duration.value == seconds(20)
     # neither the annotation's variable nor the mesh's gets into its environment
     assert proxy.minimum_drain.value == seconds(5)
-    notes = told(check_text(INSTALLED).findings, notes=True)
+    notes = rule_lines(check_text(INSTALLED).findings, notes=True)
     assert ("SL244", 13) in notes
 
 
 def test_a_gateway_serves_alone_and_ends_by_its_own_clock() -> None:
     plan = plan_of(INSTALLED.replace('"true"', '"false"'))
-    assert plan.serving is None
-    ask = [Request(seconds(0), seconds(n)) for n in (5, 6)]
-    served, cut = Shutdown(plan).ask([*ask])
-    assert (served.outcome, cut.outcome, cut.at) == ("ok", "cut", seconds(5))
-    (late,) = Shutdown(plan).ask([Request(seconds(5), seconds(1))])
-    assert late.outcome == "refused"
-    assert Shutdown(plan).headroom.in_flight == seconds(5)
-    assert [loss.kind for loss in Shutdown(plan).losses] == ["requests in flight are cut"]
+    assert plan.targets == ()
+    analysis = ShutdownAnalysis(plan)
+    assert outcomes(analysis, (0, 5), (0, 6)) == ["ok", "cut"]
+    assert outcomes(analysis, (5, 1)) == ["refused"]
+    assert analysis.headroom.max_in_flight == seconds(5)
+    assert [loss.kind for loss in analysis.losses] == [LossKind.IN_FLIGHT_CUT]
 
 
 def test_exit_on_zero_waits_for_what_a_gateway_serves() -> None:
-    shutdown = Shutdown(plan_of(INSTALLED))
-    answers = shutdown.ask([Request(seconds(0), seconds(25)), Request(seconds(19), seconds(1))])
-    assert [answer.outcome for answer in answers] == ["ok", "ok"]
+    analysis = ShutdownAnalysis(plan_of(INSTALLED))
+    assert outcomes(analysis, (0, 25), (19, 1)) == ["ok", "ok"]
     # drainDuration closes every listener of a gateway
-    (refused,) = shutdown.ask([Request(seconds(0), seconds(28)), Request(seconds(21), seconds(1))])[
-        1:
-    ]
-    assert refused.outcome == "refused"
+    assert outcomes(analysis, (0, 28), (21, 1)) == ["ok", "refused"]
 
 
 @pytest.mark.parametrize(
     ("version", "grace", "exits_on_zero"), [("1.26", 90, True), ("1.25", 30, False)]
 )
 def test_a_gateway_of_the_gateway_api(version: str, grace: int, exits_on_zero: bool) -> None:
-    plan = plan_of(GATEWAY, given(istio=version))
-    assert plan.proxy is not None
+    pod = plan_pod_text(GATEWAY, user_facts(istio=version))
+    plan, proxy = pod.plan, proxy_of(pod)
+    assert plan is not None
+    assert proxy is not None
     assert plan.grace.value.low == seconds(grace)
-    assert plan.proxy.termination_drain.value == seconds(12)
-    assert plan.proxy.exit_on_zero.value is exits_on_zero
-    assert plan.balancer is not None
-    region = plan.grace.origin.location.region() if plan.grace.origin.location else None
-    assert region is not None
-    # the override's key, or where it could stand
-    assert region.line == (16 if grace == 90 else 4)
+    assert proxy.termination_drain.value == seconds(12)
+    assert proxy.exit_on_zero.value is exits_on_zero
+    assert LoadBalancerFacts in pod.facts
+    location = source_location(plan.grace)
+    assert location is not None
+    # the override's key, or where it could be
+    assert location.region().line == (16 if grace == 90 else 4)
 
 
 @pytest.mark.parametrize(("version", "grace"), [("1.27", 2), ("1.28", 30), ("1.17", 30)])
@@ -127,27 +142,29 @@ def test_waypoints_had_two_seconds(version: str, grace: int) -> None:
         metadata: {name: waypoint, namespace: shop}
         spec: {gatewayClassName: istio-waypoint}
     """
-    plan = plan_of(text, given(istio=version))
-    assert plan.grace.value.low == seconds(grace)
-    assert plan.proxy is not None
-    assert plan.proxy.waypoint
-    assert plan.balancer is None
+    pod = plan_pod_text(text, user_facts(istio=version))
+    proxy = proxy_of(pod)
+    assert pod.plan is not None
+    assert pod.plan.grace.value.low == seconds(grace)
+    assert proxy is not None
+    assert proxy.facts.waypoint
+    assert LoadBalancerFacts not in pod.facts
 
 
 def test_gateways_of_others_are_left_alone() -> None:
     other = GATEWAY.replace("gatewayClassName: istio", "gatewayClassName: eg")
-    assert read_files({"a.yaml": other}).pods == []
+    assert plan_files({"a.yaml": other}).pods == []
     networking = GATEWAY.replace("gateway.networking.k8s.io/v1", "networking.istio.io/v1")
-    assert read_files({"a.yaml": networking}).pods == []
+    assert plan_files({"a.yaml": networking}).pods == []
 
 
-def test_a_service_of_its_own_kind_is_no_load_balancer() -> None:
+def test_a_service_of_its_own_kind_is_not_a_load_balancer() -> None:
     inside = GATEWAY.replace(
         "metadata: {name: edge, namespace: shop}\nspec:\n  gatewayClassName",
         "metadata: {name: edge, namespace: shop, annotations: "
         "{networking.istio.io/service-type: ClusterIP}}\nspec:\n  gatewayClassName",
     )
-    assert plan_of(inside).balancer is None
+    assert LoadBalancerFacts not in plan_pod_text(inside).facts
 
 
 @pytest.mark.parametrize(
@@ -200,11 +217,9 @@ kind: Pod
 metadata: {name: shop, labels: {sidecar.istio.io/inject: "true"}}
 spec: {containers: [{name: app, image: a}]}
 """
-    scene = read_files({"values.yaml": text, "pod.yaml": pod})
-    (found,) = [p for p in scene.pods if p.plan]
-    assert found.plan is not None
-    assert found.plan.proxy is not None
-    assert found.plan.proxy.termination_drain.value == seconds(44)
+    run = plan_files({"values.yaml": text, "pod.yaml": pod})
+    (found,) = [proxy for each in run.pods if (proxy := proxy_of(each)) is not None]
+    assert found.termination_drain.value == seconds(44)
 
 
 def test_the_text_of_an_applications_values_has_places() -> None:
@@ -223,9 +238,9 @@ def test_the_text_of_an_applications_values_has_places() -> None:
                     proxyMetadata: {EXIT_ON_ZERO_ACTIVE_CONNECTIONS: true}
     """
     result = check_text(dedent(text), name="application.yaml")
-    assert told(result.findings) == [("SL218", 12)]
+    assert rule_lines(result.findings) == [("SL218", 12)]
     broken = check_text(dedent(text).replace("meshConfig:\n", "meshConfig: [\n"))
-    assert told(broken.findings) == []
+    assert rule_lines(broken.findings) == []
 
 
 def test_an_unquoted_boolean_in_helm_values_drops_the_whole_mesh_config() -> None:
@@ -236,4 +251,4 @@ def test_an_unquoted_boolean_in_helm_values_drops_the_whole_mesh_config() -> Non
               EXIT_ON_ZERO_ACTIVE_CONNECTIONS: true
     """
     result = check_text(dedent(values), name="values.yaml")
-    assert told(result.findings) == [("SL218", 4)]
+    assert rule_lines(result.findings) == [("SL218", 4)]

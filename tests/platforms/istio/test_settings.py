@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from shutdownlint.shutdown import Confidence, ProxyPlan, seconds
-from tests.helpers import dedent, given, read_files
+from shutdownlint.shutdown.durations import seconds
+from shutdownlint.shutdown.pod_plan import Confidence
+from tests.helpers import dedent, plan_files, user_facts
+from tests.platforms.istio.proxies import Proxy, proxy_in, proxy_of
 
 
 def namespace(labels: str, name: str = "shop") -> str:
@@ -33,10 +35,8 @@ def pod(labels: str = "", annotations: str = "", extra: str = "", namespace: str
     )
 
 
-def proxy(text: str, istio: str | None = "1.26", kubernetes: str | None = None) -> ProxyPlan | None:
-    (found,) = read_files({"a.yaml": text}, given(istio=istio, kubernetes=kubernetes)).pods
-    assert found.plan is not None
-    return found.plan.proxy
+def proxy(text: str, istio: str | None = "1.26", kubernetes: str | None = None) -> Proxy | None:
+    return proxy_in(text, user_facts(istio=istio, kubernetes=kubernetes))
 
 
 ENABLED = namespace("istio-injection: enabled")
@@ -80,8 +80,8 @@ def test_an_unseen_namespace_lowers_confidence() -> None:
     assert label is not None
     assert annotation is not None
     assert seen is not None
-    assert [a.leaves for a in label.assumptions] == [Confidence.MEDIUM]
-    assert [a.leaves for a in annotation.assumptions] == [Confidence.LOW]
+    assert [a.confidence for a in label.assumptions] == [Confidence.MEDIUM]
+    assert [a.confidence for a in annotation.assumptions] == [Confidence.LOW]
     assert not seen.assumptions
 
 
@@ -122,7 +122,8 @@ spec: {tag: 1.20.3, values: {pilot: {env: {ENABLE_NATIVE_SIDECARS: "true"}}}}
     assert found is not None
     assert (found.mode.value.value, found.drain_hook) == ("native", False)
     assert (
-        str(found.mode.origin) == "ENABLE_NATIVE_SIDECARS of mesh config (IstioOperator), a.yaml:3"
+        str(found.mode.origin)
+        == "ENABLE_NATIVE_SIDECARS of mesh config (IstioOperator), shop.yaml:3"
     )
 
 
@@ -161,7 +162,7 @@ def test_istios_order_per_key() -> None:
     assert found.termination_drain.value == seconds(12)
     assert found.termination_drain.origin.kind == "explicit"
     assert found.drain_duration.value == seconds(22)
-    assert str(found.drain_duration.origin) == "mesh config (ConfigMap istio), a.yaml:8"
+    assert str(found.drain_duration.origin) == "mesh config (ConfigMap istio), shop.yaml:8"
     assert found.minimum_drain.value == seconds(6)
     assert found.exit_on_zero.value is True
 
@@ -280,7 +281,7 @@ def test_an_injected_native_proxy() -> None:
     assert without.drain_hook is False
 
 
-def test_a_gateway_is_no_sidecar() -> None:
+def test_a_gateway_is_not_a_sidecar() -> None:
     found = proxy(INJECTED.replace("sidecar]", "router]"), istio=None)
     assert found is not None
     assert found.gateway
@@ -328,6 +329,6 @@ def test_container_environment_of_a_pod_to_be_injected() -> None:
     ids=["revision", "short revision", "other name", "chart label", "operator label", "istiod"],
 )
 def test_where_the_version_is_read(text: str, version: str) -> None:
-    scene = read_files({"a.yaml": text})
-    (found,) = [p.plan.proxy for p in scene.pods if p.plan is not None and p.plan.proxy is not None]
+    pods = plan_files({"a.yaml": text}).pods
+    (found,) = [proxy for pod in pods if (proxy := proxy_of(pod)) is not None]
     assert found.version == version

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from shutdownlint.shutdown import Plan, seconds
-from tests.helpers import plan_of
+from shutdownlint.linter.linter import _read_context
+from shutdownlint.linter.stages import PlanRun
+from shutdownlint.manifests.resources import PodDisruptionBudget
+from shutdownlint.platforms.kubernetes.budgets import disruptions_allowed
+from shutdownlint.platforms.kubernetes.controllers import Rollout
+from shutdownlint.platforms.kubernetes.pod_facts import PodFacts
+from shutdownlint.platforms.planned_pod import PlannedPod
+from shutdownlint.platforms.workload_index import WorkloadIndex
+from shutdownlint.shutdown.durations import seconds
+from tests.helpers import lint_options, plan_pod_text, write_sources
 
 
-def workload(kind: str = "Deployment", spec: str = "", before: str = "") -> Plan:
-    return plan_of(f"""{before}
+def manifest(kind: str, spec: str, before: str) -> str:
+    return f"""{before}
 apiVersion: apps/v1
 kind: {kind}
 metadata: {{name: shop, namespace: shop}}
@@ -19,7 +29,16 @@ spec:
   template:
     metadata: {{labels: {{app: shop, tier: web}}}}
     spec: {{containers: [{{name: app, image: a}}]}}
-""")
+"""
+
+
+def workload(kind: str = "Deployment", spec: str = "", before: str = "") -> PlannedPod:
+    return plan_pod_text(manifest(kind, spec, before))
+
+
+def rollout_of(kind: str = "Deployment", spec: str = "") -> Rollout | None:
+    found: PodFacts = workload(kind, spec).facts[PodFacts]
+    return found.rollout.value if found.rollout is not None else None
 
 
 @pytest.mark.parametrize(
@@ -50,11 +69,10 @@ def test_what_a_rollout_waits_for(
 ) -> None:
     flat = spec.removeprefix("{").removesuffix("}") if spec.startswith("{") else spec
     text = "\n  ".join(_split(flat))
-    plan = workload(kind, text)
-    assert plan.rollout is not None
-    rollout = plan.rollout.value
+    rollout = rollout_of(kind, text)
+    assert rollout is not None
     assert (rollout.batch, rollout.waits) == (batch, waits)
-    assert rollout.takes(seconds(30)) == (None if takes is None else seconds(takes))
+    assert rollout.waiting_time(seconds(30)) == (None if takes is None else seconds(takes))
 
 
 def _split(text: str) -> list[str]:
@@ -71,7 +89,7 @@ def _split(text: str) -> list[str]:
 
 @pytest.mark.parametrize("spec", ["updateStrategy: {type: OnDelete}"])
 def test_no_rollout_where_nobody_replaces(spec: str) -> None:
-    assert workload("StatefulSet", spec).rollout is None
+    assert rollout_of("StatefulSet", spec) is None
 
 
 def test_an_autoscaler_decides_the_replicas() -> None:
@@ -132,16 +150,24 @@ spec: {{{spec}, selector: {selector}}}
         ),
     ],
 )
-def test_how_many_may_go(spec: str, before: str, allowed: int | None) -> None:
-    found = workload(spec=spec, before=before).disruptions_allowed
+def test_how_many_may_go(spec: str, before: str, allowed: int | None, tmp_path: Path) -> None:
+    sources = write_sources({"shop.yaml": manifest("Deployment", spec, before)}, tmp_path)
+    options = lint_options()
+    run = PlanRun(*_read_context(sources, options), options)
+    index = WorkloadIndex()
+    for pod in run.planned_pods():
+        index.add(pod)
+    (entry,) = index.entries
+    budgets = run.context.in_home(PodDisruptionBudget, entry.home)
+    found = disruptions_allowed(entry, index, budgets)
     assert (found.value if found else None) == allowed
 
 
-def test_what_a_rollout_says() -> None:
-    words = workload("StatefulSet", "replicas: 4").rollout
-    assert words is not None
-    assert "4 pods, 1 at a time, up to 30s each" in words.value.told(seconds(30))
-    assert "at most 2m" in words.value.told(seconds(30))
-    deployment = workload(spec="replicas: 4").rollout
+def test_a_rollout_as_text() -> None:
+    stateful = rollout_of("StatefulSet", "replicas: 4")
+    assert stateful is not None
+    assert "4 pods, 1 at a time, up to 30s each" in stateful.describe(seconds(30))
+    assert "at most 2m" in stateful.describe(seconds(30))
+    deployment = rollout_of(spec="replicas: 4")
     assert deployment is not None
-    assert "does not wait for old pods" in deployment.value.told(seconds(30))
+    assert "does not wait for old pods" in deployment.describe(seconds(30))

@@ -4,18 +4,20 @@ import pytest
 
 from shutdownlint.platforms.kubernetes.shell import (
     command_time,
-    misquoted,
+    misquoted_command,
     script_time,
     shell_script,
-    signal_path,
+    signal_forwarding,
 )
-from shutdownlint.shutdown import Span, seconds
+from shutdownlint.shutdown.durations import DurationRange, seconds
 
 ENVIRONMENT = {"DRAIN_TIME_SECONDS": "15", "EMPTY": ""}
 
 
-def span(low: float, high: float | None = -1) -> Span:
-    return Span(seconds(low), None if high is None else seconds(low if high == -1 else high))
+def span(low: float, high: float | None = -1) -> DurationRange:
+    return DurationRange(
+        seconds(low), None if high is None else seconds(low if high == -1 else high)
+    )
 
 
 @pytest.mark.parametrize(
@@ -43,7 +45,7 @@ def span(low: float, high: float | None = -1) -> Span:
         ([], span(0)),
     ],
 )
-def test_commands(command: list[str], expected: Span) -> None:
+def test_commands(command: list[str], expected: DurationRange) -> None:
     assert command_time(command, ENVIRONMENT.get) == expected
 
 
@@ -91,7 +93,7 @@ def test_commands(command: list[str], expected: Span) -> None:
         ("sleep 'unfinished", span(0, None)),
     ],
 )
-def test_scripts(script: str, expected: Span) -> None:
+def test_scripts(script: str, expected: DurationRange) -> None:
     assert script_time(script, ENVIRONMENT.get) == expected
 
 
@@ -101,9 +103,9 @@ def test_errexit_by_flag_ends_a_script_early() -> None:
 
 
 def test_inner_quotes_make_one_word() -> None:
-    assert misquoted("'sleep 10'") == "sleep 10"
-    assert misquoted("sleep 10") is None
-    assert misquoted("echo 'sleep 10'") is None
+    assert misquoted_command("'sleep 10'") == "sleep 10"
+    assert misquoted_command("sleep 10") is None
+    assert misquoted_command("echo 'sleep 10'") is None
 
 
 def test_only_dash_c_has_a_script() -> None:
@@ -116,22 +118,22 @@ def test_only_dash_c_has_a_script() -> None:
     ("script", "expected"),
     [
         # facts: measured with bash, dash, busybox ash, mksh and ksh93 as PID 1
-        ("server", "depends"),
-        ("prepare && server", "depends"),
-        ("cd /app; server", "depends"),
-        ("exec server", "reaches"),
-        ("cd /x && exec server", "reaches"),
-        ("server | tee log", "never"),
-        ("exec server | tee log", "never"),
-        ("exec server || exit 1", "reaches"),
-        ("exec server; exit 1", "reaches"),
+        ("server", "depends-on-shell"),
+        ("prepare && server", "depends-on-shell"),
+        ("cd /app; server", "depends-on-shell"),
+        ("exec server", "yes"),
+        ("cd /x && exec server", "yes"),
+        ("server | tee log", "no"),
+        ("exec server | tee log", "no"),
+        ("exec server || exit 1", "yes"),
+        ("exec server; exit 1", "yes"),
         ("eval exec server", "unknown"),
-        ("prepare || server", "depends"),
-        ("server; true", "never"),
-        ("server || true", "never"),
-        ("server & wait", "never"),
-        ("server &\nother &\nwait -n", "never"),
-        ("eval server", "never"),
+        ("prepare || server", "depends-on-shell"),
+        ("server; true", "no"),
+        ("server || true", "no"),
+        ("server & wait", "no"),
+        ("server &\nother &\nwait -n", "no"),
+        ("eval server", "no"),
         ("trap 'kill 0' TERM; server & wait", "unknown"),
         ("while true; do work; sleep 1; done", "unknown"),
         ("sleep infinity", "unknown"),
@@ -139,4 +141,4 @@ def test_only_dash_c_has_a_script() -> None:
     ],
 )
 def test_who_gets_the_signal(script: str, expected: str) -> None:
-    assert signal_path(script).value == expected
+    assert signal_forwarding(script).value == expected

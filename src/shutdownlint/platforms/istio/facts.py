@@ -9,58 +9,62 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
-from shutdownlint.platforms.facts import Dated, Fact
-from shutdownlint.platforms.versions import Range, Version
-from shutdownlint.shutdown.durations import written
+from shutdownlint.platforms.facts import SourcedValue, VersionTable
+from shutdownlint.platforms.versions import Version, VersionRange
+from shutdownlint.shutdown.durations import format_duration
 
-DRAIN_DURATION: Final = Fact(timedelta(seconds=45), "pkg/config/mesh/mesh.go:44")
-TERMINATION_DRAIN_DURATION: Final = Fact(timedelta(seconds=5), "pkg/config/mesh/mesh.go:45")
-EXIT_ON_ZERO: Final = Fact(False, "pilot/cmd/pilot-agent/options/options.go:171")
-MINIMUM_DRAIN_DURATION: Final = Fact(
+DRAIN_DURATION: Final = SourcedValue(timedelta(seconds=45), "pkg/config/mesh/mesh.go:44")
+TERMINATION_DRAIN_DURATION: Final = SourcedValue(timedelta(seconds=5), "pkg/config/mesh/mesh.go:45")
+EXIT_ON_ZERO: Final = SourcedValue(False, "pilot/cmd/pilot-agent/options/options.go:171")
+MINIMUM_DRAIN_DURATION: Final = SourcedValue(
     timedelta(seconds=5), "pilot/cmd/pilot-agent/options/options.go:175"
 )
 
 #: ``drainDuration`` must be whole seconds and at least this.
-SHORTEST_DRAIN: Final = Fact(timedelta(seconds=1), "pkg/config/validation/agent/validation.go:161")
-NATIVE_AUTO_SINCE: Final = Fact(
+SHORTEST_DRAIN: Final = SourcedValue(
+    timedelta(seconds=1), "pkg/config/validation/agent/validation.go:161"
+)
+NATIVE_AUTO_SINCE: Final = SourcedValue(
     Version(1, 27, 0), "pilot/pkg/features/pilot.go:345, releasenotes native-sidecar-default.yaml"
 )
 #: Profiles of these compatibility versions switch native sidecars off
 #: (manifests/helm-profiles/compatibility-version-1.2*.yaml).
 COMPATIBILITY_WITHOUT_NATIVE: Final = ("1.24", "1.25", "1.26")
 #: The agent's settings for exit-on-zero exist from this release on (releasenotes/notes/35059.yaml).
-EXIT_ON_ZERO_SINCE: Final = Fact(Version(1, 12, 0), "releasenotes/notes/35059.yaml")
+EXIT_ON_ZERO_SINCE: Final = SourcedValue(Version(1, 12, 0), "releasenotes/notes/35059.yaml")
 #: Releases whose exit-on-zero never sees zero, since the statistic it reads is not there.
-STATS_BUG: Final = Fact(
-    Range.parse(">=1.12,<1.12.9 || >=1.13,<1.13.5"), "PR 37573, backport 39286 (tag scan)"
+STATS_BUG: Final = SourcedValue(
+    VersionRange.parse(">=1.12,<1.12.9 || >=1.13,<1.13.5"), "PR 37573, backport 39286 (tag scan)"
 )
-NATIVE_DRAIN_HOOK_SINCE: Final = Fact(Version(1, 21, 0), "PR 47226, injection-template.yaml:225")
-NATIVE_AUTO_KUBERNETES: Final = Fact(Version(1, 33, 0), "pkg/kube/inject/webhook.go:1308")
-NATIVE_ANNOTATION_SINCE: Final = Fact(Version(1, 24, 0), "istio/api annotations.yaml:273")
+NATIVE_DRAIN_HOOK_SINCE: Final = SourcedValue(
+    Version(1, 21, 0), "PR 47226, injection-template.yaml:225"
+)
+NATIVE_AUTO_KUBERNETES: Final = SourcedValue(Version(1, 33, 0), "pkg/kube/inject/webhook.go:1308")
+NATIVE_ANNOTATION_SINCE: Final = SourcedValue(Version(1, 24, 0), "istio/api annotations.yaml:273")
 #: From this release on the proxy is built on Envoy 1.40, which drains idle connections before the
 #: drain is over. Inferred from the releases' step (1.25 on Envoy 1.33, 1.26 on 1.34), so nothing
 #: but the answer to a question about idle connections rests on it.
-EARLY_IDLE_DRAIN_SINCE: Final = Fact(
+EARLY_IDLE_DRAIN_SINCE: Final = SourcedValue(
     Version(1, 32, 0), "istio/proxy's Envoy pins of 1.25.0 and 1.26.0; Envoy 1.40 measured"
 )
 
 #: Waypoints of these releases are deployed with this grace period.
-WAYPOINT_GRACE: Final = Fact(
+WAYPOINT_GRACE: Final = SourcedValue(
     timedelta(seconds=2), "releasenotes waypoint-termination-grace-period.yaml"
 )
-WAYPOINT_GRACE_IN: Final = Fact(
-    Range.parse(">=1.18,<1.28"), "files/waypoint.yaml (tag scan), removed in 1.28.0"
+WAYPOINT_GRACE_IN: Final = SourcedValue(
+    VersionRange.parse(">=1.18,<1.28"), "files/waypoint.yaml (tag scan), removed in 1.28.0"
 )
 #: Releases whose exit-on-zero never sees zero on a waypoint: it counts connections of its own.
-WAYPOINT_STATS_BUG: Final = Fact(
-    Range.parse("<1.29.6 || >=1.30,<1.30.3"), "#60728, releasenotes 60731"
+WAYPOINT_STATS_BUG: Final = SourcedValue(
+    VersionRange.parse("<1.29.6 || >=1.30,<1.30.3"), "#60728, releasenotes 60731"
 )
 #: A Gateway's deployment can be overridden through its parametersRef from this release on.
-GATEWAY_OVERRIDES_SINCE: Final = Fact(
+GATEWAY_OVERRIDES_SINCE: Final = SourcedValue(
     Version(1, 26, 0), "gatewaycommon/deploymentcontroller.go:605, PR 55283"
 )
 #: Before, an annotation's proxyMetadata replaced the mesh's instead of adding to it.
-METADATA_MERGED_SINCE: Final = Fact(Version(1, 11, 0), "PR 33522")
+METADATA_MERGED_SINCE: Final = SourcedValue(Version(1, 11, 0), "PR 33522")
 #: Classes whose Gateways istiod deploys pods for (files/kube-gateway.yaml, waypoint.yaml).
 GATEWAY_CLASS: Final = "istio"
 WAYPOINT_CLASS: Final = "istio-waypoint"
@@ -76,7 +80,7 @@ OVERRIDES_KEY: Final = "deployment"
 
 #: Releases that are tried where the version is not known: those with tags of this year, and the few
 #: before that are still in use.
-SUPPORTED_VERSIONS: Final = Fact(
+SUPPORTED_VERSIONS: Final = SourcedValue(
     tuple(Version.parse(f"1.{minor}") for minor in range(26, 32)), "tags up to 1.31.0-rc.0"
 )
 
@@ -93,7 +97,7 @@ INBOUND_PORTS_ENV: Final = "INBOUND_CAPTURE_PORTS"
 #: Read by the agent up to 1.9.x, ignored since 1.10.0 (tag scan).
 STALE_DRAIN_ENV: Final = "TERMINATION_DRAIN_DURATION_SECONDS"
 #: Annotations that people write and Istio does not know, and what does what they are meant for.
-UNKNOWN_ANNOTATIONS: Final = Fact(
+UNKNOWN_ANNOTATIONS: Final = SourcedValue(
     {
         "sidecar.istio.io/native-side": "sidecar.istio.io/nativeSidecar",
         "sidecar.istio.io/terminationDrainDuration": "proxy.istio.io/config",
@@ -127,28 +131,44 @@ PROXYLESS_TEMPLATES: Final = frozenset(("grpc-agent", "grpc-simple"))
 GATEWAY_TEMPLATE: Final = "gateway"
 
 #: The field that replaced the variable (api PR 1463).
-TERMINATION_DRAIN_SINCE: Final = Fact(Version(1, 7, 0), "istio/api PR 1463")
-STALE_DRAIN_ENV_FROM: Final = Fact(Version(1, 10, 0), "tag scan")
-PARENT_SHUTDOWN_REMOVED: Final = Fact(Version(1, 17, 0), "istio/api c50e40013, PR 42253")
-NATIVE_SINCE: Final = Fact(Version(1, 19, 0), "injection-template.yaml (tag scan)")
-PROXY_CONFIG_OBJECT_SINCE: Final = Fact(Version(1, 13, 0), "networking/v1beta1 proxy_config.proto")
+TERMINATION_DRAIN_SINCE: Final = SourcedValue(Version(1, 7, 0), "istio/api PR 1463")
+STALE_DRAIN_ENV_FROM: Final = SourcedValue(Version(1, 10, 0), "tag scan")
+PARENT_SHUTDOWN_REMOVED: Final = SourcedValue(Version(1, 17, 0), "istio/api c50e40013, PR 42253")
+NATIVE_SINCE: Final = SourcedValue(Version(1, 19, 0), "injection-template.yaml (tag scan)")
+PROXY_CONFIG_OBJECT_SINCE: Final = SourcedValue(
+    Version(1, 13, 0), "networking/v1beta1 proxy_config.proto"
+)
 
-BY_VERSION: Final = (
-    Dated(
+#: The facts that change with the version.
+VERSION_CHANGES: Final = (
+    NATIVE_AUTO_SINCE,
+    EXIT_ON_ZERO_SINCE,
+    STATS_BUG,
+    NATIVE_DRAIN_HOOK_SINCE,
+    NATIVE_ANNOTATION_SINCE,
+    EARLY_IDLE_DRAIN_SINCE,
+    WAYPOINT_GRACE_IN,
+    WAYPOINT_STATS_BUG,
+    GATEWAY_OVERRIDES_SINCE,
+    METADATA_MERGED_SINCE,
+)
+
+VERSION_TABLES: Final = (
+    VersionTable(
         "terminationDrainDuration",
         (
             (f"<{TERMINATION_DRAIN_SINCE.value}", "unknown"),
             (
                 f">={TERMINATION_DRAIN_SINCE.value}",
                 (
-                    f"{written(TERMINATION_DRAIN_DURATION.value)}; a classic proxy lives so long "
-                    f"after its stop signal, unless {EXIT_ON_ZERO_ENV} is on"
+                    f"{format_duration(TERMINATION_DRAIN_DURATION.value)}; a classic proxy lives "
+                    f"that long after its stop signal, unless {EXIT_ON_ZERO_ENV} is on"
                 ),
             ),
         ),
         f"{TERMINATION_DRAIN_SINCE.source}; {TERMINATION_DRAIN_DURATION.source}",
     ),
-    Dated(
+    VersionTable(
         STALE_DRAIN_ENV,
         (
             (f"<{STALE_DRAIN_ENV_FROM.value}", "the same in seconds, and stronger than the field"),
@@ -156,7 +176,7 @@ BY_VERSION: Final = (
         ),
         STALE_DRAIN_ENV_FROM.source,
     ),
-    Dated(
+    VersionTable(
         EXIT_ON_ZERO_ENV,
         (
             (f"<{EXIT_ON_ZERO_SINCE.value}", "unknown"),
@@ -169,23 +189,31 @@ BY_VERSION: Final = (
         ),
         f"{EXIT_ON_ZERO_SINCE.source}; {STATS_BUG.source}; {WAYPOINT_STATS_BUG.source}",
     ),
-    Dated(
+    VersionTable(
         MINIMUM_DRAIN_ENV,
         (
             (f"<{EXIT_ON_ZERO_SINCE.value}", "unknown"),
             (
                 f">={EXIT_ON_ZERO_SINCE.value}",
-                f"{written(MINIMUM_DRAIN_DURATION.value)}; read with {EXIT_ON_ZERO_ENV} only",
+                (
+                    f"{format_duration(MINIMUM_DRAIN_DURATION.value)}; "
+                    f"read with {EXIT_ON_ZERO_ENV} only"
+                ),
             ),
         ),
         MINIMUM_DRAIN_DURATION.source,
     ),
-    Dated(
+    VersionTable(
         "drainDuration",
-        (("all", f"{written(DRAIN_DURATION.value)}; when the listener closes, no deadline"),),
+        (
+            (
+                "all",
+                f"{format_duration(DRAIN_DURATION.value)}; when the listener closes, no deadline",
+            ),
+        ),
         DRAIN_DURATION.source,
     ),
-    Dated(
+    VersionTable(
         "parentShutdownDuration",
         (
             (f"<{PARENT_SHUTDOWN_REMOVED.value}", "no effect"),
@@ -193,7 +221,7 @@ BY_VERSION: Final = (
         ),
         PARENT_SHUTDOWN_REMOVED.source,
     ),
-    Dated(
+    VersionTable(
         "native sidecars",
         (
             (f"<{NATIVE_SINCE.value}", "none"),
@@ -206,7 +234,7 @@ BY_VERSION: Final = (
         ),
         f"{NATIVE_AUTO_SINCE.source}; {NATIVE_DRAIN_HOOK_SINCE.source}",
     ),
-    Dated(
+    VersionTable(
         NATIVE_ANNOTATION,
         (
             (f"<{NATIVE_ANNOTATION_SINCE.value}", "unknown"),
@@ -214,7 +242,7 @@ BY_VERSION: Final = (
         ),
         NATIVE_ANNOTATION_SINCE.source,
     ),
-    Dated(
+    VersionTable(
         "ProxyConfig object",
         (
             (f"<{PROXY_CONFIG_OBJECT_SINCE.value}", "unknown"),
@@ -222,7 +250,7 @@ BY_VERSION: Final = (
         ),
         PROXY_CONFIG_OBJECT_SINCE.source,
     ),
-    Dated(
+    VersionTable(
         "proxyMetadata of mesh and annotation",
         (
             (f"<{METADATA_MERGED_SINCE.value}", "the annotation's replaces the mesh's"),
@@ -230,15 +258,15 @@ BY_VERSION: Final = (
         ),
         METADATA_MERGED_SINCE.source,
     ),
-    Dated(
+    VersionTable(
         "a waypoint's grace period",
         (
-            (WAYPOINT_GRACE_IN.value.text, written(WAYPOINT_GRACE.value)),
+            (WAYPOINT_GRACE_IN.value.text, format_duration(WAYPOINT_GRACE.value)),
             ("else", "Kubernetes' default"),
         ),
         WAYPOINT_GRACE.source,
     ),
-    Dated(
+    VersionTable(
         "a Gateway's parametersRef",
         (
             (f"<{GATEWAY_OVERRIDES_SINCE.value}", "ignored"),

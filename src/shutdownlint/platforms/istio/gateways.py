@@ -5,11 +5,12 @@ Source: files/kube-gateway.yaml and waypoint.yaml, gatewaycommon/deploymentcontr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
 from shutdownlint.manifests.decoding import decode
+from shutdownlint.manifests.object_index import ObjectId
 from shutdownlint.manifests.resources import (
     ConfigMap,
     Container,
@@ -19,10 +20,11 @@ from shutdownlint.manifests.resources import (
     PodSpec,
     PodTemplate,
 )
-from shutdownlint.manifests.workloads import ObjectId, Workload
+from shutdownlint.manifests.skips import SkipReason
+from shutdownlint.manifests.workloads import Workload
 from shutdownlint.platforms.istio import facts
-from shutdownlint.platforms.loadbalancers.facts import GATEWAY_WINDOW
-from shutdownlint.shutdown import LoadBalancer, Origin, OriginKind, Setting
+from shutdownlint.platforms.traffic import RequestedService
+from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 from shutdownlint.yaml_source.composer import ComposeError, compose
 from shutdownlint.yaml_source.errors import BudgetExceededError
 from shutdownlint.yaml_source.tree import Tree
@@ -31,20 +33,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from shutdownlint.manifests.document import NodeRef
-    from shutdownlint.manifests.workloads import LoadedResource
+    from shutdownlint.manifests.object_index import LoadedResource
     from shutdownlint.platforms.istio.mesh_config import Mesh
     from shutdownlint.platforms.versions import Version
 
 #: The label of the pods that are deployed for a Gateway.
-_NAME_LABEL = "gateway.networking.k8s.io/gateway-name"
+_NAME_LABEL: Final = "gateway.networking.k8s.io/gateway-name"
+_PARAMETERS_MISSING: Final = SkipReason(
+    "gateway-parameters-missing", "gateways whose parameters are not among the files"
+)
 
 
 def deployed_gateways(mesh: Mesh) -> Iterator[Workload]:
     """A workload for every Gateway of Istio's classes among the files that istiod deploys."""
-    for located in mesh.world.objects.of(Gateway):
-        kind = located.model.spec.gatewayClassName
-        if kind in (facts.GATEWAY_CLASS, facts.WAYPOINT_CLASS) and _managed(located.model):
-            yield _workload(located, mesh, waypoint=kind == facts.WAYPOINT_CLASS)
+    for loaded in mesh.context.index.all_of(Gateway):
+        kind = loaded.model.spec.gatewayClassName
+        if kind in (facts.GATEWAY_CLASS, facts.WAYPOINT_CLASS) and _managed(loaded.model):
+            yield _workload(loaded, mesh, waypoint=kind == facts.WAYPOINT_CLASS)
 
 
 def _managed(gateway: Gateway) -> bool:
@@ -56,17 +61,17 @@ def _managed(gateway: Gateway) -> bool:
     return len(addresses) == 1 and only.get("type") in (None, "IPAddress")
 
 
-def _workload(located: LoadedResource[Gateway], mesh: Mesh, *, waypoint: bool) -> Workload:
-    model, ref = located.model, located.ref
+def _workload(loaded: LoadedResource[Gateway], mesh: Mesh, *, waypoint: bool) -> Workload:
+    model, ref = loaded.model, loaded.ref
     metadata, own = model.metadata, model.spec.infrastructure or GatewayInfrastructure()
     name = metadata.name or ""
-    version = mesh.version_for(metadata.labels.get(facts.REVISION))
-    known, spec_at = _overridden(located, own, mesh, version)
+    version = mesh.version_for(metadata.labels.get(facts.REVISION), metadata.namespace)
+    known, spec_at = _overridden(loaded, own, mesh, version)
     spec = known or PodSpec()
-    usual = None
+    default = None
     if waypoint and version is not None and version in facts.WAYPOINT_GRACE_IN.value:
         grace = int(facts.WAYPOINT_GRACE.value.total_seconds())
-        usual = (grace, f"the default of waypoints in Istio {version}")
+        default = (grace, f"the default of waypoints in Istio {version}")
     proxy = next((c for c in spec.containers if c.name == facts.PROXY_CONTAINER), None)
     arguments = ["proxy", "waypoint" if waypoint else "router"]
     proxy = replace(proxy or Container(name=facts.PROXY_CONTAINER), args=arguments)
@@ -88,13 +93,13 @@ def _workload(located: LoadedResource[Gateway], mesh: Mesh, *, waypoint: bool) -
         template=template,
         annotations_at=ref / "spec" / "infrastructure" / "annotations",
         spec_at=spec_at,
-        usual_grace=usual,
-        partial=None if known is not None else "gateways whose parameters are not among the files",
+        default_grace=default,
+        incomplete=None if known is not None else _PARAMETERS_MISSING,
     )
 
 
 def _overridden(
-    located: LoadedResource[Gateway],
+    loaded: LoadedResource[Gateway],
     own: GatewayInfrastructure,
     mesh: Mesh,
     version: Version | None,
@@ -107,11 +112,11 @@ def _overridden(
         return PodSpec(), None
     spec, location = PodSpec(), None
     wanted = own.parametersRef
-    for config_map in mesh.world.objects.of(ConfigMap):
+    for config_map in mesh.context.index.all_of(ConfigMap):
         theirs = config_map.model.metadata
         text = config_map.model.data.get(facts.OVERRIDES_KEY)
-        name, namespace = located.model.metadata, theirs.namespace
-        of_class = theirs.labels.get(facts.CLASS_DEFAULTS) == located.model.spec.gatewayClassName
+        name, namespace = loaded.model.metadata, theirs.namespace
+        of_class = theirs.labels.get(facts.CLASS_DEFAULTS) == loaded.model.spec.gatewayClassName
         own_one = wanted is not None and (theirs.name, namespace) == (wanted.name, name.namespace)
         if text is not None and (own_one or (of_class and location is None)):
             spec, location = _pod_spec(text), config_map.ref / "data" / facts.OVERRIDES_KEY
@@ -124,21 +129,18 @@ def _pod_spec(text: str) -> PodSpec:
     data: Any = {}
     try:
         roots = compose(text)
-        data = Tree(roots[0]).plain(("spec", "template", "spec")) if roots else {}
+        data = Tree(roots[0]).to_python(("spec", "template", "spec")) if roots else {}
     except (ComposeError, BudgetExceededError):
         pass  # istiod logs it and deploys the Gateway as it is
     spec, _ = decode(PodSpec, data)
     return spec
 
 
-def deployed_balancer(workload: Workload, *, waypoint: bool) -> LoadBalancer | None:
-    """The load balancer that istiod asks for with a Gateway, unless it is told otherwise."""
+def requested_service(workload: Workload, *, waypoint: bool) -> RequestedService | None:
+    """The Service that istiod makes for a Gateway, if it is reached from outside the cluster."""
     asked = workload.owner.annotations.get(facts.SERVICE_TYPE, "LoadBalancer")
     if waypoint or asked not in ("LoadBalancer", "NodePort"):
         return None
     location = workload.ref / "metadata" / "annotations" / facts.SERVICE_TYPE
-    told = f"a Service of type {asked}"
-    name = Setting(
-        "load balancer", told, Origin(OriginKind.DEFAULT, "the default of a Gateway", location)
-    )
-    return LoadBalancer(name, GATEWAY_WINDOW.value, direct=False)
+    origin = Origin(OriginKind.DEFAULT, "the default of a Gateway", location)
+    return RequestedService(Setting("load balancer", f"a Service of type {asked}", origin))

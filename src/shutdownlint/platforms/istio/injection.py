@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from shutdownlint.platforms.homes import namespace_of
 from shutdownlint.platforms.istio import facts
+from shutdownlint.platforms.istio.process import ProxyMode
 from shutdownlint.platforms.versions import Version
-from shutdownlint.shutdown import Assumption, Confidence, Origin, OriginKind, ProxyMode, Setting
+from shutdownlint.shutdown.pod_plan import Assumption, Confidence
+from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:
     from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.resources import Container
     from shutdownlint.manifests.workloads import Workload
-    from shutdownlint.platforms.istio.mesh_config import Mesh, MeshConfig
+    from shutdownlint.platforms.istio.mesh_config import Mesh
+    from shutdownlint.platforms.istio.mesh_sources import MeshConfig
 
 NAMESPACE_REMEDY = "add the Namespace to the files, or name it with --context"
 VERSION_REMEDY = "say --istio-version and --kubernetes-version"
@@ -35,8 +37,8 @@ class Sidecar(Struct, frozen=True):
     already_injected: bool = False
     version: Version | None = None
     revision: str | None = None
-    injected_if: tuple[Assumption, ...] = ()
-    mode_if: tuple[Assumption, ...] = ()
+    injection_assumptions: tuple[Assumption, ...] = ()
+    mode_assumptions: tuple[Assumption, ...] = ()
     #: istiod deploys it for a Gateway of the Gateway API.
     deployed: bool = False
 
@@ -48,9 +50,9 @@ class Sidecar(Struct, frozen=True):
 
 def find_sidecar(workload: Workload, mesh: Mesh) -> Sidecar | None:
     """The proxy that the pod has or will get, or (a gateway) is; None when it has none."""
-    if _neither(workload):
+    if _has_plain_init_proxy(workload):
         return None
-    present = _present(workload)
+    present = _explicit_proxy(workload)
     if workload.group == facts.GATEWAY_GROUP:
         return _deployed(workload, mesh, present if workload.spec_at else None)
     if present is not None and present.already_injected:
@@ -62,7 +64,7 @@ def find_sidecar(workload: Workload, mesh: Mesh) -> Sidecar | None:
         return None
     assumptions, revision = decided
     config, _ = mesh.config_for(revision)
-    version = mesh.version_for(revision)
+    version = mesh.version_for(revision, workload.namespace)
     more: tuple[Assumption, ...] = ()
     if facts.GATEWAY_TEMPLATE in _templates(workload):
         location = workload.annotations / facts.TEMPLATES
@@ -76,8 +78,8 @@ def find_sidecar(workload: Workload, mesh: Mesh) -> Sidecar | None:
         ref=present.ref if present else None,
         version=version,
         revision=revision,
-        injected_if=assumptions,
-        mode_if=more,
+        injection_assumptions=assumptions,
+        mode_assumptions=more,
     )
 
 
@@ -102,7 +104,7 @@ def _deployed(workload: Workload, mesh: Mesh, overridden: Sidecar | None) -> Sid
         mode=_mode_setting(ProxyMode.GATEWAY, origin),
         written=overridden.written if overridden else None,
         ref=overridden.ref if overridden else None,
-        version=mesh.version_for(revision),
+        version=mesh.version_for(revision, workload.namespace),
         revision=revision,
         deployed=True,
     )
@@ -131,7 +133,7 @@ def is_bare_proxy(workload: Workload) -> bool:
     return all(c.name == facts.PROXY_CONTAINER for c in containers) and bool(containers)
 
 
-def _present(workload: Workload) -> Sidecar | None:
+def _explicit_proxy(workload: Workload) -> Sidecar | None:
     """An istio-proxy that is written in the template: injected already, or to be merged."""
     spec, ref = workload.template.spec, workload.spec
     for field, containers in (
@@ -159,7 +161,7 @@ def _present(workload: Workload) -> Sidecar | None:
     return None
 
 
-def _neither(workload: Workload) -> bool:
+def _has_plain_init_proxy(workload: Workload) -> bool:
     """A plain init container of that name: neither injected nor merged, so nothing is certain."""
     return any(
         c.name == facts.PROXY_CONTAINER and c.restartPolicy != "Always"
@@ -175,7 +177,7 @@ def _injected(workload: Workload, mesh: Mesh) -> tuple[tuple[Assumption, ...], s
     """What had to be assumed, and the revision; None where the webhook does not inject."""
     metadata = workload.template.metadata
     spec = workload.template.spec
-    namespace = namespace_of(workload)
+    namespace = workload.namespace
     if spec.hostNetwork is True or namespace in facts.IGNORED_NAMESPACES or _is_istiod(workload):
         return None
     pod_label = metadata.labels.get(facts.INJECT)
@@ -185,9 +187,9 @@ def _injected(workload: Workload, mesh: Mesh) -> tuple[tuple[Assumption, ...], s
     )
     if opted_out or metadata.labels.get(facts.DATAPLANE_MODE) == "ambient":
         return None
-    labels = mesh.world.namespace_labels(namespace)
+    labels = mesh.context.namespace_labels(namespace)
     if labels is None:
-        return _injected_unseen(workload, pod_label, namespace)
+        return _infer_injection(workload, pod_label, namespace)
     return _injected_by(labels, pod_label, metadata.labels.get(facts.REVISION))
 
 
@@ -206,7 +208,7 @@ def _injected_by(
     return ((), None) if pod_label == "true" else None
 
 
-def _injected_unseen(
+def _infer_injection(
     workload: Workload, pod_label: str | None, namespace: str | None
 ) -> tuple[tuple[Assumption, ...], str | None] | None:
     """The same for a namespace that is not among the files: the pod alone has to show it."""
@@ -235,12 +237,14 @@ def _mode(
         return _mode_setting(mode, Origin(OriginKind.EXPLICIT, facts.NATIVE_ANNOTATION, ref)), ()
     if config is not None and config.native in ("true", "false"):
         mode = ProxyMode.NATIVE if config.native == "true" else ProxyMode.CLASSIC
-        told = f"{facts.NATIVE_ENV} of {config.told}"
-        return _mode_setting(mode, Origin(OriginKind.INHERITED, told, config.native_where)), ()
-    kubernetes = mesh.world.given.kubernetes
+        label = f"{facts.NATIVE_ENV} of {config.label}"
+        return _mode_setting(mode, Origin(OriginKind.INHERITED, label, config.native_location)), ()
+    kubernetes = mesh.context.version_of("kubernetes", workload.namespace)
     if version is None:
         text = "Istio's version is not known: its proxy is taken for a classic sidecar"
-        return _default(ProxyMode.CLASSIC, "assumed", nearest), (_unknown(text),)
+        return _default(ProxyMode.CLASSIC, "assumed", nearest), (
+            _unknown(text, "istio", "kubernetes"),
+        )
     if version < facts.NATIVE_AUTO_SINCE.value:
         return _default(ProxyMode.CLASSIC, f"the default of Istio {version}", nearest), ()
     if kubernetes is None:
@@ -249,14 +253,14 @@ def _mode(
             f"Istio {version} makes native sidecars on Kubernetes {needs.major}.{needs.minor} and "
             "later; Kubernetes' version is not known: taken for a classic sidecar"
         )
-        return _default(ProxyMode.CLASSIC, "assumed", nearest), (_unknown(text),)
+        return _default(ProxyMode.CLASSIC, "assumed", nearest), (_unknown(text, "kubernetes"),)
     native = kubernetes >= facts.NATIVE_AUTO_KUBERNETES.value
-    told = f"the default of Istio {version} on Kubernetes {kubernetes}"
-    return _default(ProxyMode.NATIVE if native else ProxyMode.CLASSIC, told, nearest), ()
+    label = f"the default of Istio {version} on Kubernetes {kubernetes}"
+    return _default(ProxyMode.NATIVE if native else ProxyMode.CLASSIC, label, nearest), ()
 
 
-def _unknown(text: str) -> Assumption:
-    return Assumption(text, VERSION_REMEDY, versions=True)
+def _unknown(text: str, *versions: str) -> Assumption:
+    return Assumption(text, VERSION_REMEDY, about_versions=versions)
 
 
 def _since(version: Version | None, first: Version) -> bool:
@@ -267,5 +271,5 @@ def _mode_setting(mode: ProxyMode, origin: Origin) -> Setting[ProxyMode]:
     return Setting("istio-proxy", mode, origin)
 
 
-def _default(mode: ProxyMode, told: str, location: NodeRef) -> Setting[ProxyMode]:
-    return _mode_setting(mode, Origin(OriginKind.DEFAULT, told, location))
+def _default(mode: ProxyMode, label: str, location: NodeRef) -> Setting[ProxyMode]:
+    return _mode_setting(mode, Origin(OriginKind.DEFAULT, label, location))

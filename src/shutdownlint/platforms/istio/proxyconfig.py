@@ -1,7 +1,7 @@
 """ProxyConfig as Istio parses it: YAML 1.1, then jsonpb into the message's types.
 
 A wrong type is an error (an annotation's pod is rejected, a mesh config is ignored whole); an
-unknown field is dropped without a word. Outcomes were verified with the real libraries.
+unknown field is dropped silently. Outcomes were verified with the real libraries.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from shutdownlint.manifests.decoding import has_placeholder
 from shutdownlint.platforms.durations import go_duration
+from shutdownlint.platforms.edit_target import ValueFormat
 from shutdownlint.platforms.istio import facts
-from shutdownlint.platforms.problem import ConfigProblem
 from shutdownlint.shutdown.durations import seconds
 from shutdownlint.yaml_source.location import EntryPart, KeyPath
 from shutdownlint.yaml_source.scalars import read_scalar
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from yaml.nodes import Node
 
+    from shutdownlint.platforms.istio.problems import KeyProblem
     from shutdownlint.yaml_source.location import SourceLocation
 
 #: Fields of istio/api mesh/v1alpha1/proxy.proto by their JSON names.
@@ -94,24 +95,33 @@ _ELSEWHERE: Final = {
 _INTEGER: Final = re.compile(r"[-+]?[0-9]+")
 
 
-class Problem(Struct, frozen=True):
-    """A key that Istio refuses or drops: where, which and why."""
+class KeyFinding(Struct, frozen=True):
+    """A key that Istio refuses or drops: where it is, which one, and why.
+
+    ``instead`` is the name that is meant, where the key is nearly it.
+    """
 
     key: str
     reason: str
     location: SourceLocation
-    #: The name that is meant, where the key is nearly it.
     instead: str = ""
 
-    def defect(self, what: str, config: str) -> ConfigProblem:
-        """The problem as a defect of the configuration it stands in."""
-        words = {"key": self.key, "reason": self.reason, "config": config}
-        words["instead"] = self.instead
-        return ConfigProblem(what, self.location, words)
+    def as_problem(self, kind: type[KeyProblem], config: str) -> KeyProblem:
+        """The finding as a problem of the configuration that contains it."""
+        # Istio reads it with strconv.ParseBool, which knows neither yes nor on.
+        boolean = self.key.rpartition(".")[2] == facts.EXIT_ON_ZERO_ENV
+        return kind(
+            location=self.location,
+            value_format=ValueFormat.BOOL_TEXT if boolean else ValueFormat.PLAIN,
+            key=self.key,
+            reason=self.reason,
+            config=config,
+            instead=self.instead,
+        )
 
 
 class ProxyConfigText(Struct):
-    """One ProxyConfig as written: the values that bear on shutdown, each with its place."""
+    """One ProxyConfig as written: the values that bear on shutdown, each with its location."""
 
     drain_duration: tuple[timedelta, SourceLocation] | None = None
     termination_drain: tuple[timedelta, SourceLocation] | None = None
@@ -120,13 +130,13 @@ class ProxyConfigText(Struct):
     #: Where holdApplicationUntilProxyStarts is switched on.
     hold: SourceLocation | None = None
     #: A value that bears on shutdown is a placeholder of some templating tool.
-    hidden: bool = False
-    rejected: list[Problem] = field(default_factory=list)
-    ignored: list[Problem] = field(default_factory=list)
+    unresolved: bool = False
+    rejected: list[KeyFinding] = field(default_factory=list)
+    ignored: list[KeyFinding] = field(default_factory=list)
     #: Fields of older releases.
-    removed: list[Problem] = field(default_factory=list)
+    removed: list[KeyFinding] = field(default_factory=list)
     #: What Istio's validation is read to refuse, though that was not run.
-    doubtful: list[Problem] = field(default_factory=list)
+    doubtful: list[KeyFinding] = field(default_factory=list)
 
 
 def read_proxy_config(
@@ -137,7 +147,7 @@ def read_proxy_config(
     if node is None or (isinstance(node, ScalarNode) and read_scalar(node) is None):
         return result
     if not isinstance(node, MappingNode):
-        result.rejected.append(Problem("", "is not a mapping", at(key_path, EntryPart.VALUE)))
+        result.rejected.append(KeyFinding("", "is not a mapping", at(key_path, EntryPart.VALUE)))
         return result
     for key_node, value in node.value:
         written = key_text(key_node)
@@ -152,13 +162,13 @@ def read_proxy_config(
         if isinstance(value, ScalarNode) and read_scalar(value) is None:
             continue
         if isinstance(value, ScalarNode) and has_placeholder(value.value):
-            result.hidden = True
+            result.unresolved = True
             continue
         reason = _CHECKS[kind](value)
         if kind == "map":
             _metadata(name, value, here, at, result)
         elif reason:
-            result.rejected.append(Problem(written, reason, at(here, EntryPart.VALUE)))
+            result.rejected.append(KeyFinding(written, reason, at(here, EntryPart.VALUE)))
         else:
             _keep(name, value, at(here, EntryPart.VALUE), result)
     return result
@@ -171,17 +181,17 @@ def _camel(key: str) -> str:
 def _unknown(key: str, location: SourceLocation, result: ProxyConfigText) -> None:
     if key == "parentShutdownDuration":
         reason = "Istio 1.17 removed it, and before it had no effect"
-        result.removed.append(Problem(key, reason, location))
+        result.removed.append(KeyFinding(key, reason, location))
         return
     instead = _ELSEWHERE.get(key)
     if instead is not None:
-        result.ignored.append(Problem(key, f"it belongs in {instead}", location))
+        result.ignored.append(KeyFinding(key, f"it belongs in {instead}", location))
         return
     close = difflib.get_close_matches(key.lower(), [name.lower() for name in FIELDS], 1, 0.85)
     if close:
         meant = next(name for name in FIELDS if name.lower() == close[0])
         reason = f"is '{meant}' meant? Names are case-sensitive"
-        result.ignored.append(Problem(key, reason, location, meant))
+        result.ignored.append(KeyFinding(key, reason, location, meant))
 
 
 def _keep(name: str, value: Node, location: SourceLocation, result: ProxyConfigText) -> None:
@@ -192,7 +202,7 @@ def _keep(name: str, value: Node, location: SourceLocation, result: ProxyConfigT
             result.termination_drain = (duration, location)
         elif duration < facts.SHORTEST_DRAIN.value or duration % seconds(1):
             reason = "must be whole seconds and at least 1s"
-            result.doubtful.append(Problem(name, reason, location))
+            result.doubtful.append(KeyFinding(name, reason, location))
         else:
             result.drain_duration = (duration, location)
     elif name == "holdApplicationUntilProxyStarts":
@@ -221,18 +231,18 @@ def _metadata(
 ) -> None:
     if not isinstance(node, MappingNode):
         reason = "must be a mapping of names to strings"
-        result.rejected.append(Problem(name, reason, at(key_path, EntryPart.KEY)))
+        result.rejected.append(KeyFinding(name, reason, at(key_path, EntryPart.KEY)))
         return
     for key_node, value in node.value:
         key = key_text(key_node) or ""
         here = (*key_path, key)
         if isinstance(value, ScalarNode) and has_placeholder(value.value):
-            result.hidden = True
+            result.unresolved = True
             continue
         reason = _not_a_string(key, value)
         if reason:
             part = EntryPart.VALUE if isinstance(value, ScalarNode) else EntryPart.KEY
-            result.rejected.append(Problem(f"{name}.{key}", reason, at(here, part)))
+            result.rejected.append(KeyFinding(f"{name}.{key}", reason, at(here, part)))
         elif name == "proxyMetadata":
             assert isinstance(value, ScalarNode)
             text = read_scalar(value)
@@ -266,7 +276,7 @@ def _not_duration(node: Node) -> str:
     try:
         go_duration(value)
     except ValueError as error:
-        return f"is no duration ({error}): write a number with a unit, such as 30s"
+        return f"is not a duration ({error}): write a number with a unit, such as 30s"
     return ""
 
 

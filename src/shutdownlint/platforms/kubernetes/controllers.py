@@ -1,4 +1,4 @@
-"""How many pods a workload has, how they are replaced, and how many may go at a time."""
+"""How many pods a workload has, and how they are replaced."""
 
 from __future__ import annotations
 
@@ -6,34 +6,104 @@ import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from shutdownlint.manifests.resources import PodDisruptionBudget, Scaler
+from msgspec import Struct
+
+from shutdownlint.manifests.resources import Scaler
 from shutdownlint.platforms.kubernetes import facts
-from shutdownlint.shutdown import Origin, OriginKind, Rollout, Setting
+from shutdownlint.shutdown.durations import ZERO, format_duration
+from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:
     from shutdownlint.manifests.resources import LabelSelector
-    from shutdownlint.manifests.workloads import ObjectId, Workload
+    from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.context import AnalysisContext
 
-#: More is a slip of the keyboard.
-_MOST: Final = 10**6
-_SCALED: Final = ("Deployment", "StatefulSet", "ReplicaSet", "Rollout")
+#: A larger number is a typing error.
+_MAX_REPLICAS: Final = 10**6
+#: Kinds whose pods an eviction has to leave alone where a budget says so.
+SCALED_KINDS: Final = ("Deployment", "StatefulSet", "ReplicaSet", "Rollout")
 
 
-def replicas(workload: Workload, world: AnalysisContext) -> Setting[int] | None:
+class Rollout(Struct, frozen=True):
+    """How a workload replaces its pods, and what their shutdown costs then.
+
+    ``strategy`` is its type. ``replicas`` is None where the number of nodes or an autoscaler
+    decides it; ``batch`` pods are replaced at a time; ``waits``: a new pod starts only once the old
+    one is gone; ``all_at_once``: all old pods go before any new one starts. ``ready_after`` is
+    minReadySeconds.
+    """
+
+    strategy: str
+    replicas: int | None
+    batch: int
+    waits: bool
+    ready_after: timedelta
+    all_at_once: bool = False
+
+    @property
+    def steps(self) -> int | None:
+        """How many pods (or batches) are waited for one after the other."""
+        if self.all_at_once:
+            return 1
+        return None if self.replicas is None else -(-self.replicas // self.batch)
+
+    def waiting_time(self, shutdown: timedelta) -> timedelta | None:
+        """The part of a rollout that is spent waiting, at worst; None where it is not known.
+
+        ``shutdown`` is the longest that one pod's shutdown takes. The time that new pods need to
+        become ready is not included.
+        """
+        if self.steps is None:
+            return None
+        each = (shutdown if self.waits else ZERO) + self.ready_after
+        return self.steps * each
+
+    def describe(self, shutdown: timedelta) -> str:
+        """The same as a sentence."""
+        pods = "one pod for each node" if self.replicas is None else f"{self.replicas} pods"
+        longest = format_duration(shutdown)
+        ready = (
+            f" + {format_duration(self.ready_after)} minReadySeconds" if self.ready_after else ""
+        )
+        if self.all_at_once:
+            return (
+                f"{self.strategy}: no pod serves while all {pods} end (up to {longest}) and until "
+                "new ones are ready"
+            )
+        if not self.waits:
+            return (
+                f"{self.strategy}: the rollout does not wait for old pods; each lives up to "
+                f"{longest} beside its replacement"
+            )
+        waiting = self.waiting_time(shutdown)
+        each = f"up to {longest}{ready}"
+        if waiting is None:
+            return (
+                f"{self.strategy}: {self.batch} at a time, {each} each before the replacement "
+                "starts"
+            )
+        return (
+            f"{self.strategy}: {pods}, {self.batch} at a time, {each} each before the replacement "
+            f"starts: at most {format_duration(waiting)}, plus the time until new pods are ready"
+        )
+
+
+def read_replicas(workload: Workload, context: AnalysisContext) -> Setting[int] | None:
     """How many pods it has; None where the nodes or an autoscaler decide."""
-    if workload.id.kind not in _SCALED:
+    if workload.id.kind not in SCALED_KINDS:
         return None
-    for scaler in world.near(Scaler, workload):
+    for scaler in context.in_namespace_of(Scaler, workload):
         target = scaler.model.spec.scaleTargetRef
         # KEDA's kind may be left out: a Deployment.
         if target is not None and target.name == workload.id.name:
             return None
     location = workload.object_ref / "spec" / "replicas"
-    written = workload.rolling.replicas
+    written = workload.update.replicas
     if isinstance(written, int):
         return Setting(
-            "replicas", min(written, _MOST), Origin(OriginKind.EXPLICIT, "replicas", location)
+            "replicas",
+            min(written, _MAX_REPLICAS),
+            Origin(OriginKind.EXPLICIT, "replicas", location),
         )
     if written is not None or workload.group not in ("apps", "argoproj.io"):
         return None
@@ -41,22 +111,22 @@ def replicas(workload: Workload, world: AnalysisContext) -> Setting[int] | None:
     return Setting("replicas", facts.DEFAULT_REPLICAS.value, default)
 
 
-def rollout(workload: Workload, count: Setting[int] | None) -> Setting[Rollout] | None:
+def read_rollout(workload: Workload, count: Setting[int] | None) -> Setting[Rollout] | None:
     """How its pods are replaced; None for kinds that do not replace them."""
-    rolling, kind = workload.rolling, workload.id.kind
+    update_spec, kind = workload.update, workload.id.kind
     field = "strategy" if kind == "Deployment" else "updateStrategy"
-    strategy = _mapping(getattr(rolling, field))
+    strategy = _mapping(getattr(update_spec, field))
     written = isinstance(strategy.get("type"), str)
     way = str(strategy["type"]) if written else "RollingUpdate"
     location = workload.object_ref / "spec" / field / "type"
     origin_kind = OriginKind.EXPLICIT if written else OriginKind.DEFAULT
     origin = Origin(origin_kind, "the Kubernetes default" if not written else field, location)
-    ready = rolling.minReadySeconds
+    ready = update_spec.minReadySeconds
     after = timedelta(seconds=min(ready, 10**6) if isinstance(ready, int) else 0)
     number = count.value if count is not None else None
     update = _mapping(strategy.get("rollingUpdate"))
     if kind == "Deployment" and way == "Recreate":
-        return Setting("strategy", Rollout(way, number, 1, True, after, together=True), origin)
+        return Setting("strategy", Rollout(way, number, 1, True, after, all_at_once=True), origin)
     if kind == "Deployment":
         surge = _share(update.get("maxSurge"), number, up=True)
         gone = _share(update.get("maxUnavailable"), number, up=False)
@@ -88,48 +158,8 @@ def _mapping(data: Any) -> dict[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def disruptions_allowed(
-    workload: Workload, count: Setting[int] | None, world: AnalysisContext
-) -> Setting[int] | None:
-    """How many pods its PodDisruptionBudget lets go at a time, where that is certain."""
-    labels = workload.template.metadata.labels
-    if workload.id.kind not in _SCALED or (count is not None and count.value == 0):
-        return None  # drains leave DaemonSets alone, and where nothing runs nothing is blocked
-    for located in world.near(PodDisruptionBudget, workload):
-        spec, here = located.model.spec, located.ref / "spec"
-        if spec.selector is None or not selects(spec.selector, labels):
-            continue
-        told = f"PodDisruptionBudget {located.model.metadata.name}"
-        most = spec.maxUnavailable
-        if most in (0, "0", "0%"):
-            origin = Origin(OriginKind.INHERITED, told, here / "maxUnavailable")
-            return Setting("maxUnavailable", 0, origin)
-        least = spec.minAvailable
-        origin = Origin(OriginKind.INHERITED, told, here / "minAvailable")
-        if least == "100%":
-            return Setting("minAvailable", 0, origin)
-        everybody = _selected(spec.selector, workload, world)
-        needed = _needed(least, everybody)
-        if everybody is not None and needed is not None:
-            return Setting("minAvailable", max(everybody - needed, 0), origin)
-    return None
-
-
-def _selected(selector: LabelSelector, workload: Workload, world: AnalysisContext) -> int | None:
-    """How many pods a budget counts, of all workloads that it selects; None if that is open."""
-    counts: dict[ObjectId, int] = {}  # a workload may be rendered into several files
-    for other in world.neighbours(workload):
-        if not selects(selector, other.template.metadata.labels):
-            continue
-        count = replicas(other, world)
-        if count is None or not count.origin.written_down:
-            return None
-        counts[other.id] = min(count.value, counts.get(other.id, count.value))
-    return sum(counts.values())
-
-
-def _needed(least: Any, count: int | None) -> int | None:
-    """minAvailable as a number; shares round up."""
+def min_available(least: Any, count: int | None) -> int | None:
+    """minAvailable as a number of pods; percentages round up. None where that is open."""
     if isinstance(least, int):
         return least
     found = re.fullmatch(r"([0-9]{1,3})%", least) if isinstance(least, str) else None

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from shutdownlint.platforms.kubernetes import problems
+from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from shutdownlint.manifests.object_index import LoadedResource
     from shutdownlint.manifests.resources import Container, Service, ServicePort
-    from shutdownlint.manifests.workloads import LoadedResource
+    from shutdownlint.manifests.workloads import Workload
+    from shutdownlint.platforms.pod_draft import ContainerDraft
+    from shutdownlint.platforms.problem import Problem
 
 
 def leads_to(port: ServicePort, container: Container) -> bool:
@@ -17,7 +23,18 @@ def leads_to(port: ServicePort, container: Container) -> bool:
     return any(target in (p.name, p.containerPort) and target is not None for p in container.ports)
 
 
-def reached(
+def leads_to_pod(service: Service, workload: Workload) -> bool:
+    """Whether a port of the Service leads to the pod: a name has to be declared, a number not."""
+    ports = service.spec.ports
+    return not ports or any(
+        not isinstance(port.targetPort, str)
+        or port.targetPort.isdigit()
+        or any(leads_to(port, c) for c in workload.template.spec.containers)
+        for port in ports
+    )
+
+
+def containers_reached(
     containers: Sequence[Container], services: Iterable[LoadedResource[Service]]
 ) -> set[str]:
     """The containers that the Services' target ports lead to.
@@ -25,9 +42,49 @@ def reached(
     A target port leads to the first container that declares it (pkg/api/v1/pod/util.go, FindPort).
     """
     found = set()
-    for located in services:
-        for port in located.model.spec.ports:
+    for service in services:
+        for port in service.model.spec.ports:
             first = next((c.name for c in containers if leads_to(port, c)), None)
             if first is not None:
                 found.add(first)
     return found
+
+
+def serving_containers(
+    drafts: Sequence[ContainerDraft], services: Sequence[LoadedResource[Service]]
+) -> tuple[set[str], bool]:
+    """The containers that requests reach, and whether the manifests show it.
+
+    The targets of Services, else the containers with ports, else any.
+    """
+    containers = [draft.spec for draft in drafts if draft.spec is not None]
+    listening = containers_reached(containers, services) or {c.name for c in containers if c.ports}
+    if listening:
+        return listening, True
+    return {c.name for c in containers}, len(containers) == 1
+
+
+def serving_service(
+    workload: Workload, services: Sequence[LoadedResource[Service]]
+) -> Setting[str] | None:
+    """The Service that sends the pods requests: one of the same file, if there is."""
+    if workload.runs_to_completion:
+        return None
+    here = workload.ref.document.file
+    for service in sorted(services, key=lambda each: each.ref.document.file != here):
+        if not service.model.headless:
+            location = service.ref / "metadata" / "name"
+            origin = Origin(OriginKind.INHERITED, "Service", location)
+            return Setting("Service", service.model.metadata.name or "", origin)
+    return None
+
+
+def service_problems(services: Iterable[LoadedResource[Service]]) -> Iterator[Problem]:
+    """What a Service says that undoes every delay: pods stay in it while they terminate."""
+    for service in services:
+        model = service.model
+        if model.spec.publishNotReadyAddresses is True and not model.headless:
+            location = (service.ref / "spec" / "publishNotReadyAddresses").key
+            yield problems.ServicePublishesNotReady(
+                location=location, key=model.metadata.name or ""
+            )

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import re
 import shlex
+from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from shutdownlint.shutdown import Span
-from shutdownlint.shutdown.durations import ZERO, seconds
-from shutdownlint.shutdown.plan import SignalPath
+from shutdownlint.shutdown.durations import ZERO, DurationRange, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-#: Looks up a variable of the container's environment; None where it is not known.
-Lookup = "Callable[[str], str | None]"
 
 SHELLS: Final = frozenset(("sh", "bash", "ash", "dash", "ksh", "mksh", "zsh", "busybox"))
 INIT_WRAPPERS: Final = frozenset(
@@ -78,8 +74,18 @@ _JOINS: Final = frozenset((";", "&&", "||", "|", "&", ";;", "|&"))
 _SLEEP_UNITS: Final = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _SLEEP_TIME: Final = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([smhd]?)")
 _VARIABLE: Final = re.compile(r"\$(?:\{(\w+)(?::?-([^}]*))?\}|(\w+))")
-_UNKNOWN_TIME: Final = Span(ZERO, None)
-_NO_TIME: Final = Span.exactly(ZERO)
+_UNKNOWN_TIME: Final = DurationRange(ZERO, None)
+_NO_TIME: Final = DurationRange.exact(ZERO)
+
+
+class SignalForwarding(StrEnum):
+    """Whether the stop signal gets from the container's first process to the app."""
+
+    YES = "yes"
+    #: The image's shell decides.
+    DEPENDS_ON_SHELL = "depends-on-shell"
+    NO = "no"
+    UNKNOWN = "unknown"
 
 
 def base_name(program: str) -> str:
@@ -226,10 +232,10 @@ class _Pipeline(Struct, frozen=True):
         alone = len(self.steps) == 1 and not step.compound and words
         return base_name(words[0]) if alone else ""
 
-    def time(self, lookup: Callable[[str], str | None]) -> Span:
+    def time(self, lookup: Callable[[str], str | None]) -> DurationRange:
         total = _NO_TIME
         for step in self.steps:
-            total = total.together(_step_time(step, lookup))
+            total = total.parallel(_step_time(step, lookup))
         return total
 
     def succeeds(self, lookup: Callable[[str], str | None]) -> bool:
@@ -247,7 +253,9 @@ def _pipelines(steps: Sequence[_Step]) -> list[_Pipeline]:
     return [*found, _Pipeline(tuple(current))] if current else found
 
 
-def script_time(script: str, lookup: Callable[[str], str | None], *, errexit: bool = False) -> Span:
+def script_time(
+    script: str, lookup: Callable[[str], str | None], *, errexit: bool = False
+) -> DurationRange:
     """How long a shell takes to run the script; ``errexit`` is its ``-e``."""
     words = tokens(script)
     if words is None:
@@ -264,9 +272,9 @@ def script_time(script: str, lookup: Callable[[str], str | None], *, errexit: bo
         time = pipeline.time(lookup)
         if pipeline.join == "&":
             # Whether the runtime waits for what the hook leaves running is not known.
-            time = Span(ZERO, time.high)
+            time = DurationRange(ZERO, time.high)
         if not (alive and reached):
-            time = Span(ZERO, time.high)
+            time = DurationRange(ZERO, time.high)
         total = total + time
         if pipeline.name in ("exit", "exec"):
             if alive and reached:
@@ -323,7 +331,7 @@ def _succeeds(step: _Step, lookup: Callable[[str], str | None]) -> bool:
     return name in _SUCCEEDS or (name == "sleep" and _sleep_time(words[1:], lookup).known)
 
 
-def _step_time(step: _Step, lookup: Callable[[str], str | None]) -> Span:
+def _step_time(step: _Step, lookup: Callable[[str], str | None]) -> DurationRange:
     words = _bare(step.words)
     if step.compound:
         return _compound_time(step.words, lookup)
@@ -334,7 +342,7 @@ def _step_time(step: _Step, lookup: Callable[[str], str | None]) -> Span:
     return command_time([_expand(w, lookup) or w for w in words], lookup) if words else _NO_TIME
 
 
-def _compound_time(words: Sequence[str], lookup: Callable[[str], str | None]) -> Span:
+def _compound_time(words: Sequence[str], lookup: Callable[[str], str | None]) -> DurationRange:
     if words[0] in ("{", "(") and words[-1] == _OPENS[words[0]]:
         inner = _NO_TIME
         for step in _steps([*words[1:-1]]):
@@ -345,7 +353,7 @@ def _compound_time(words: Sequence[str], lookup: Callable[[str], str | None]) ->
     return _UNKNOWN_TIME
 
 
-def command_time(command: Sequence[str], lookup: Callable[[str], str | None]) -> Span:
+def command_time(command: Sequence[str], lookup: Callable[[str], str | None]) -> DurationRange:
     """How long a command takes that is run without a shell."""
     if not command:
         return _NO_TIME
@@ -372,15 +380,15 @@ def command_time(command: Sequence[str], lookup: Callable[[str], str | None]) ->
     return _NO_TIME if name in _INSTANT else _UNKNOWN_TIME
 
 
-def _timeout_time(words: Sequence[str]) -> Span:
+def _timeout_time(words: Sequence[str]) -> DurationRange:
     for word in words:
         if not word.startswith("-"):
             time = _one_sleep(word)
-            return _UNKNOWN_TIME if time is None else Span(ZERO, time.high)
+            return _UNKNOWN_TIME if time is None else DurationRange(ZERO, time.high)
     return _UNKNOWN_TIME
 
 
-def _sleep_time(words: Sequence[str], lookup: Callable[[str], str | None]) -> Span:
+def _sleep_time(words: Sequence[str], lookup: Callable[[str], str | None]) -> DurationRange:
     total = _NO_TIME
     given = [word for word in words if not word.startswith("-")]
     if not given:
@@ -394,13 +402,15 @@ def _sleep_time(words: Sequence[str], lookup: Callable[[str], str | None]) -> Sp
     return total
 
 
-def _one_sleep(text: str) -> Span | None:
+def _one_sleep(text: str) -> DurationRange | None:
     if text.lower() in ("infinity", "inf"):
-        return Span.at_least(seconds(86400))
+        return DurationRange.at_least(seconds(86400))
     found = _SLEEP_TIME.fullmatch(text)
     if found is None:
         return None
-    return Span.exactly(seconds(min(float(found.group(1)) * _SLEEP_UNITS[found.group(2)], 8.64e9)))
+    return DurationRange.exact(
+        seconds(min(float(found.group(1)) * _SLEEP_UNITS[found.group(2)], 8.64e9))
+    )
 
 
 def _expand(word: str, lookup: Callable[[str], str | None]) -> str | None:
@@ -423,7 +433,7 @@ def _expand(word: str, lookup: Callable[[str], str | None]) -> str | None:
     return None if unknown or "$" in text or "`" in text else text
 
 
-def misquoted(script: str) -> str | None:
+def misquoted_command(script: str) -> str | None:
     """The whole command when inner quotes make a shell look for one program of that name."""
     words = tokens(script)
     if words is not None and len(words) == 1 and re.match(r"\w+ \S", words[0]):
@@ -433,33 +443,33 @@ def misquoted(script: str) -> str | None:
     return None
 
 
-def signal_path(script: str) -> SignalPath:
+def signal_forwarding(script: str) -> SignalForwarding:
     """Who gets the stop signal when a shell runs this as the container's first process.
 
     Measured with five shells as PID 1: what only some of them hand over depends on the image.
     """
     words = tokens(script)
     if words is None:
-        return SignalPath.UNKNOWN
+        return SignalForwarding.UNKNOWN
     steps = _steps(words)
     programs = [step for step in steps if _is_program(step)]
     if not steps or not programs or "trap" in words:
-        return SignalPath.UNKNOWN
+        return SignalForwarding.UNKNOWN
     last = steps[-1]
     if any(step.compound for step in steps):
-        return SignalPath.UNKNOWN
+        return SignalForwarding.UNKNOWN
     piped = len(steps) > 1 and steps[-2].join in ("|", "|&")
     if piped:
-        return SignalPath.NEVER
+        return SignalForwarding.NO
     if any(step.words[0] == "exec" and step.join not in ("|", "|&", "&") for step in steps):
-        return SignalPath.REACHES  # wherever it stands: what is behind it is never run
+        return SignalForwarding.YES  # wherever it stands: what is behind it is never run
     if any(step.words[0] == "eval" for step in steps):
-        return SignalPath.UNKNOWN if "exec" in words else SignalPath.NEVER
+        return SignalForwarding.UNKNOWN if "exec" in words else SignalForwarding.NO
     if last.join == "&" or (last.words[0] == "wait" and any(s.join == "&" for s in steps)):
-        return SignalPath.NEVER
+        return SignalForwarding.NO
     if not _is_program(last):
-        return SignalPath.NEVER
-    return SignalPath.DEPENDS
+        return SignalForwarding.NO
+    return SignalForwarding.DEPENDS_ON_SHELL
 
 
 def _is_program(step: _Step) -> bool:

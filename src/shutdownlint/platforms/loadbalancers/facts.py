@@ -8,24 +8,28 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
-from shutdownlint.platforms.facts import Fact
+from shutdownlint.platforms.facts import SourcedValue
 
 #: How long AWS' load balancers may go on sending to a pod whose address they hold. The guide's
 #: example, no measured bound.
-AWS_WINDOW: Final = Fact(timedelta(seconds=10), "EKSBP networking/loadbalancing.adoc:356-371")
+AWS_WINDOW: Final = SourcedValue(
+    timedelta(seconds=10), "EKSBP networking/loadbalancing.adoc:356-371"
+)
 #: The same of Google's; its guide's number could not be confirmed, so the one of AWS is taken.
-GKE_WINDOW: Final = Fact(timedelta(seconds=10), "taken from AWS' guide: GKE publishes no number")
+GKE_WINDOW: Final = SourcedValue(
+    timedelta(seconds=10), "taken from AWS' guide: GKE publishes no number"
+)
 #: Application Gateway's ingress controller asks for a delay of at least this.
-AGIC_WINDOW: Final = Fact(
+AGIC_WINDOW: Final = SourcedValue(
     timedelta(seconds=90),
     "Azure/application-gateway-kubernetes-ingress minimize-downtime-during-deployments.md:61",
 )
 #: How long a load balancer in front of a gateway may go on sending to it.
-GATEWAY_WINDOW: Final = Fact(
+GATEWAY_WINDOW: Final = SourcedValue(
     timedelta(seconds=10), "EKSBP networking/loadbalancing.adoc:356; istio issues 26302, 47779"
 )
 #: What a deregistration delay may be, in seconds.
-DEREGISTRATION_RANGE: Final = Fact(
+DEREGISTRATION_RANGE: Final = SourcedValue(
     (0, 3600), "LBC docs/guide/ingress/annotations.md:1103, docs/guide/service/annotations.md:308"
 )
 

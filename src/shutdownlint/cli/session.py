@@ -1,0 +1,144 @@
+"""What every command does first: configuration, files, progress, workloads that are meant."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shutdownlint.cli.options import EnvironmentOptions, FileOptions
+from shutdownlint.cli.output import usage_error, warn
+from shutdownlint.config import Config, ConfigError, find_config
+from shutdownlint.engine.errors import RuleError
+from shutdownlint.linter.linter import LintOptions, no_progress
+from shutdownlint.manifests.discovery import SUFFIXES, discover
+from shutdownlint.manifests.loader import InputSource
+
+if TYPE_CHECKING:
+    from shutdownlint.linter.linter import PlannedRun
+    from shutdownlint.platforms.planned_pod import PlannedPod
+
+#: From so many files on a progress bar is shown.
+_LONG_RUN = 500
+
+
+class Session:
+    """The configuration with the options of a command, and the files that it is given."""
+
+    def __init__(self, files: FileOptions, environment: EnvironmentOptions | None = None) -> None:
+        self.debug = files.debug
+        self.config = config = _load_config(files.config)
+        config.context += files.context or []
+        config.exclude += files.exclude or []
+        config.render = config.render or files.render
+        config.values += files.values or []
+        self.p99: Any = None
+        if environment is not None:
+            self.p99 = environment.p99
+            config.meshes[:0] = environment.mesh or []
+            versions = {
+                "kubernetes": environment.kubernetes_version,
+                "istio": environment.istio_version,
+            }
+            config.versions |= {name: v for name, v in versions.items() if v is not None}
+
+    def options(self, on_file: Callable[[], None] = no_progress) -> LintOptions:
+        """The options of a run."""
+        config = self.config
+        return LintOptions(config.user_facts(self.p99), config.selection, on_file, debug=self.debug)
+
+    def sources(self, paths: list[str]) -> Iterator[InputSource]:
+        """The files of a run, and those that are read for context only."""
+        config = self.config
+        suffixes = (*SUFFIXES, *config.suffixes)
+        if config.render:
+            from shutdownlint.manifests.rendering import (  # noqa: PLC0415 - seldom used
+                is_kustomization,
+                render_folders,
+            )
+
+            for file in render_folders([path for path in paths if path != "-"], config.values):
+                yield InputSource(file)
+            # The parts of a kustomization are in its rendering.
+            paths = [path for path in paths if not is_kustomization(path)]
+        for found in discover(paths, exclude=config.exclude, suffixes=suffixes):
+            yield InputSource(found)
+        for found in discover(config.context, exclude=config.exclude, suffixes=suffixes):
+            yield InputSource(found, context=True)
+
+    @contextlib.contextmanager
+    def progress(self, paths: list[str]) -> Iterator[tuple[Iterator[InputSource], LintOptions]]:
+        """The files and options; a progress bar on stderr where the run is long and watched."""
+        sources = self.sources(paths)
+        if not sys.stderr.isatty() or os.environ.get("CI"):
+            yield sources, self.options()
+            return
+        listed = list(sources)
+        if len(listed) < _LONG_RUN:
+            yield iter(listed), self.options()
+            return
+        from rich.console import Console  # noqa: PLC0415 - only for a person at a terminal
+        from rich.progress import Progress  # noqa: PLC0415
+
+        with Progress(console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("reading", total=len(listed))
+            yield iter(listed), self.options(lambda: bar.advance(task))
+
+
+def _load_config(file: str | None) -> Config:
+    path = Path(file) if file is not None else find_config(Path.cwd())
+    if path is None:
+        return Config()
+    from shutdownlint.config.load import load_config  # noqa: PLC0415 - needs pydantic
+
+    try:
+        return load_config(path)
+    except ConfigError as error:
+        raise usage_error(str(error)) from None
+
+
+@contextlib.contextmanager
+def rule_errors() -> Iterator[None]:
+    """Report mistakes in rule files and in names of rules as usage errors."""
+    try:
+        yield
+    except RuleError as error:
+        raise usage_error(str(error)) from None
+
+
+def split_commas(names: list[str] | None) -> list[str]:
+    """Rules as people list them: in several options, or with commas."""
+    return [name.strip() for each in names or () for name in each.split(",") if name.strip()]
+
+
+def split_workload_argument(paths: list[str]) -> tuple[list[str], str | None]:
+    """The paths, and the last argument where it is a workload: not a path that exists."""
+    last = paths[-1]
+    if last == "-" or Path(last).exists() or (len(paths) == 1 and last.endswith(tuple(SUFFIXES))):
+        return paths, None
+    return paths[:-1] or ["."], last
+
+
+def select_pods(run: "PlannedRun", wanted: str | None) -> "list[PlannedPod]":
+    """The pods that are meant; what could not be read, or was assumed, is a warning."""
+    for unreadable in run.stats.unreadable:
+        warn(f"{unreadable.region}: {unreadable.reason}")
+    for text in run.warnings:
+        warn(text)
+    return [pod for pod in run.pods if wanted is None or _matches(pod.id, wanted)]
+
+
+def warn_no_match(paths: list[str], wanted: str | None) -> None:
+    """Warn that no workload was found."""
+    what = "no complete pod template" if wanted is None else f"no workload matches {wanted}"
+    warn(f"{what} in {', '.join(paths)}")
+
+
+def _matches(workload: Any, wanted: str) -> bool:
+    from shutdownlint.platforms.user_facts import AppFacts  # noqa: PLC0415
+
+    parts = wanted.split("/")
+    if len(parts) == 2 and AppFacts(f"{parts[0]}/*/{parts[1]}").matches(workload):
+        return True
+    return AppFacts(wanted).matches(workload)

@@ -1,0 +1,254 @@
+"""Subjects: what a rule's condition is evaluated for, and the values of its fields."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from shutdownlint.engine.rule import HERE
+from shutdownlint.engine.vocabulary import ORIGIN_SUFFIX
+from shutdownlint.platforms.edit_target import EditTarget
+from shutdownlint.platforms.fields import CaseView, SubjectKind, WorkloadView
+from shutdownlint.platforms.traffic import MeshProxyFacts
+from shutdownlint.shutdown.analysis import ShutdownAnalysis
+from shutdownlint.shutdown.durations import DurationRange, format_duration
+from shutdownlint.shutdown.pod_plan import Role
+from shutdownlint.yaml_source.location import FixedLocation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from shutdownlint.engine.vocabulary import Vocabulary
+    from shutdownlint.manifests.object_index import ObjectId
+    from shutdownlint.platforms.context import AnalysisContext
+    from shutdownlint.platforms.fields import Field, Value
+    from shutdownlint.platforms.planned_pod import PlannedPod
+    from shutdownlint.platforms.problem import Problem
+    from shutdownlint.platforms.user_facts import UserFacts
+    from shutdownlint.platforms.versions import Version
+    from shutdownlint.platforms.workload_index import WorkloadIndex
+    from shutdownlint.shutdown.pod_plan import Assumption, ContainerPlan
+    from shutdownlint.shutdown.provenance import Setting
+    from shutdownlint.yaml_source.location import SourceLocation
+
+_UNKNOWN: Final = object()
+
+
+class CaseValues:
+    """The values of a subject's fields in one case, worked out when they are asked for."""
+
+    def __init__(self, fields: Mapping[str, Field], view: Any) -> None:
+        self._fields = fields
+        self._view = view
+        self._known: dict[str, Value | None] = {}
+
+    def get(self, name: str) -> Value | None:
+        """The value of a field, or of ``<field>From``; None where there is none."""
+        value = self._known.get(name, _UNKNOWN)
+        if value is _UNKNOWN:
+            value = self._known[name] = self._work_out(name)
+        return value  # type: ignore[return-value]
+
+    def setting(self, name: str) -> Setting[Any] | None:
+        """The setting of a field that has one."""
+        field = self._fields.get(name)
+        if field is None or not field.setting:
+            return None
+        setting: Setting[Any] | None = field.get(self._view)
+        return setting
+
+    def _work_out(self, name: str) -> Value | None:
+        field = self._fields.get(name)
+        if field is None:
+            setting = self.setting(name.removesuffix(ORIGIN_SUFFIX))
+            return setting.origin.kind.value if setting is not None else ""
+        found = field.get(self._view)
+        if found is None:
+            return field.default
+        value = found.value if field.setting else found
+        if isinstance(value, DurationRange):
+            value = value.low
+        return value  # type: ignore[no-any-return]
+
+
+class Subject:
+    """Something that rules are evaluated for.
+
+    ``cases`` are its values for every end of what is only bounded. ``mesh`` is that of a proxy.
+    """
+
+    def __init__(
+        self,
+        kind: SubjectKind,
+        location: SourceLocation,
+        fields: Mapping[str, Field],
+        base: Any,
+        cases: Sequence[CaseValues],
+        *,
+        workload: ObjectId | None = None,
+        container: str | None = None,
+        mesh: str = "",
+        assumptions: tuple[Assumption, ...] = (),
+        edit_targets: Mapping[str, EditTarget] | None = None,
+        versions: Mapping[str, Version] | None = None,
+    ) -> None:
+        self.kind = kind
+        self.location = location
+        self.cases = cases
+        self.workload = workload
+        self.container = container
+        self.mesh = mesh
+        self.assumptions = assumptions
+        self.edit_targets = edit_targets or {}
+        self.versions = versions or {}
+        self._fields = fields
+        self._view = base
+        self._base = CaseValues(fields, base)
+
+    def setting(self, name: str) -> Setting[Any] | None:
+        """The setting of a field that has one, its bounds included."""
+        return self._base.setting(name)
+
+    def value_text(self, name: str) -> str:
+        """A field's value as messages write it."""
+        setting = self.setting(name)
+        value = setting.value if setting is not None else self.cases[0].get(name)
+        return "?" if value is None else format_value(value)
+
+    def origin_text(self, name: str, file: str) -> str:
+        """Where a field's value comes from, in a text about ``file``."""
+        setting = self.setting(name)
+        return setting.origin.describe(file) if setting is not None else "unknown"
+
+    def assumptions_for(self, names: Iterable[str]) -> tuple[Assumption, ...]:
+        """What a rule that mentions these names rests on."""
+        found = list(self.assumptions)
+        for name in names:
+            field = self._fields.get(name) or self._fields.get(name.removesuffix(ORIGIN_SUFFIX))
+            if field is not None and field.assumes is not None:
+                found += field.assumes(self._view)
+        return tuple(dict.fromkeys(found))
+
+
+def format_value(value: object) -> str:
+    """A value as messages write it."""
+    if isinstance(value, timedelta):
+        return format_duration(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return ", ".join(value) or "none"
+    return str(value)
+
+
+def pod_subjects(pod: PlannedPod, vocabulary: Vocabulary, facts: UserFacts) -> Iterator[Subject]:
+    """The pod, its containers and its proxies. A pod without a plan has none."""
+    if pod.plan is None:
+        return
+    analysis = ShutdownAnalysis(pod.plan)
+    cases = analysis.cases
+    # The usual pod has nothing that is only bounded: then there is one analysis of it.
+    if len(cases) == 1:
+        analysis = ShutdownAnalysis(cases[0])
+        analyses = [analysis]
+    else:
+        analyses = [ShutdownAnalysis(case) for case in cases]
+    builder = _PodSubjects(pod, vocabulary, facts, analysis, analyses)
+    yield builder.subject(SubjectKind.POD)
+    for container in pod.plan.containers:
+        if container.role in (Role.APP, Role.HELPER):
+            yield builder.subject(SubjectKind.CONTAINER, container)
+    for proxy in pod.plan.proxies:
+        if proxy.role is Role.EDGE or pod.plan.regular:
+            yield builder.subject(SubjectKind.PROXY, proxy)
+
+
+class _PodSubjects:
+    def __init__(
+        self,
+        pod: PlannedPod,
+        vocabulary: Vocabulary,
+        facts: UserFacts,
+        base: ShutdownAnalysis,
+        analyses: Sequence[ShutdownAnalysis],
+    ) -> None:
+        self.pod = pod
+        self.vocabulary = vocabulary
+        self.base = base
+        self.analyses = analyses
+        self.versions = {**known_versions(facts, pod.id.namespace), **pod.versions}
+
+    def subject(self, kind: SubjectKind, container: ContainerPlan | None = None) -> Subject:
+        """The pod's subject of that kind."""
+        pod, fields = self.pod, self.vocabulary.fields(kind)
+        name = container.name if container is not None else None
+        base = CaseView(pod, self.base, container)
+        cases = []
+        for analysis in self.analyses:
+            own = analysis.plan.container(name) if name is not None else None
+            cases.append(CaseValues(fields, CaseView(pod, analysis, own)))
+        proxy = kind is SubjectKind.PROXY and container is not None
+        mesh = pod.container_facts[name].get(MeshProxyFacts) if proxy and name else None
+        return Subject(
+            kind,
+            pod.ref,
+            fields,
+            base,
+            cases,
+            workload=pod.id,
+            container=name,
+            mesh=mesh.mesh if mesh is not None else "",
+            assumptions=container.assumptions if proxy and container is not None else (),
+            edit_targets=pod.edit_targets.get(name, {}),
+            versions=self.versions,
+        )
+
+
+def problem_subject(
+    problem: Problem, vocabulary: Vocabulary, facts: UserFacts, workload: ObjectId | None = None
+) -> Subject:
+    """A problem."""
+    fields = vocabulary.fields(SubjectKind.PROBLEM, problem.kind())
+    namespace = workload.namespace if workload is not None else None
+    versions = known_versions(facts, namespace)
+    if problem.version is not None:
+        versions[problem.platform] = problem.version
+    return Subject(
+        SubjectKind.PROBLEM,
+        problem.location,
+        fields,
+        problem,
+        [CaseValues(fields, problem)],
+        workload=workload,
+        container=problem.container,
+        assumptions=problem.assumptions,
+        edit_targets={HERE: EditTarget(problem.location, problem.value_format)},
+        versions=versions,
+    )
+
+
+def workload_subjects(
+    index: WorkloadIndex, context: AnalysisContext, vocabulary: Vocabulary
+) -> Iterator[Subject]:
+    """Every workload of a run, once all of them are known."""
+    fields = vocabulary.fields(SubjectKind.WORKLOAD)
+    for entry in index.entries:
+        if not entry.complete:
+            continue
+        view = WorkloadView(entry, index, context)
+        yield Subject(
+            SubjectKind.WORKLOAD,
+            FixedLocation(entry.region),
+            fields,
+            view,
+            [CaseValues(fields, view)],
+            workload=entry.id,
+            versions=known_versions(context.user_facts, entry.id.namespace),
+        )
+
+
+def known_versions(facts: UserFacts, namespace: str | None) -> dict[str, Version]:
+    """The versions that the user says, by platform."""
+    names = {*facts.versions, *(fact.mesh for fact in facts.meshes)}
+    found = {name: facts.version_of(name, namespace) for name in names}
+    return {name: version for name, version in found.items() if version is not None}

@@ -1,0 +1,77 @@
+"""Message templates: ``{field}`` for a value, ``{field.origin}`` for where it comes from."""
+
+from __future__ import annotations
+
+from string import Formatter
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+
+from shutdownlint.platforms.fields import edit_distance_suggestion
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shutdownlint.platforms.fields import Field
+
+
+class TemplateValues(Protocol):
+    """What fills a template."""
+
+    def value_text(self, name: str) -> str:
+        """A field's value as messages write it."""
+
+    def origin_text(self, name: str, file: str) -> str:
+        """Where a field's value comes from, in a text about ``file``."""
+
+
+class TemplatePart(Struct, frozen=True, array_like=True):
+    """Literal text and the field behind it, if there is one."""
+
+    literal: str
+    field: str | None = None
+    origin: bool = False
+
+
+class MessageTemplate(Struct, frozen=True, array_like=True):
+    """A template, split into its parts."""
+
+    parts: tuple[TemplatePart, ...]
+
+    @classmethod
+    def parse(cls, text: str, fields: Mapping[str, Field]) -> MessageTemplate:
+        """Raises ``ValueError`` for an unknown field or broken braces."""
+        parts = []
+        for literal, name, spec, conversion in Formatter().parse(" ".join(text.split())):
+            if name is None:
+                parts.append(TemplatePart(literal))
+                continue
+            base, _, attribute = name.partition(".")
+            if base not in fields or spec or conversion or attribute not in ("", "origin"):
+                hint = edit_distance_suggestion(base, list(fields))
+                raise ValueError(f"unknown field '{{{name}}}'{hint}")
+            if attribute and not fields[base].setting:
+                raise ValueError(f"'{base}' has no origin")
+            parts.append(TemplatePart(literal, base, bool(attribute)))
+        return cls(tuple(parts))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The fields that it mentions."""
+        return tuple(dict.fromkeys(part.field for part in self.parts if part.field is not None))
+
+    def fill(self, values: TemplateValues, file: str) -> str:
+        """The message for one subject, in a report about ``file``."""
+        out: list[str] = []
+        for part in self.parts:
+            out.append(part.literal)
+            if part.field is None:
+                continue
+            if part.origin:
+                out.append(values.origin_text(part.field, file))
+                continue
+            value = values.value_text(part.field)
+            if not value:  # an empty value leaves no gap
+                out[-1] = out[-1].removesuffix(" ")
+            out.append(value)
+        return "".join(out)

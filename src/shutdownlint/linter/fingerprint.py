@@ -1,0 +1,27 @@
+"""Names for findings that stay the same when lines are inserted above."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from shutdownlint.engine.finding import Finding
+    from shutdownlint.linter.source_lines import SourceLines
+
+
+def fingerprints(findings: Iterable[Finding], lines: SourceLines) -> list[str]:
+    """A hash of rule, workload, container and the line's text; counted where several share it."""
+    seen: Counter[str] = Counter()
+    found = []
+    for finding in findings:
+        line = lines.line(finding.region.file, finding.region.line) or ""
+        parts = (finding.rule, str(finding.workload), str(finding.container), line.strip())
+        digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+        key = f"{finding.region.file}:{digest}"
+        seen[key] += 1
+        found.append(f"{digest}:{seen[key]}")
+    return found

@@ -1,0 +1,45 @@
+"""Lines of the files of a run, for reports and fingerprints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shutdownlint.manifests.reader import decode_text
+
+if TYPE_CHECKING:
+    from shutdownlint.manifests.reader import ReadStats
+
+
+class SourceLines:
+    """Gives lines of files; it keeps those of the last file."""
+
+    def __init__(self, stats: ReadStats) -> None:
+        self._stats = stats
+        self._file: str | None = None
+        self._lines: list[str] = []
+
+    def line(self, file: str, number: int) -> str | None:
+        """A line of a file; None where the file can no longer be read."""
+        if self._file != file:
+            self._file, self._lines = file, self._read(file)
+        return self._lines[number - 1] if 0 < number <= len(self._lines) else None
+
+    def _read(self, file: str) -> list[str]:
+        if file == "<stdin>":
+            return _split(self._stats.stdin)
+        if file in self._stats.texts:
+            return _split(self._stats.texts[file])
+        path = Path(file)
+        try:
+            # A device has no lines to show, and may have no end.
+            return _split(path.read_bytes()) if path.is_file() else []
+        except OSError:
+            return []
+
+
+def _split(data: bytes) -> list[str]:
+    try:
+        return decode_text(data).splitlines()
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "replace").splitlines()

@@ -1,0 +1,187 @@
+"""The stages of a run behind the reading of context: workloads one by one, then all together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shutdownlint.engine.evaluator import ExpressionCache, RuleEvaluator
+from shutdownlint.engine.problems import RuleFailed, Unreadable
+from shutdownlint.engine.subjects import pod_subjects, problem_subject, workload_subjects
+from shutdownlint.engine.vocabulary import Vocabulary
+from shutdownlint.linter.linter import LintResult, PlannedRun
+from shutdownlint.linter.version_sweep import VersionSweep
+from shutdownlint.manifests.object_index import ObjectIndex
+from shutdownlint.manifests.reader import UnreadableInput
+from shutdownlint.manifests.suppressions import read_annotations
+from shutdownlint.manifests.workloads import incomplete_reason
+from shutdownlint.platforms.context import AnalysisContext
+from shutdownlint.platforms.planner import plan_pod
+from shutdownlint.platforms.registry import PLATFORMS, mesh_names, platform_title
+from shutdownlint.platforms.workload_index import WorkloadIndex
+from shutdownlint.yaml_source.location import FixedLocation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shutdownlint.engine.finding import Finding
+    from shutdownlint.linter.linter import LintOptions
+    from shutdownlint.manifests.loader import Loader
+    from shutdownlint.manifests.suppressions import Suppression
+    from shutdownlint.manifests.workloads import Workload
+    from shutdownlint.platforms.planned_pod import PlannedPod
+    from shutdownlint.platforms.problem import Problem
+    from shutdownlint.platforms.registry import PlatformSet
+    from shutdownlint.yaml_source.location import Region
+
+_Order = tuple["Region", str, str]
+
+
+class _Stages:
+    """What planning and checking have in common."""
+
+    def __init__(self, loader: Loader, platforms: PlatformSet, options: LintOptions) -> None:
+        self.loader = loader
+        self.options = options
+        self.stats = loader.stats
+        index = loader.index if loader.index is not None else ObjectIndex()
+        self.context = AnalysisContext(index, options.facts, platforms.platforms)
+        self.version_assumptions: dict[str, None] = {}
+
+    def planned_pods(self) -> Iterator[PlannedPod]:
+        """Every workload's pods, one after the other."""
+        for workload in self._workloads():
+            if workload.ref.document.file in self.loader.context_files:
+                continue
+            pod = self._plan(workload)
+            if pod is not None:
+                yield pod
+
+    def _workloads(self) -> Iterator[Workload]:
+        patch_files = self.context.index.patch_files
+        for workload in self.loader.workloads():
+            workload.incomplete = incomplete_reason(workload, patch_files)
+            yield workload
+        for platform in self.context.platforms:
+            yield from platform.extra_workloads(self.context)
+
+    def _plan(self, workload: Workload) -> PlannedPod | None:
+        try:
+            pod = plan_pod(workload, self.context)
+        except Exception as error:
+            if self.options.debug:
+                raise
+            reason = f"internal error ({type(error).__name__}: {error}); please report it"
+            self.stats.unreadable.append(UnreadableInput(workload.ref.region(), reason))
+            return None
+        if pod.skipped is not None:
+            self.stats.skipped[pod.skipped] += 1
+        if pod.plan is not None:
+            for proxy in pod.plan.proxies:
+                for assumption in proxy.assumptions:
+                    if assumption.about_versions:
+                        self.version_assumptions[assumption.about_versions[0]] = None
+        return pod
+
+    def warnings(self) -> list[str]:
+        """What a person should know about the run as a whole."""
+        meshes = mesh_names()
+        return [
+            f"{platform_title(name)}'s version is not known; classic sidecars are assumed "
+            f"(set --mesh {name}=VERSION)"
+            for name in self.version_assumptions
+            if name in meshes
+        ]
+
+
+class PlanRun(_Stages):
+    """Plans every pod."""
+
+    def run(self) -> PlannedRun:
+        """The planned pods."""
+        pods = list(self.planned_pods())
+        return PlannedRun(self.stats, pods, self.warnings())
+
+
+class CheckRun(_Stages):
+    """Evaluates the rules for every pod, every problem and all workloads together."""
+
+    def __init__(self, loader: Loader, platforms: PlatformSet, options: LintOptions) -> None:
+        super().__init__(loader, platforms, options)
+        entries = PLATFORMS if options.all_rules else platforms.entries
+        rules = options.selection.load([entry.name for entry in entries])
+        vocabulary = Vocabulary(self.context.platforms)
+        if options.expressions is None:
+            options.expressions = ExpressionCache()
+        severities, cache = options.selection.severities, options.expressions
+        self.evaluator = RuleEvaluator(rules, vocabulary, severities, cache)
+        self.sweep = VersionSweep(self.context, self.evaluator)
+        self.workloads = WorkloadIndex()
+        self.annotated: list[Suppression] = []
+        # The same workload in several files (renderings of one chart) makes the same finding.
+        self._found: dict[_Order, Finding] = {}
+
+    def run(self) -> LintResult:
+        """Check everything."""
+        for pod in self.planned_pods():
+            self.annotated += read_annotations(pod.workload)
+            for finding in self._check_pod(pod):
+                self._add(self.sweep.with_versions(finding, pod))
+            self.workloads.add(pod)
+        self._check_context()
+        for subject in workload_subjects(self.workloads, self.context, self.evaluator.vocabulary):
+            for finding in self.evaluator.evaluate(subject):
+                self._add(finding)
+        self._check_run()
+        return self._result()
+
+    def _add(self, finding: Finding) -> None:
+        self._found[finding.region, finding.rule, finding.message] = finding
+
+    def _check_pod(self, pod: PlannedPod) -> Iterator[Finding]:
+        vocabulary, facts = self.evaluator.vocabulary, self.context.user_facts
+        for problem in pod.problems:
+            subject = problem_subject(problem, vocabulary, facts, pod.id)
+            yield from self.evaluator.evaluate(subject, problem.kind())
+        for subject in pod_subjects(pod, vocabulary, facts):
+            yield from self.evaluator.evaluate(subject)
+
+    def _check_context(self) -> None:
+        for platform in self.context.platforms:
+            for problem in platform.context_problems(self.context):
+                if problem.location.region().file not in self.loader.context_files:
+                    self._check_problem(problem)
+
+    def _check_problem(self, problem: Problem) -> None:
+        subject = problem_subject(problem, self.evaluator.vocabulary, self.context.user_facts)
+        for finding in self.evaluator.evaluate(subject, problem.kind()):
+            self._add(finding)
+
+    def _check_run(self) -> None:
+        """Report what could not be read, and the rules that failed."""
+        for unreadable in self.stats.unreadable:
+            location = FixedLocation(unreadable.region)
+            self._check_problem(Unreadable(location=location, reason=unreadable.reason))
+        for failure in list(self.evaluator.failures.values()):
+            location = FixedLocation(failure.rule.region)
+            failed = RuleFailed(location=location, key=failure.rule.id, reason=failure.reason)
+            self._check_problem(failed)
+
+    def _result(self) -> LintResult:
+        result = LintResult(
+            self.stats,
+            [self._found[order] for order in sorted(self._found)],
+            workloads=len(self.workloads.entries),
+            complete=not self.stats.unreadable and not self.evaluator.failures,
+            warnings=self.warnings(),
+            rules=self.evaluator.rules,
+        )
+        suppressions = [
+            *self.loader.suppressions,
+            *self.annotated,
+            *self.options.facts.suppressions,
+        ]
+        if suppressions:
+            from shutdownlint.linter.suppression import apply_suppressions  # noqa: PLC0415
+
+            apply_suppressions(result, suppressions)
+        return result

@@ -1,0 +1,104 @@
+"""Findings divided by what people have decided to suppress."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from shutdownlint.engine.selection import ALWAYS_REPORTED
+from shutdownlint.platforms.user_facts import AppFacts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shutdownlint.engine.finding import Finding
+    from shutdownlint.engine.rule import Rule
+    from shutdownlint.linter.linter import LintResult
+    from shutdownlint.manifests.suppressions import Suppression
+
+
+class SuppressedFinding(Struct, frozen=True):
+    """A finding that is suppressed, why, and whether the manifest itself says so."""
+
+    finding: Finding
+    reason: str
+    in_source: bool
+
+
+def apply_suppressions(result: LintResult, suppressions: Sequence[Suppression]) -> None:
+    """Move the suppressed findings of a result, and warn about suppressions that do nothing.
+
+    One that has expired no longer counts. One that no finding matches is reported, unless none of
+    its rules was evaluated.
+    """
+    today = dt.datetime.now(dt.UTC).date()
+    valid = [s for s in suppressions if s.rules and (s.until is None or s.until >= today)]
+    used: set[int] = set()
+    reported: list[Finding] = []
+    for finding in result.findings:
+        matching = [] if finding.rule in ALWAYS_REPORTED else _matching(finding, valid)
+        used.update(id(suppression) for suppression in matching)
+        if matching:
+            first = matching[0]
+            suppressed = SuppressedFinding(finding, first.reason, first.location is not None)
+            result.suppressed.append(suppressed)
+        else:
+            reported.append(finding)
+    result.findings = reported
+    for suppression in suppressions:
+        warning = _warning(suppression, valid, used, result.rules)
+        if warning is not None:
+            result.warnings.append(f"{_describe(suppression)} {warning}")
+
+
+def _warning(
+    suppression: Suppression,
+    valid: Sequence[Suppression],
+    used: set[int],
+    rules: Sequence[Rule],
+) -> str | None:
+    """What is wrong with a suppression, if anything is."""
+    if not suppression.rules:
+        in_comment = suppression.line is not None
+        example = (
+            "# shutdownlint: ignore[SL101] the reason" if in_comment else "SL101 -- the reason"
+        )
+        return f"cannot be parsed: write '{example}'"
+    if suppression not in valid:
+        invalid = suppression.until == dt.date.min
+        return "has an invalid expiry date" if invalid else f"has expired ({suppression.until})"
+    if id(suppression) not in used and any(_names(suppression, rule.id) for rule in rules):
+        return "is unused"
+    return None if suppression.reason else "gives no reason"
+
+
+def _matching(finding: Finding, suppressions: Sequence[Suppression]) -> list[Suppression]:
+    return [suppression for suppression in suppressions if _covers(suppression, finding)]
+
+
+def _names(suppression: Suppression, rule: str) -> bool:
+    return any(rule.startswith(name) for name in suppression.rules)
+
+
+def _covers(suppression: Suppression, finding: Finding) -> bool:
+    if not _names(suppression, finding.rule):
+        return False
+    if suppression.container is not None and suppression.container != finding.container:
+        return False
+    if suppression.pattern is not None:
+        pattern = AppFacts(suppression.pattern)
+        return finding.workload is not None and pattern.matches(finding.workload)
+    if suppression.file != finding.region.file:
+        return False
+    if suppression.line is not None:
+        return suppression.line == finding.region.line
+    return suppression.workload == finding.workload
+
+
+def _describe(suppression: Suppression) -> str:
+    rules = ", ".join(suppression.rules)
+    if suppression.location is None:
+        return f"the configuration's ignore of {rules} for {suppression.pattern}"
+    return f"{suppression.location.region()}: ignore{f' of {rules}' if rules else ''}"

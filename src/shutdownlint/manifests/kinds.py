@@ -1,0 +1,56 @@
+"""How a kind is described that some platform reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from shutdownlint.manifests.resources import Resource
+
+
+class KindEntry(Struct, frozen=True):
+    """A kind that is read for what it says about shutdown.
+
+    ``model`` is the import path of its typed model, ``module:Class``; empty: only its location is
+    kept, and the platform reads the document itself. Without ``kind``, documents are meant that are
+    no Kubernetes objects (Helm values). ``words``: groups of words; a document is read if all words
+    of one group are in it, and always where there are none. ``strict``: values of a wrong type are
+    reported.
+    """
+
+    group: str
+    kind: str
+    model: str = ""
+    words: tuple[tuple[bytes, ...], ...] = ()
+    strict: bool = False
+
+    def load_model(self) -> type[Resource]:
+        """The typed model."""
+        from importlib import import_module  # noqa: PLC0415 - one import for each kind in use
+
+        module, _, name = self.model.partition(":")
+        found: type[Resource] = getattr(import_module(module), name)
+        return found
+
+
+class KindTable(Struct, frozen=True):
+    """Everything that reading needs to know about kinds; the platforms provide it.
+
+    ``describing_groups``: API groups whose objects only describe pods (policies, their tests).
+    ``pod_kinds``: kinds, by group, that hold a pod spec themselves, as a Pod does.
+    ``batch_kinds``: kinds whose pods run to completion.
+    """
+
+    entries: tuple[KindEntry, ...] = ()
+    describing_groups: frozenset[str] = frozenset()
+    pod_kinds: frozenset[tuple[str, str]] = frozenset({("", "Pod")})
+    batch_kinds: frozenset[str] = frozenset()
+
+    def entry(self, group: str, kind: str) -> KindEntry | None:
+        """The entry of a kind."""
+        for entry in self.entries:
+            if entry.kind == kind and entry.group == group:
+                return entry
+        return None

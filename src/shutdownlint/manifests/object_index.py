@@ -1,0 +1,64 @@
+"""The objects that give workloads their context, and how they are found again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from msgspec import Struct, field
+
+from shutdownlint.manifests.resources import Resource
+
+if TYPE_CHECKING:
+    from shutdownlint.manifests.decoding import FieldError
+    from shutdownlint.manifests.document import NodeRef
+    from shutdownlint.manifests.kinds import KindEntry
+
+_Model_co = TypeVar("_Model_co", covariant=True)
+_AnyModel = TypeVar("_AnyModel", bound=Resource)
+
+
+class ObjectId(Struct, frozen=True):
+    """What an object is called."""
+
+    kind: str
+    name: str
+    namespace: str | None
+
+    def __str__(self) -> str:
+        name = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"{self.kind} {name}"
+
+
+class LoadedResource(Struct, Generic[_Model_co], frozen=True, eq=False):
+    """A typed object that is no workload, and where it is written."""
+
+    model: _Model_co
+    ref: NodeRef
+
+
+class RawObject(Struct, frozen=True, eq=False):
+    """An object that its platform reads from the document itself."""
+
+    entry: KindEntry
+    ref: NodeRef
+
+
+class ObjectIndex(Struct):
+    """Every object that gives context.
+
+    ``rejected`` are values that the API server would not take; ``patch_files`` the files that
+    kustomizations name as patches.
+    """
+
+    resources: dict[type[Resource], list[LoadedResource[Any]]] = field(default_factory=dict)
+    raw: list[RawObject] = field(default_factory=list)
+    patch_files: set[str] = field(default_factory=set)
+    rejected: list[tuple[NodeRef, FieldError]] = field(default_factory=list)
+
+    def all_of(self, model: type[_AnyModel]) -> list[LoadedResource[_AnyModel]]:
+        """Every object of this type."""
+        return self.resources.get(model, [])
+
+    def add(self, model: type[Resource], loaded: LoadedResource[Any]) -> None:
+        """Add an object."""
+        self.resources.setdefault(model, []).append(loaded)

@@ -1,0 +1,39 @@
+"""Where a setting is written, or would be, and in which form."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from shutdownlint.yaml_source.location import SourceLocation
+
+
+class ValueFormat(StrEnum):
+    """How a setting's value is written."""
+
+    #: As it is: a word, a number, true or false.
+    PLAIN = "plain"
+    #: A whole number of seconds: 30.
+    SECONDS = "seconds"
+    #: A whole number of seconds as a string: "30".
+    SECONDS_TEXT = "seconds-text"
+    #: A duration as Go reads it: 30s.
+    DURATION = "duration"
+    #: Always a string, durations as Go reads them: '30s', 'true'.
+    STRING = "string"
+    #: true or false as a string, whatever YAML spelling of it is there.
+    BOOL_TEXT = "bool-text"
+    #: The number in a sleep command.
+    SLEEP_COMMAND = "sleep-command"
+    #: A whole exec handler that sleeps.
+    EXEC_SLEEP = "exec-sleep"
+
+
+class EditTarget(Struct, frozen=True):
+    """Where a setting is written, or would be, and in which form."""
+
+    location: SourceLocation
+    format: ValueFormat = ValueFormat.PLAIN

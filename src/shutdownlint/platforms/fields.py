@@ -1,0 +1,153 @@
+"""Fields: the names that rules use, each declared once with type, documentation and getter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from shutdownlint.platforms.context import AnalysisContext
+    from shutdownlint.platforms.planned_pod import PlannedPod
+    from shutdownlint.platforms.workload_index import WorkloadEntry, WorkloadIndex
+    from shutdownlint.shutdown.analysis import ShutdownAnalysis
+    from shutdownlint.shutdown.pod_plan import Assumption, ContainerPlan, PodPlan
+    from shutdownlint.shutdown.timeline import ContainerTimeline
+
+Value = timedelta | bool | int | str | Sequence[str]
+
+
+class SubjectKind(StrEnum):
+    """What a rule's condition is evaluated for."""
+
+    POD = "pod"
+    CONTAINER = "container"
+    #: A proxy of the pod, or the proxy that the pod is.
+    PROXY = "proxy"
+    #: A workload beside all others of the run.
+    WORKLOAD = "workload"
+    #: Something wrong in what is written; the rule names its kind.
+    PROBLEM = "problem"
+
+
+class FieldType(StrEnum):
+    """The types that a field can have."""
+
+    DURATION = "duration"
+    BOOL = "bool"
+    INT = "int"
+    STRING = "string"
+    STRINGS = "list of strings"
+
+
+class CaseView:
+    """What a field's getter may look at: one pod with every duration known.
+
+    ``container`` is the container or proxy that the rule is evaluated for.
+    """
+
+    def __init__(
+        self, pod: PlannedPod, analysis: ShutdownAnalysis, container: ContainerPlan | None = None
+    ) -> None:
+        self.pod = pod
+        self.analysis = analysis
+        self._container = container
+
+    @property
+    def plan(self) -> PodPlan:
+        """The pod's plan in this case."""
+        return self.analysis.plan
+
+    @property
+    def container(self) -> ContainerPlan:
+        """The container of this case. Raises ``LookupError`` for a whole pod."""
+        if self._container is None:
+            raise LookupError("a whole pod has no container")
+        return self._container
+
+    def idle(self) -> ContainerTimeline:
+        """The container's timeline with no request on the pod."""
+        return self.analysis.idle_timeline.container(self.container.name)
+
+    def loaded(self) -> ContainerTimeline:
+        """The container's timeline with an endless request in flight."""
+        return self.analysis.loaded_timeline.container(self.container.name)
+
+    def facts(self, kind: type[Any]) -> Any:
+        """What a platform noted about the pod, of that type; None where it noted nothing."""
+        return self.pod.facts.get(kind)
+
+    def container_facts(self, kind: type[Any]) -> Any:
+        """What a platform noted about the container, of that type; None where nothing."""
+        return self.pod.container_facts.get(self.container.name, {}).get(kind)
+
+
+class WorkloadView(Struct, frozen=True):
+    """What a field of a workload may look at once all workloads of the run are known."""
+
+    entry: WorkloadEntry
+    workloads: WorkloadIndex
+    context: AnalysisContext
+
+
+class Field(Struct, frozen=True):
+    """A name that a rule may use.
+
+    ``get`` is given the view of the rule's subject (``CaseView``, ``WorkloadView``) and gives the
+    value, None where there is none: then ``default`` counts, and without one a rule that mentions
+    the field is not evaluated. ``setting``: it gives a ``Setting``, so the rule may also use
+    ``<name>From`` (the kind of its origin), ``{name.origin}`` in messages, and the setting's
+    location. ``assumes`` gives what the value rests on.
+    """
+
+    name: str
+    type: FieldType
+    doc: str
+    get: Callable[[Any], Any]
+    setting: bool = False
+    default: Value | None = None
+    assumes: Callable[[Any], tuple[Assumption, ...]] | None = None
+
+
+def plain_field(
+    name: str,
+    field_type: FieldType,
+    doc: str,
+    get: Callable[[Any], Any],
+    assumes: Callable[[Any], tuple[Assumption, ...]] | None = None,
+) -> Field:
+    """A field whose getter gives the value itself."""
+    return Field(name, field_type, doc, get, assumes=assumes)
+
+
+def setting_field(
+    name: str,
+    field_type: FieldType,
+    doc: str,
+    get: Callable[[Any], Any],
+    default: Value | None = None,
+) -> Field:
+    """A field whose getter gives a setting: a value with its origin."""
+    return Field(name, field_type, doc, get, setting=True, default=default)
+
+
+def recommended_value(
+    view: CaseView, field: str, container: str | None, current: timedelta
+) -> timedelta:
+    """What the solution makes of a setting; its own value where that is enough."""
+    found = view.analysis.solution.value_of(field, container)
+    return current if found is None else found
+
+
+Fields = Mapping[SubjectKind, tuple[Field, ...]]
+
+
+def edit_distance_suggestion(name: str, known: Sequence[str]) -> str:
+    """A ``did you mean`` for an unknown name; empty where nothing is close."""
+    import difflib  # noqa: PLC0415 - only for mistakes
+
+    close = difflib.get_close_matches(name, known, 1, 0.6)
+    return f"; did you mean '{close[0]}'?" if close else ""

@@ -1,1 +1,0 @@
-"""Frameworks whose own shutdown shows in the manifests, and how long it takes."""

@@ -1,0 +1,126 @@
+"""Istio's annotations and variables on a pod: what is read of them, and what has no effect."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shutdownlint.manifests.decoding import has_placeholder
+from shutdownlint.manifests.document import EmbeddedNodeRef, embedded_error_region
+from shutdownlint.platforms.istio import facts, problems
+from shutdownlint.platforms.istio.proxyconfig import ProxyConfigText, read_proxy_config
+from shutdownlint.yaml_source.composer import ComposeError, compose
+from shutdownlint.yaml_source.location import EntryPart, FixedLocation, KeyPath
+from shutdownlint.yaml_source.tree import Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shutdownlint.manifests.document import NodeRef
+    from shutdownlint.manifests.workloads import Workload
+    from shutdownlint.platforms.istio.problems import IstioProblem
+    from shutdownlint.yaml_source.location import SourceLocation
+
+
+def read_annotation(workload: Workload) -> tuple[ProxyConfigText, list[IstioProblem]]:
+    """The pod's ``proxy.istio.io/config``, and what is wrong with it."""
+    text = workload.template.metadata.annotations.get(facts.CONFIG_ANNOTATION)
+    if text is None:
+        return ProxyConfigText(), []
+    return read_embedded(text, workload.annotations / facts.CONFIG_ANNOTATION)
+
+
+def read_embedded(text: str, host: NodeRef) -> tuple[ProxyConfigText, list[IstioProblem]]:
+    """A ProxyConfig that is the text of a scalar, and what is wrong with it.
+
+    Istio reads the first document of the text only.
+    """
+    config = facts.CONFIG_ANNOTATION
+    try:
+        roots = compose(text)
+    except ComposeError as error:
+        if has_placeholder(text):
+            return ProxyConfigText(unresolved=True), []
+        location = FixedLocation(embedded_error_region(host, error), host.template)
+        reason = f"is not YAML: {error.reason}"
+        rejected = problems.ProxyConfigRejected(location=location, key="", reason=reason)
+        return ProxyConfigText(), [rejected]
+    tree = Tree(roots[0]) if roots else None
+
+    def at(key_path: KeyPath, part: EntryPart) -> SourceLocation:
+        return EmbeddedNodeRef(host, tree, key_path, part)
+
+    read = read_proxy_config(roots[0] if roots else None, (), at)
+    kinds = (
+        (problems.ProxyConfigRejected, read.rejected),
+        (problems.ProxyConfigRemoved, read.removed),
+        (problems.ProxyConfigDoubtful, read.doubtful),
+        (problems.ProxyConfigKeyIgnored, read.ignored),
+    )
+    return read, [found.as_problem(kind, config) for kind, each in kinds for found in each]
+
+
+def misplaced_annotations(workload: Workload) -> Iterator[IstioProblem]:
+    """Pod annotations on the workload's own metadata, where nothing reads them."""
+    if workload.object_ref.key_path == workload.ref.key_path:
+        return
+    for name in (facts.CONFIG_ANNOTATION, facts.NATIVE_ANNOTATION, facts.TEMPLATES):
+        if name in workload.owner.annotations:
+            location = (workload.object_ref / "metadata" / "annotations" / name).key
+            yield problems.ProxyConfigMisplaced(
+                location=location, key=name, object_kind=workload.id.kind
+            )
+
+
+def ineffective_settings(workload: Workload) -> Iterator[IstioProblem]:
+    """What has no effect on the pod: unknown annotations, variables that nobody reads."""
+    metadata, ref = workload.template.metadata, workload.annotations
+    for name, instead in facts.UNKNOWN_ANNOTATIONS.value.items():
+        if name in metadata.annotations:
+            yield problems.AnnotationUnknown(
+                location=(ref / name).key,
+                key=name,
+                reason=f"use {instead} instead",
+                instead=instead if instead == facts.NATIVE_ANNOTATION else "",
+            )
+    native = metadata.annotations.get(facts.NATIVE_ANNOTATION)
+    if native is not None and not has_placeholder(native):
+        valid = native in ("true", "false")
+        kind = problems.NativeAnnotation if valid else problems.NativeAnnotationValue
+        location = ref / facts.NATIVE_ANNOTATION
+        yield kind(location=location, key=facts.NATIVE_ANNOTATION, value=native)
+    drain = (facts.EXIT_ON_ZERO_ENV, facts.MINIMUM_DRAIN_ENV)
+    for index, container in enumerate(workload.template.spec.containers):
+        here = workload.spec / "containers" / index / "env"
+        is_proxy = container.name == facts.PROXY_CONTAINER
+        for number, variable in enumerate(container.env):
+            stale = variable.name == facts.STALE_DRAIN_ENV
+            if stale or (variable.name in drain and not is_proxy):
+                found = problems.StaleDrainEnv if stale else problems.DrainEnvOnApp
+                yield found(
+                    location=here / number / "name",
+                    key=variable.name,
+                    value=container.name,
+                    container=container.name,
+                )
+
+
+def settings_without_proxy(
+    workload: Workload, annotation: ProxyConfigText, *, namespace_known: bool, is_gateway: bool
+) -> Iterator[IstioProblem]:
+    """Drain settings on a pod that surely gets no sidecar: its namespace is known."""
+    name = facts.CONFIG_ANNOTATION
+    drains = (
+        annotation.drain_duration
+        or annotation.termination_drain
+        or ({facts.EXIT_ON_ZERO_ENV, facts.MINIMUM_DRAIN_ENV} & annotation.env.keys())
+    )
+    host = workload.template.spec.hostNetwork is True
+    templated = facts.TEMPLATES in workload.template.metadata.annotations
+    if drains and (namespace_known or host) and not is_gateway and not templated:
+        reason = (
+            "pods on the node's network get none"
+            if host
+            else "its namespace and labels ask for none"
+        )
+        location = (workload.annotations / name).key
+        yield problems.ProxyConfigWithoutProxy(location=location, key=name, reason=reason)

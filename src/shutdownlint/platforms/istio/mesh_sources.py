@@ -1,0 +1,370 @@
+"""Where a mesh configuration is written: istiod's ConfigMap, installations, istiod's Deployment."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, field
+from yaml.nodes import MappingNode, ScalarNode, SequenceNode
+
+from shutdownlint.manifests.decoding import decode
+from shutdownlint.manifests.document import EmbeddedNodeRef, NodeRef, embedded_error_region
+from shutdownlint.manifests.resources import (
+    ConfigMap,
+    Container,
+    LifecycleHandler,
+    Metadata,
+    PodTemplate,
+)
+from shutdownlint.platforms.istio import facts
+from shutdownlint.platforms.istio.problems import MeshConfigRejected
+from shutdownlint.platforms.istio.proxyconfig import ProxyConfigText, read_proxy_config
+from shutdownlint.platforms.kubernetes.hooks import HookSettings, read_hook
+from shutdownlint.platforms.versions import Version
+from shutdownlint.yaml_source.composer import ComposeError, compose
+from shutdownlint.yaml_source.location import EntryPart, FixedLocation, KeyPath, SourceLocation
+from shutdownlint.yaml_source.tree import Tree, child
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from yaml.nodes import Node
+
+    from shutdownlint.manifests.object_index import LoadedResource, ObjectIndex, RawObject
+    from shutdownlint.platforms.problem import Problem
+
+#: istiod's container.
+_CONTROL_PLANE: Final = "discovery"
+#: The kinds that istiod itself is found in.
+_ISTIOD_KINDS: Final = ("Deployment", "Pod")
+_CHART: Final = re.compile(r"(?:istiod|istio-discovery|istio)-(\d.*)")
+
+
+class MeshConfig(Struct, eq=False):
+    """One installation's settings for its proxies.
+
+    ``replaces_hook``: global.proxy.lifecycle is set, so the template's hooks are not used.
+    ``drops_post_start``: it brings no postStart hook, so nothing holds the app back.
+    ``env_only``: it is istiod's environment, no mesh configuration. ``typed_strictly``: it is
+    known what becomes of a wrong type (istioctl and Sail were not tried).
+    """
+
+    label: str
+    revision: str
+    location: NodeRef
+    proxy: ProxyConfigText = field(default_factory=ProxyConfigText)
+    native: str | None = None
+    native_location: SourceLocation | None = None
+    hook: HookSettings | None = None
+    replaces_hook: bool = False
+    drops_post_start: bool = False
+    version: Version | None = None
+    unreadable: Problem | None = None
+    env_only: bool = False
+    typed_strictly: bool = False
+
+    @property
+    def is_invalid(self) -> bool:
+        """Whether istiod ignores it whole."""
+        return bool(self.proxy.rejected) or self.unreadable is not None
+
+    @property
+    def has_drain_settings(self) -> bool:
+        """Whether it says anything about how proxies drain."""
+        proxy = self.proxy
+        return bool(proxy.env or proxy.drain_duration or proxy.termination_drain or self.native)
+
+    @property
+    def drain_settings(self) -> tuple[object, ...]:
+        """What it says about how proxies drain, to compare with another one."""
+        proxy = self.proxy
+        return (
+            proxy.drain_duration and proxy.drain_duration[0],
+            proxy.termination_drain and proxy.termination_drain[0],
+            tuple(sorted((key, value[0]) for key, value in proxy.env.items())),
+            proxy.stats_matched,
+            self.native,
+            self.hook and self.hook.handler.value,
+        )
+
+
+class _Install(Struct, frozen=True, eq=False):
+    """Where an installation of Istio keeps its values.
+
+    ``kind`` names the object; ``values`` is the key path of its Helm values; ``mesh_config`` that
+    of another place for the mesh configuration, where there is one; ``rendered``: the values
+    become the mesh's ConfigMap as they are, types included; ``release`` is where the chart's
+    version is written, which is the release.
+    """
+
+    kind: str
+    ref: NodeRef
+    values: KeyPath
+    mesh_config: KeyPath | None = None
+    rendered: bool = False
+    release: KeyPath | None = None
+
+
+#: Where installations keep Helm values, and a mesh configuration beside them. What istioctl and
+#: Sail make of wrong types was not tried; Helm writes the values out as they are.
+_INSTALLS: Final[dict[str, tuple[KeyPath, KeyPath | None, bool]]] = {
+    "IstioOperator": (("spec", "values"), ("spec", "meshConfig"), False),
+    "Istio": (("spec", "values"), None, False),
+    "HelmRelease": (("spec", "values"), None, True),
+}
+#: Where an installation names the release.
+_TAGS: Final[dict[str, tuple[KeyPath, ...]]] = {
+    "Istio": (("spec", "version"),),
+    "IstioOperator": (("spec", "tag"),),
+    "HelmRelease": (("spec", "chart", "spec", "version"),),
+}
+
+
+def read_mesh_configs(index: ObjectIndex) -> Iterator[MeshConfig]:
+    """Every mesh configuration among the files."""
+    raw = [obj for obj in index.raw if obj.entry.kind not in _ISTIOD_KINDS]
+    istiods = [obj for obj in index.raw if obj.entry.kind in _ISTIOD_KINDS]
+    sources = (
+        *(_from_config_map(loaded) for loaded in index.all_of(ConfigMap)),
+        *(_from_install(install) for obj in raw for install in _installs(obj)),
+        *(_from_istiod(obj) for obj in istiods),
+    )
+    return (config for config in sources if config is not None)
+
+
+def read_versions(index: ObjectIndex) -> Iterator[Version]:
+    """The releases that istiod's own pods show."""
+    istiods = (obj for obj in index.raw if obj.entry.kind in _ISTIOD_KINDS)
+    found = (_istiod_version(obj) for obj in istiods)
+    return (version for version in found if version is not None)
+
+
+def _from_config_map(loaded: LoadedResource[ConfigMap]) -> MeshConfig | None:
+    model = loaded.model
+    name = model.metadata.name or ""
+    if (name != "istio" and not name.startswith("istio-")) or facts.MESH_KEY not in model.data:
+        return None
+    revision = name.removeprefix("istio").removeprefix("-")
+    host = loaded.ref / "data" / facts.MESH_KEY
+    config = MeshConfig(f"mesh config (ConfigMap {name})", revision, host)
+    config.version = _labelled_version(model.metadata.labels)
+    config.typed_strictly = True
+    try:
+        roots = compose(model.data[facts.MESH_KEY])
+    except ComposeError as error:
+        location = FixedLocation(embedded_error_region(host, error), host.template)
+        config.unreadable = MeshConfigRejected(
+            location=location, key="", reason=f"is not YAML: {error.reason}", config=config.label
+        )
+        return config
+    if not roots:
+        return config
+    tree = Tree(roots[0])
+
+    def at(key_path: KeyPath, part: EntryPart) -> SourceLocation:
+        return EmbeddedNodeRef(host, tree, key_path, part)
+
+    entry = child(tree.root, "defaultConfig")
+    if entry is not None:
+        config.proxy = read_proxy_config(entry.value, ("defaultConfig",), at)
+    return config
+
+
+# istiod's own Deployment
+
+
+def _istiod(obj: RawObject) -> tuple[PodTemplate, list[tuple[int, Container]]]:
+    """The pod template of an object, and istiod's containers in it."""
+    template, _ = decode(PodTemplate, obj.ref.document.tree.to_python(_pod(obj).key_path))
+    containers = [
+        (number, container)
+        for number, container in enumerate(template.spec.containers)
+        if container.name == _CONTROL_PLANE
+    ]
+    return template, containers
+
+
+def _pod(obj: RawObject) -> NodeRef:
+    return obj.ref if obj.entry.kind == "Pod" else obj.ref / "spec" / "template"
+
+
+def _from_istiod(obj: RawObject) -> MeshConfig | None:
+    """istiod's environment says whether sidecars are native."""
+    template, containers = _istiod(obj)
+    for index, container in containers:
+        for number, variable in enumerate(container.env):
+            if variable.name == facts.NATIVE_ENV and variable.value:
+                location = _pod(obj) / "spec" / "containers" / index / "env" / number / "value"
+                revision = template.metadata.labels.get(facts.REVISION, "").replace("default", "")
+                config = MeshConfig(f"istiod's {obj.entry.kind}", revision, location)
+                config.env_only = True
+                config.native, config.native_location = variable.value.lower(), location
+                return config
+    return None
+
+
+def _istiod_version(obj: RawObject) -> Version | None:
+    """The release that istiod's pods show by their image or labels."""
+    _, containers = _istiod(obj)
+    for _, container in containers:
+        name, _, tag = (container.image or "").rpartition(":")
+        if name.endswith("/pilot"):
+            key_path = (*obj.ref.key_path, "metadata")
+            metadata, _ = decode(Metadata, obj.ref.document.tree.to_python(key_path))
+            return Version.find(tag) or _labelled_version(metadata.labels)
+    return None
+
+
+def _labelled_version(labels: dict[str, str]) -> Version | None:
+    """The release that the labels of Istio's own charts and operator name."""
+    chart = _CHART.fullmatch(labels.get("helm.sh/chart", ""))
+    if chart is not None:
+        return Version.find(chart.group(1))
+    version = labels.get("operator.istio.io/version")
+    return Version.find(version) if version else None
+
+
+# Installations
+
+
+def _installs(obj: RawObject) -> Iterator[_Install]:
+    ref, kind = obj.ref, obj.entry.kind
+    if not kind:
+        yield _Install("Helm values", ref, ref.key_path, rendered=True)
+    elif kind == "Application":
+        yield from _application_installs(ref)
+    elif kind in _INSTALLS:
+        values, beside, rendered = _INSTALLS[kind]
+        mesh_config = (*ref.key_path, *beside) if beside else None
+        yield _Install(kind, ref, (*ref.key_path, *values), mesh_config, rendered)
+
+
+def _application_installs(ref: NodeRef) -> Iterator[_Install]:
+    """Every source of an Argo Application that has Helm values, as an object or as a text."""
+    tree = ref.document.tree
+    spec: KeyPath = (*ref.key_path, "spec")
+    several = tree.entry((*spec, "sources"))
+    node = several.value if several is not None else None
+    count = len(node.value) if isinstance(node, SequenceNode) else 0
+    for source in ((*spec, "source"), *((*spec, "sources", number) for number in range(count))):
+        chart = tree.entry((*source, "chart")) is not None
+        # The revision of a git repository is no release.
+        release: KeyPath | None = (*source, "targetRevision") if chart else None
+        for name in ("valuesObject", "values"):
+            key_path: KeyPath = (*source, "helm", name)
+            if tree.entry(key_path) is not None:
+                yield _Install("Application", ref, key_path, rendered=True, release=release)
+
+
+class _Values(Struct, frozen=True):
+    """Helm values: a part of a document, or the text of one of its scalars."""
+
+    tree: Tree
+    key_path: KeyPath
+    host: NodeRef
+    inside: bool
+
+    @classmethod
+    def of(cls, install: _Install) -> _Values:
+        """Raises ``ComposeError`` where a text is not YAML."""
+        document = install.ref.document
+        entry = document.tree.entry(install.values)
+        host = NodeRef(document, install.values)
+        if entry is None or not isinstance(entry.value, ScalarNode):
+            return cls(document.tree, install.values, host, inside=False)
+        roots = compose(str(entry.value.value)) or compose("{}")
+        return cls(Tree(roots[0]), (), host, inside=True)
+
+    def at(self, key_path: KeyPath, part: EntryPart = EntryPart.VALUE) -> SourceLocation:
+        """The location of a key path of the tree."""
+        if self.inside:
+            return EmbeddedNodeRef(self.host, self.tree, key_path, part)
+        return NodeRef(self.host.document, key_path, part)
+
+    def scalar(self, *steps: str) -> str | None:
+        """The text at a key path below the values."""
+        return _scalar(self.tree, (*self.key_path, *steps))
+
+
+def _from_install(install: _Install) -> MeshConfig | None:
+    """An installation's values: an IstioOperator, Sail's Istio, a Helm release of the chart."""
+    ref, tree = install.ref, install.ref.document.tree
+    config = MeshConfig(f"mesh config ({install.kind})", "", ref)
+    config.typed_strictly = install.rendered
+    try:
+        values = _Values.of(install)
+    except ComposeError:
+        return None  # whoever renders it refuses it
+    config.revision = _scalar(tree, (*ref.key_path, "spec", "revision")) or ""
+    config.revision = config.revision or values.scalar("revision") or ""
+    found = False
+    beside = (*(install.mesh_config or ()), "defaultConfig")
+    entry = tree.entry(beside) if install.mesh_config is not None else None
+    if entry is not None:
+        config.proxy = read_proxy_config(
+            entry.value, beside, lambda k, p: NodeRef(ref.document, k, p)
+        )
+        found = True
+    below = (*values.key_path, "meshConfig", "defaultConfig")
+    entry = values.tree.entry(below)
+    if entry is not None:
+        config.proxy, found = read_proxy_config(entry.value, below, values.at), True
+    _read_native(config, install, values)
+    _read_version(config, install, values)
+    _read_lifecycle(config, install, values)
+    return config if found or not install.rendered or config.has_drain_settings else None
+
+
+def _read_native(config: MeshConfig, install: _Install, values: _Values) -> None:
+    """Whether the installation makes native sidecars."""
+    ref, tree = install.ref, install.ref.document.tree
+    spec: KeyPath = (*ref.key_path, "spec")
+    native = values.scalar("pilot", "env", facts.NATIVE_ENV)
+    location = values.at((*values.key_path, "pilot", "env", facts.NATIVE_ENV))
+    env: KeyPath = (*spec, "components", "pilot", "k8s", "env")
+    variables = tree.to_python(env)
+    for index, variable in enumerate(variables if isinstance(variables, list) else ()):
+        if isinstance(variable, dict) and variable.get("name") == facts.NATIVE_ENV:
+            location, native = (
+                NodeRef(ref.document, (*env, index, "value")),
+                str(variable.get("value")),
+            )
+    if (
+        native is None
+        and values.scalar("compatibilityVersion") in facts.COMPATIBILITY_WITHOUT_NATIVE
+    ):
+        location, native = values.at((*values.key_path, "compatibilityVersion")), "false"
+    if native is not None:
+        config.native, config.native_location = native.lower(), location
+
+
+def _read_version(config: MeshConfig, install: _Install, values: _Values) -> None:
+    ref, tree = install.ref, install.ref.document.tree
+    tags = [_scalar(tree, (*ref.key_path, *path)) for path in _TAGS.get(install.kind, ())]
+    if install.release is not None:
+        tags.append(_scalar(tree, install.release))
+    tag = next((tag for tag in tags if tag), None) or values.scalar("global", "tag")
+    config.version = Version.find(tag) if tag else None
+
+
+def _read_lifecycle(config: MeshConfig, install: _Install, values: _Values) -> None:
+    """The hooks that ``global.proxy.lifecycle`` gives every proxy."""
+    lifecycle = (*values.key_path, "global", "proxy", "lifecycle")
+    # An empty one is none: the template asks whether it is true.
+    written = values.tree.entry(lifecycle)
+    entries: Node | None = written.value if written is not None else None
+    config.replaces_hook = isinstance(entries, MappingNode) and bool(entries.value)
+    post_start = values.tree.entry((*lifecycle, "postStart"))
+    config.drops_post_start = config.replaces_hook and post_start is None
+    hook = (*lifecycle, "preStop")
+    if values.tree.entry(hook) is not None:
+        handler, _ = decode(LifecycleHandler, values.tree.to_python(hook))
+        location = values.host if values.inside else NodeRef(install.ref.document, hook)
+        name = "global.proxy.lifecycle preStop"
+        config.hook = read_hook(handler, location, name, lambda _name: None)
+
+
+def _scalar(tree: Tree, key_path: KeyPath) -> str | None:
+    entry = tree.entry(key_path)
+    return str(entry.value.value) if entry and isinstance(entry.value, ScalarNode) else None

@@ -1,0 +1,160 @@
+"""Istio as a platform: sidecars, gateways, and the mesh's own configuration."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+from shutdownlint.manifests.skips import SkipReason
+from shutdownlint.platforms.istio import facts, fields, problems
+from shutdownlint.platforms.istio.annotations import (
+    ineffective_settings,
+    misplaced_annotations,
+    read_annotation,
+    settings_without_proxy,
+)
+from shutdownlint.platforms.istio.effective_config import EffectiveConfig, merge_config
+from shutdownlint.platforms.istio.gateways import deployed_gateways, requested_service
+from shutdownlint.platforms.istio.injection import (
+    find_sidecar,
+    is_bare_proxy,
+    is_gateway,
+    is_waypoint,
+)
+from shutdownlint.platforms.istio.mesh_config import Mesh
+from shutdownlint.platforms.istio.proxy_plan import plan_proxy
+from shutdownlint.platforms.platform import Platform
+from shutdownlint.shutdown.pod_plan import Assumption
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from shutdownlint.manifests.workloads import Workload
+    from shutdownlint.platforms.context import AnalysisContext
+    from shutdownlint.platforms.istio.injection import Sidecar
+    from shutdownlint.platforms.istio.problems import IstioProblem
+    from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
+    from shutdownlint.platforms.problem import Problem
+    from shutdownlint.platforms.versions import Version
+
+_UNKNOWN_PROXY: Final = SkipReason(
+    "unknown-proxy", "pods that are only a proxy of which not enough is known"
+)
+
+
+class Plugin(Platform):
+    """Istio."""
+
+    name = "istio"
+    fields = fields.FIELDS
+    problems = problems.PROBLEMS
+    supported_versions = facts.SUPPORTED_VERSIONS.value
+    version_changes = facts.VERSION_CHANGES
+
+    def extra_workloads(self, context: AnalysisContext) -> Iterable[Workload]:
+        """The pods that istiod deploys for Gateways."""
+        return deployed_gateways(context.state(Mesh))
+
+    def context_problems(self, context: AnalysisContext) -> Iterator[Problem]:
+        """What is wrong with the mesh's own configuration."""
+        return context.state(Mesh).problems()
+
+    def owns(self, container: ContainerDraft, _draft: PodDraft) -> bool:
+        """The proxy that is written in the pod."""
+        return container.name == facts.PROXY_CONTAINER
+
+    def contribute(self, draft: PodDraft) -> None:
+        """Add the proxy that the pod has or gets."""
+        workload, mesh = draft.workload, draft.context.state(Mesh)
+        sidecar = find_sidecar(workload, mesh)
+        planned = self._add_proxy(draft, mesh, sidecar)
+        # A written proxy that is none (or not known) is not the app's container either.
+        draft.containers = [c for c in draft.containers if c.owner is not self]
+        only_proxy = is_bare_proxy(workload) or is_gateway(workload)
+        if draft.edge is None and only_proxy:
+            draft.skipped = _UNKNOWN_PROXY
+        if planned and workload.group == facts.GATEWAY_GROUP:
+            service = requested_service(workload, waypoint=is_waypoint(workload))
+            if service is not None:
+                draft.note(service)
+
+    def _add_proxy(self, draft: PodDraft, mesh: Mesh, sidecar: Sidecar | None) -> bool:
+        """Whether a proxy has been added."""
+        workload = draft.workload
+        namespace = workload.namespace
+        version = sidecar.version if sidecar is not None else mesh.version
+        if version is not None:
+            draft.versions["istio"] = version
+        draft.problems += [
+            _with_version(problem, version)
+            for problem in (*misplaced_annotations(workload), *ineffective_settings(workload))
+        ]
+        annotation, annotation_problems = read_annotation(workload)
+        if sidecar is None:
+            known = draft.context.namespace_labels(namespace) is not None
+            draft.problems += settings_without_proxy(
+                workload, annotation, namespace_known=known, is_gateway=is_gateway(workload)
+            )
+            return False
+        # Whether the webhook refuses a pod depends on its being injected, not on how.
+        draft.problems += [
+            _with_version(replace(p, assumptions=sidecar.injection_assumptions), version)
+            for p in annotation_problems
+        ]
+        if _rejected(workload, annotation_problems):
+            text = "Istio's webhook rejects this pod: it is taken here without its proxy"
+            draft.assumptions.append(Assumption(text))
+            return False
+        assumptions = [*sidecar.injection_assumptions, *sidecar.mode_assumptions]
+        merged = merge_config(workload, mesh, sidecar, annotation, assumptions)
+        if merged.unresolved:
+            text = "the sidecar's settings are placeholders: the pod is taken without it"
+            draft.assumptions.append(Assumption(text))
+            return False
+        self._note_merge_problems(draft, sidecar, merged, version)
+        if not sidecar.gateway and _is_bypassed(workload, merged):
+            text = "no inbound traffic passes the sidecar: the pod is taken without it"
+            draft.assumptions.append(Assumption(text))
+            return False
+        rests_on = tuple(assumptions)
+        found = plan_proxy(draft, mesh, sidecar, merged, rests_on)
+        draft.problems += [replace(problem, assumptions=rests_on) for problem in found]
+        return True
+
+    def _note_merge_problems(
+        self, draft: PodDraft, sidecar: Sidecar, merged: EffectiveConfig, version: Version | None
+    ) -> None:
+        workload = draft.workload
+        if merged.replaced:
+            location = (workload.annotations / facts.CONFIG_ANNOTATION).key
+            replaced = problems.MetadataReplaced(location=location, key=", ".join(merged.replaced))
+            draft.problems.append(_with_version(replaced, version))
+        if sidecar.gateway and (sidecar.deployed or sidecar.already_injected):
+            annotation, _ = read_annotation(workload)
+            for name in (facts.EXIT_ON_ZERO_ENV, facts.MINIMUM_DRAIN_ENV):
+                if name in annotation.env and name not in merged.env:
+                    value, written_at = annotation.env[name]
+                    draft.problems.append(
+                        problems.GatewayEnvInAnnotation(location=written_at, key=name, value=value)
+                    )
+
+
+def _with_version(problem: IstioProblem, version: Version | None) -> IstioProblem:
+    """The problem, with the release that decides which rules hold for it."""
+    return replace(problem, version=version) if version else problem
+
+
+def _rejected(workload: Workload, found: Iterable[Problem]) -> bool:
+    """Whether the webhook or the API server does not take the annotation."""
+    annotated = ("metadata", "annotations", facts.CONFIG_ANNOTATION)
+    return any(isinstance(p, problems.ProxyConfigRejected) for p in found) or any(
+        error.key_path == annotated for error in workload.rejected
+    )
+
+
+def _is_bypassed(workload: Workload, merged: EffectiveConfig) -> bool:
+    """Whether requests reach the app without passing the sidecar."""
+    ports = workload.template.metadata.annotations.get(facts.INBOUND_PORTS)
+    variable = merged.env.get(facts.INBOUND_PORTS_ENV)
+    return ports == "" or (variable is not None and variable[0] == "")

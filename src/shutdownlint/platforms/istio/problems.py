@@ -1,0 +1,146 @@
+"""What can be wrong in how a pod, or a mesh, is configured for Istio."""
+
+from __future__ import annotations
+
+from shutdownlint.platforms.problem import Problem
+
+
+class IstioProblem(Problem, frozen=True, kw_only=True):
+    """A problem that Istio knows."""
+
+    platform = "istio"
+
+
+class KeyProblem(IstioProblem, frozen=True, kw_only=True):
+    """A key that Istio refuses or ignores.
+
+    ``config`` names the configuration, ``instead`` the name that is meant, where that is known.
+    """
+
+    key: str
+    reason: str
+    config: str = ""
+    instead: str = ""
+
+
+class ProxyConfigRejected(KeyProblem, frozen=True, kw_only=True):
+    """An annotation for which the webhook rejects the pod."""
+
+
+class MeshConfigRejected(KeyProblem, frozen=True, kw_only=True):
+    """A mesh configuration that istiod ignores whole."""
+
+
+class ProxyConfigKeyIgnored(KeyProblem, frozen=True, kw_only=True):
+    """A key that no field has."""
+
+
+class ProxyConfigRemoved(KeyProblem, frozen=True, kw_only=True):
+    """A field of older releases."""
+
+
+class ProxyConfigDoubtful(KeyProblem, frozen=True, kw_only=True):
+    """A value that the validation is read to refuse, though that was not run."""
+
+
+class ProxyConfigMisplaced(IstioProblem, frozen=True, kw_only=True):
+    """A pod annotation on the workload's own metadata."""
+
+    key: str
+    object_kind: str
+
+
+class ProxyConfigWithoutProxy(IstioProblem, frozen=True, kw_only=True):
+    """Drain settings on a pod that gets no sidecar."""
+
+    key: str
+    reason: str
+
+
+class ProxyEnvUnparseable(IstioProblem, frozen=True, kw_only=True):
+    """A variable that the agent cannot parse; ``default`` counts instead."""
+
+    key: str
+    value: str
+    default: str
+
+
+class GatewayEnvInAnnotation(IstioProblem, frozen=True, kw_only=True):
+    """A variable in the annotation of a gateway that no webhook injects."""
+
+    key: str
+    value: str
+
+
+class MetadataReplaced(IstioProblem, frozen=True, kw_only=True):
+    """Variables of the mesh that an old release drops for those of the annotation."""
+
+    key: str
+
+
+class AnnotationUnknown(IstioProblem, frozen=True, kw_only=True):
+    """An annotation that Istio does not know."""
+
+    key: str
+    reason: str
+    instead: str = ""
+
+
+class NativeAnnotation(IstioProblem, frozen=True, kw_only=True):
+    """The annotation that decides whether the sidecar is native."""
+
+    key: str
+    value: str
+
+
+class NativeAnnotationValue(IstioProblem, frozen=True, kw_only=True):
+    """The same annotation with another value than 'true' or 'false'."""
+
+    key: str
+    value: str
+
+
+class StaleDrainEnv(IstioProblem, frozen=True, kw_only=True):
+    """A variable that current agents ignore."""
+
+    key: str
+    value: str
+
+
+class DrainEnvOnApp(IstioProblem, frozen=True, kw_only=True):
+    """A variable of the agent on another container."""
+
+    key: str
+    value: str
+
+
+class ProxyConfigObjectField(IstioProblem, frozen=True, kw_only=True):
+    """A setting that a ProxyConfig object has no field for."""
+
+    key: str
+    config: str
+
+
+class LifecycleDropsHold(IstioProblem, frozen=True, kw_only=True):
+    """A mesh-wide lifecycle that makes holdApplicationUntilProxyStarts ineffective."""
+
+
+PROBLEMS = (
+    ProxyConfigRejected,
+    MeshConfigRejected,
+    ProxyConfigKeyIgnored,
+    ProxyConfigRemoved,
+    ProxyConfigDoubtful,
+    ProxyConfigMisplaced,
+    ProxyConfigWithoutProxy,
+    ProxyEnvUnparseable,
+    GatewayEnvInAnnotation,
+    MetadataReplaced,
+    AnnotationUnknown,
+    NativeAnnotation,
+    NativeAnnotationValue,
+    StaleDrainEnv,
+    DrainEnvOnApp,
+    ProxyConfigObjectField,
+    LifecycleDropsHold,
+)

@@ -1,0 +1,125 @@
+"""Istio's proxy as a process of the model: what its settings make it do.
+
+Sources: pilot-agent's termination (pkg/envoy/agent.go:136-236), the drain call
+(pkg/envoy/admin.go:29-45) and Envoy's listeners (source/server/admin/listeners_handler.cc),
+compared with the real agent and real Envoys.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from enum import StrEnum
+from typing import Final
+
+from msgspec import Struct
+
+from shutdownlint.shutdown.durations import ZERO, DurationRange
+from shutdownlint.shutdown.pod_plan import Effect, Knob
+from shutdownlint.shutdown.process import (
+    CLOSED,
+    OPEN,
+    Acceptance,
+    After,
+    Ending,
+    Never,
+    Phase,
+    Process,
+    Trigger,
+    WhenIdle,
+)
+from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
+
+#: How often the agent checks for open connections (activeConnectionCheckDelay,
+#: pkg/envoy/agent.go:37); the first check is one interval after the minimum drain.
+CHECK_INTERVAL: Final = timedelta(seconds=1)
+#: Envoy 1.40 drains idle connections in the last third of the drain, up to 5 s before its end
+#: (measured; the guard is envoy.reloadable_features.use_connection_event_drain), and closes them
+#: drain_timeout (5 s) later.
+_EARLY_DRAIN_MARGIN: Final = timedelta(seconds=5)
+_AT_ONCE: Final = Setting("at once", ZERO, Origin(OriginKind.DEFAULT, "it has drained already"))
+
+
+class ProxyMode(StrEnum):
+    """How the proxy is put into the pod."""
+
+    CLASSIC = "classic"
+    NATIVE = "native"
+    #: The pod is the proxy: no app stands behind it.
+    GATEWAY = "gateway"
+
+
+class ProxySettings(Struct, frozen=True):
+    """The settings of a proxy that decide its shutdown.
+
+    ``drain_hook``: its own preStop hook starts the drain and leaves the listener open (native).
+    ``early_idle_drain``: its Envoy (1.40 and later) closes idle connections before
+    ``drain_duration`` is over. ``exit_on_zero_broken``: exit-on-zero waits for a statistic that
+    this release does not have.
+    """
+
+    mode: Setting[ProxyMode]
+    exit_on_zero: Setting[bool]
+    minimum_drain: Setting[timedelta]
+    termination_drain: Setting[timedelta]
+    drain_duration: Setting[timedelta]
+    drain_hook: bool = False
+    early_idle_drain: bool = False
+    exit_on_zero_broken: bool = False
+
+    @property
+    def native(self) -> bool:
+        """Whether it is a native sidecar, stopped after the app."""
+        return self.mode.value is ProxyMode.NATIVE
+
+    @property
+    def keeps_listening(self) -> bool:
+        """Whether it serves until its stop signal and then ends at once."""
+        return self.native and self.drain_hook
+
+
+def proxy_process(settings: ProxySettings) -> Process:
+    """The phases of a proxy with these settings."""
+    if settings.keeps_listening:
+        return Process(
+            (
+                Phase(Trigger.DELETION, Never()),
+                Phase(Trigger.SIGNAL, After(_AT_ONCE), CLOSED, CLOSED),
+            )
+        )
+    drain = Acceptance(closes_after=settings.drain_duration)
+    # A gateway drains every listener, a sidecar those of inbound traffic.
+    outbound = drain if settings.mode.value is ProxyMode.GATEWAY else OPEN
+    return Process((Phase(Trigger.SIGNAL, _ending(settings), drain, outbound),))
+
+
+def _ending(settings: ProxySettings) -> Ending:
+    if not settings.exit_on_zero.value:
+        return After(settings.termination_drain)
+    if settings.exit_on_zero_broken:
+        return Never()
+    return WhenIdle(
+        CHECK_INTERVAL,
+        settings.minimum_drain,
+        switch=settings.exit_on_zero,
+        idle_released=_idle_released(settings),
+    )
+
+
+def _idle_released(settings: ProxySettings) -> DurationRange | None:
+    """When idle connections of clients are closed; None: never."""
+    drain = settings.drain_duration.value
+    if not settings.early_idle_drain or drain / 3 <= _EARLY_DRAIN_MARGIN:
+        return None
+    return DurationRange(drain * 2 / 3 + _EARLY_DRAIN_MARGIN, drain)
+
+
+def proxy_knobs(settings: ProxySettings) -> tuple[Knob, ...]:
+    """The numbers that change this shutdown; those without effect in this mode are left out."""
+    if settings.keeps_listening:
+        return ()
+    life = (
+        Knob("minimumDrain", Effect.MINIMUM_LIFE, settings.minimum_drain)
+        if settings.exit_on_zero.value
+        else Knob("terminationDrain", Effect.LIFE, settings.termination_drain)
+    )
+    return (life, Knob("drainDuration", Effect.KEEPS_ACCEPTING, settings.drain_duration))

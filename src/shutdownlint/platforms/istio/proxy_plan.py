@@ -1,0 +1,293 @@
+"""Istio's proxy in a pod: from its settings to a container of the plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from shutdownlint.manifests.document import EmbeddedNodeRef
+from shutdownlint.platforms.edit_target import ValueFormat
+from shutdownlint.platforms.istio import facts
+from shutdownlint.platforms.istio.effective_config import (
+    EffectiveConfig,
+    env_setting,
+    field_setting,
+    parse_duration,
+)
+from shutdownlint.platforms.istio.injection import Sidecar, is_waypoint
+from shutdownlint.platforms.istio.process import (
+    ProxyMode,
+    ProxySettings,
+    proxy_knobs,
+    proxy_process,
+)
+from shutdownlint.platforms.istio.proxyconfig import parse_bool
+from shutdownlint.platforms.kubernetes.containers import whole_hook
+from shutdownlint.platforms.kubernetes.hooks import (
+    NO_HOOK,
+    HookHandler,
+    HookKind,
+    HookSettings,
+    no_hook,
+    read_pre_stop,
+)
+from shutdownlint.platforms.kubernetes.shell import SHELLS, base_name
+from shutdownlint.platforms.locations import node_ref, source_location
+from shutdownlint.platforms.pod_draft import ContainerDraft
+from shutdownlint.platforms.traffic import MeshProxyFacts
+from shutdownlint.shutdown.durations import ZERO, DurationRange
+from shutdownlint.shutdown.pod_plan import Assumption, Role
+from shutdownlint.shutdown.process import Hook
+from shutdownlint.shutdown.provenance import Origin, OriginKind, with_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shutdownlint.manifests.document import NodeRef
+    from shutdownlint.manifests.resources import Container
+    from shutdownlint.manifests.workloads import Workload
+    from shutdownlint.platforms.istio.mesh_config import Mesh
+    from shutdownlint.platforms.pod_draft import PodDraft
+    from shutdownlint.platforms.problem import Problem
+    from shutdownlint.platforms.versions import Version
+    from shutdownlint.shutdown.provenance import Setting
+
+#: Where a proxy's settings are in proxy.istio.io/config.
+_IN_ANNOTATION = {
+    "terminationDrain": ("terminationDrainDuration",),
+    "drainDuration": ("drainDuration",),
+    "exitOnZero": ("proxyMetadata", facts.EXIT_ON_ZERO_ENV),
+    "minimumDrain": ("proxyMetadata", facts.MINIMUM_DRAIN_ENV),
+}
+_VARIABLES = ("exitOnZero", "minimumDrain")
+
+
+class IstioProxyFacts(Struct, frozen=True):
+    """What Istio's rules look at.
+
+    ``stats_matched``: the statistic that exit-on-zero reads is asked for in proxyStatsMatcher.
+    ``calls_quit``: a command of the pod asks the proxy to end (/quitquitquit). ``waypoint``: it
+    serves a namespace of an ambient mesh. ``image`` is empty where it is not written.
+    """
+
+    settings: ProxySettings
+    hook: Setting[HookHandler]
+    stats_matched: bool = False
+    calls_quit: bool = False
+    waypoint: bool = False
+    image: str = ""
+
+    @property
+    def drain_hook_replaced(self) -> bool:
+        """Whether another hook stands in the place of the drain hook of a native sidecar."""
+        replaces = self.hook.value.kind in (HookKind.NONE, HookKind.EXEC)
+        return self.settings.native and not self.settings.drain_hook and replaces
+
+
+def plan_proxy(
+    draft: PodDraft,
+    mesh: Mesh,
+    sidecar: Sidecar,
+    merged: EffectiveConfig,
+    assumptions: tuple[Assumption, ...],
+) -> list[Problem]:
+    """Add the proxy to the pod; what is wrong with its settings is returned."""
+    workload = draft.workload
+    nearest = sidecar.ref / "name" if sidecar.ref else _nearest(workload)
+    problems: list[Problem] = []
+    hook = _own_hook(sidecar, mesh, nearest)
+    settings = _settings(sidecar, merged, nearest, problems)
+    config, _ = mesh.config_for(sidecar.revision)
+    replaced = config is not None and config.replaces_hook and hook.handler.value is NO_HOOK
+    drain_hook = settings.native and not replaced and _drains(sidecar, hook.handler.value)
+    waypoint = is_waypoint(workload)
+    settings = replace(
+        settings,
+        drain_hook=drain_hook,
+        exit_on_zero_broken=_exit_on_zero_broken(sidecar.version, merged, waypoint=waypoint),
+        early_idle_drain=_drains_idle_early(sidecar.version),
+    )
+    written = IstioProxyFacts(
+        settings,
+        hook.handler,
+        stats_matched=merged.stats_matched,
+        calls_quit=_any_command_contains(workload, facts.QUIT_PATH),
+        waypoint=waypoint,
+        image=(sidecar.written.image or "") if sidecar.written is not None else "",
+    )
+    container = _add_container(draft, settings, hook, written)
+    container.assumptions = assumptions
+    # Nothing reads these variables where the sidecar is drained by its own hook.
+    return [] if drain_hook else problems
+
+
+def _settings(
+    sidecar: Sidecar, merged: EffectiveConfig, nearest: NodeRef, problems: list[Problem]
+) -> ProxySettings:
+    exit_on_zero = env_setting(
+        merged, facts.EXIT_ON_ZERO_ENV, facts.EXIT_ON_ZERO, parse_bool, nearest, problems
+    )
+    of_minimum: list[Problem] = []
+    minimum = env_setting(
+        merged,
+        facts.MINIMUM_DRAIN_ENV,
+        facts.MINIMUM_DRAIN_DURATION,
+        parse_duration,
+        nearest,
+        of_minimum,
+    )
+    version = sidecar.version
+    if version is not None and version < facts.EXIT_ON_ZERO_SINCE.value:
+        label = f"Istio {version} does not know it"
+        unset = Origin(OriginKind.DEFAULT, label, nearest)
+        exit_on_zero = replace(exit_on_zero, value=False, origin=unset)
+    if exit_on_zero.value:  # the minimum is read with exit-on-zero only
+        problems += of_minimum
+    return ProxySettings(
+        mode=sidecar.mode,
+        exit_on_zero=exit_on_zero,
+        minimum_drain=minimum,
+        termination_drain=field_setting(
+            "terminationDrainDuration",
+            merged.termination_drain,
+            facts.TERMINATION_DRAIN_DURATION,
+            nearest,
+        ),
+        drain_duration=field_setting(
+            "drainDuration", merged.drain_duration, facts.DRAIN_DURATION, nearest
+        ),
+    )
+
+
+def _add_container(
+    draft: PodDraft, settings: ProxySettings, hook: HookSettings, written: IstioProxyFacts
+) -> ContainerDraft:
+    name = facts.PROXY_CONTAINER
+    container = ContainerDraft(name, hook.duration, native_sidecar=settings.native)
+    container.hook = Hook(hook.duration)
+    container.process = proxy_process(settings)
+    container.settled = True
+    container.knobs += proxy_knobs(settings)
+    container.note(written)
+    mode = settings.mode
+    container.note(MeshProxyFacts("istio", with_value(mode, mode.value.value)))
+    _note_edit_targets(container, settings, hook, draft.workload)
+    draft.containers = [c for c in draft.containers if c.name != name]
+    draft.containers.append(container)
+    if settings.mode.value is ProxyMode.GATEWAY:
+        container.role = Role.EDGE
+    else:
+        container.role = Role.PROXY
+        draft.front.insert(0, name)
+        draft.back.append(name)
+    return container
+
+
+def _note_edit_targets(
+    container: ContainerDraft, settings: ProxySettings, hook: HookSettings, workload: Workload
+) -> None:
+    """Where the proxy's settings are written, or would be."""
+    host = workload.annotations / facts.CONFIG_ANNOTATION
+    named: dict[str, Setting[object]] = {
+        "terminationDrain": settings.termination_drain,
+        "drainDuration": settings.drain_duration,
+        "exitOnZero": settings.exit_on_zero,
+        "minimumDrain": settings.minimum_drain,
+    }
+    for name, setting in named.items():
+        value_format = ValueFormat.STRING if name in _VARIABLES else ValueFormat.DURATION
+        location = source_location(setting)
+        if setting.origin.kind is OriginKind.EXPLICIT and location is not None:
+            container.editable(name, location, value_format)
+            continue
+        # A ProxyConfig object may have the last word, and no annotation reaches the environment of
+        # a gateway that is not injected.
+        beyond = (
+            setting.origin.label.startswith("ProxyConfig ") or workload.group == facts.GATEWAY_GROUP
+        )
+        if not (name in _VARIABLES and beyond):
+            inner = EmbeddedNodeRef(host, None, _IN_ANNOTATION[name])
+            container.editable(name, inner, value_format)
+    if hook.handler.origin.kind is OriginKind.EXPLICIT:
+        container.editable("proxyHook", whole_hook(node_ref(hook.handler)))
+
+
+def _exit_on_zero_broken(
+    version: Version | None, merged: EffectiveConfig, *, waypoint: bool
+) -> bool:
+    """The releases whose statistic is missing (unless the matcher asks for it) or never zero."""
+    if version is None:
+        return False
+    if waypoint and version in facts.WAYPOINT_STATS_BUG.value:
+        return True
+    return version in facts.STATS_BUG.value and not merged.stats_matched
+
+
+def _drains_idle_early(version: Version | None) -> bool:
+    return version is not None and version >= facts.EARLY_IDLE_DRAIN_SINCE.value
+
+
+def _any_command_contains(workload: Workload, text: str) -> bool:
+    """Whether a command, hook or variable of the pod's containers contains a text."""
+    spec = workload.template.spec
+    return any(
+        text in word
+        for container in (*spec.containers, *spec.initContainers)
+        for word in _words_of(container)
+    )
+
+
+def _words_of(container: Container) -> Iterator[str]:
+    yield from container.command
+    yield from container.args
+    hook = container.lifecycle.preStop if container.lifecycle else None
+    if hook is not None and hook.exec is not None:
+        yield from hook.exec.command
+    yield from (variable.value for variable in container.env if variable.value is not None)
+
+
+def _nearest(workload: Workload) -> NodeRef:
+    """Where a pod's proxy settings could have been written; its nearest parent is shown."""
+    return (workload.annotations / facts.CONFIG_ANNOTATION).key
+
+
+def _own_hook(sidecar: Sidecar, mesh: Mesh, nearest: NodeRef) -> HookSettings:
+    """The proxy container's own preStop hook: written on it, or given mesh-wide."""
+    written = sidecar.written
+    if written is not None and sidecar.ref is not None and written.lifecycle is not None:
+        hook = read_pre_stop(written, sidecar.ref)
+        handler = hook.handler.value
+        distroless = "distroless" in (written.image or "") and any(
+            base_name(word) in (*SHELLS, "sleep") for word in handler.command
+        )
+        # The agent answers the drain call at once; what the image does not have fails at once.
+        if distroless or _calls_agent_drain(handler):
+            return replace(hook, duration=with_value(hook.duration, DurationRange.exact(ZERO)))
+        return hook
+    config, _ = mesh.config_for(sidecar.revision)
+    if not sidecar.already_injected and config is not None and config.hook is not None:
+        location = config.hook.duration.origin.location
+        origin = Origin(OriginKind.INHERITED, config.label, location)
+        return HookSettings(
+            replace(config.hook.duration, origin=origin),
+            replace(config.hook.handler, origin=origin),
+        )
+    return no_hook(f"{facts.PROXY_CONTAINER} preStop", nearest)
+
+
+def _calls_agent_drain(handler: HookHandler) -> bool:
+    """The template's hook, or the same call made otherwise: POST /drain of the agent."""
+    line = " ".join(handler.command)
+    return ("pilot-agent" in line and "drain" in line) or ":15020/drain" in line
+
+
+def _drains(sidecar: Sidecar, handler: HookHandler) -> bool:
+    """Whether a native proxy's own hook tells the agent to drain."""
+    if handler is not NO_HOOK:
+        return _calls_agent_drain(handler)
+    if sidecar.already_injected:
+        return False
+    version = sidecar.version
+    return version is None or version >= facts.NATIVE_DRAIN_HOOK_SINCE.value

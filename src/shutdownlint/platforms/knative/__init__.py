@@ -1,0 +1,1 @@
+"""Knative: it decides itself how its pods stop."""

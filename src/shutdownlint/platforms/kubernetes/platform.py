@@ -1,0 +1,222 @@
+"""Kubernetes as a platform: pod templates, Services, the user's facts about apps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from shutdownlint.manifests.decoding import has_placeholder
+from shutdownlint.platforms.durations import go_duration
+from shutdownlint.platforms.kubernetes import facts, fields, problems
+from shutdownlint.platforms.kubernetes.containers import (
+    ContainerFacts,
+    first_process,
+    note_edit_targets,
+    read_probe_grace,
+    read_start,
+    read_stop_signal,
+)
+from shutdownlint.platforms.kubernetes.controllers import read_replicas, read_rollout
+from shutdownlint.platforms.kubernetes.hooks import HookKind, HookSettings
+from shutdownlint.platforms.kubernetes.pod_facts import PodFacts
+from shutdownlint.platforms.kubernetes.services import (
+    leads_to_pod,
+    service_problems,
+    serving_containers,
+    serving_service,
+)
+from shutdownlint.platforms.kubernetes.shell import SignalForwarding
+from shutdownlint.platforms.kubernetes.structure import draft_pod, field_rejected
+from shutdownlint.platforms.platform import Platform
+from shutdownlint.platforms.traffic import DEFAULT_PROPAGATION, ServiceFacts
+from shutdownlint.shutdown.durations import ZERO, DurationRange
+from shutdownlint.shutdown.pod_plan import Assumption, Role, Sender
+from shutdownlint.shutdown.process import Hook, abrupt, graceful, ignoring
+from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting, with_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import timedelta
+
+    from shutdownlint.manifests.object_index import LoadedResource
+    from shutdownlint.manifests.resources import Service
+    from shutdownlint.manifests.workloads import Workload
+    from shutdownlint.platforms.context import AnalysisContext
+    from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
+    from shutdownlint.platforms.problem import Problem
+
+P99_ANNOTATION: Final = "shutdownlint.dev/p99"
+#: The app's behaviour that is taken where nothing shows another.
+GRACEFUL: Final = "graceful"
+_GRACEFUL_ASSUMED: Final = Assumption(
+    "the app is taken to be graceful: at its stop signal it stops accepting and finishes what "
+    "it has",
+    "say otherwise with 'app' in the configuration",
+)
+
+
+class Plugin(Platform):
+    """Kubernetes."""
+
+    name = "kubernetes"
+    fields = fields.FIELDS
+    problems = problems.PROBLEMS
+    supported_versions = facts.SUPPORTED_VERSIONS.value
+    version_changes = facts.VERSION_CHANGES
+
+    def draft(self, workload: Workload, context: AnalysisContext) -> PodDraft:
+        """The first draft of a workload's pods."""
+        return draft_pod(workload, context)
+
+    def context_problems(self, context: AnalysisContext) -> Iterator[Problem]:
+        """Values of objects that the API server does not take."""
+        return (field_rejected(ref, error) for ref, error in context.index.rejected)
+
+    def replicas(self, workload: Workload, context: AnalysisContext) -> Setting[int] | None:
+        """How many pods a workload has."""
+        return read_replicas(workload, context)
+
+    def contribute(self, draft: PodDraft) -> None:
+        """Who serves and what the app does, as far as the manifest and the user say it."""
+        workload, context = draft.workload, draft.context
+        version = context.version_of("kubernetes", workload.namespace)
+        if version is not None:
+            draft.versions["kubernetes"] = version
+            draft.grace_counts_hook = version not in facts.GRACE_AFTER_HOOK_IN.value
+        services = [s for s in context.services_for(workload) if leads_to_pod(s.model, workload)]
+        draft.problems += service_problems(services)
+        draft.p99 = _read_p99(draft)
+        self._add_service(draft, services)
+        serving, shown = serving_containers(list(draft.app_containers), services)
+        for container in draft.containers:
+            if container.owner is None:
+                serves = container.name in serving and not container.native_sidecar
+                container.serves, container.serves_assumed = serves, serves and not shown
+                _plan_app(container, draft)
+        if any(_behaviour_assumed(c) for c in draft.containers):
+            draft.assumptions.append(_GRACEFUL_ASSUMED)
+        _note_pod_facts(draft)
+
+    def _add_service(self, draft: PodDraft, services: list[LoadedResource[Service]]) -> None:
+        service = serving_service(draft.workload, services)
+        if service is None:
+            return
+        draft.note(ServiceFacts(service))
+        label = "the default for endpoints"
+        origin = Origin(OriginKind.ASSUMED, label, service.origin.location)
+        window = Setting("endpoint propagation", DEFAULT_PROPAGATION.value, origin)
+        draft.senders.append(Sender(service, window))
+
+
+def _note_pod_facts(draft: PodDraft) -> None:
+    workload, spec = draft.workload, draft.workload.template.spec
+    os_name = str(spec.os.get("name", "")) if isinstance(spec.os, dict) else ""
+    rollout = read_rollout(workload, draft.replicas)
+    draft.note(PodFacts(rollout, spec.hostNetwork is True, os_name))
+
+
+def _plan_app(container: ContainerDraft, draft: PodDraft) -> None:
+    """What an app's container does, by what the user says, else as it is assumed."""
+    spec, ref = container.spec, container.ref
+    assert spec is not None
+    assert ref is not None
+    version = draft.versions.get("kubernetes")
+    hook: HookSettings = container.facts[HookSettings]
+    sleep_action = version is None or version >= facts.SLEEP_SINCE.value
+    if hook.handler.value.kind is HookKind.SLEEP and not sleep_action:
+        name = f"{hook.duration.name}: dropped by Kubernetes {version}, taken as"
+        dropped = Setting(name, DurationRange.exact(ZERO), hook.duration.origin)
+        container.hook = Hook(dropped)
+    pod_spec = draft.workload.template.spec
+    forwarding, script = read_start(spec, pod_spec, ref)
+    drain, behaviour = _read_behaviour(container, draft, forwarding)
+    written = ContainerFacts(
+        handler=hook.handler,
+        forwarding=forwarding,
+        drain=drain,
+        behaviour=behaviour,
+        start_script=script,
+        command=first_process(spec, pod_spec),
+        image=spec.image or "",
+        stop_signal=read_stop_signal(spec, ref),
+        liveness_grace=read_probe_grace(spec, ref, "livenessProbe"),
+        startup_grace=read_probe_grace(spec, ref, "startupProbe"),
+    )
+    container.note(written)
+    container.role = Role.HELPER if container.native_sidecar else Role.APP
+    container.settled = behaviour.origin.kind is OriginKind.MEASURED
+    set_behaviour(container, behaviour)
+    note_edit_targets(container, written, sleep_action=sleep_action)
+
+
+def set_behaviour(container: ContainerDraft, behaviour: Setting[str]) -> None:
+    """Give an app's container the process of that behaviour, and note it for rules."""
+    written: ContainerFacts = container.facts[ContainerFacts]
+    if behaviour.value == "abrupt":
+        container.process = abrupt(behaviour)
+    elif behaviour.value == "ignoring":
+        container.process = ignoring()
+    else:
+        container.process = graceful(written.drain)
+    from msgspec.structs import replace  # noqa: PLC0415
+
+    container.note(replace(written, behaviour=behaviour))
+
+
+def _read_behaviour(
+    container: ContainerDraft, draft: PodDraft, forwarding: Setting[SignalForwarding]
+) -> tuple[Setting[timedelta], Setting[str]]:
+    """How long the app still accepts after its signal, and what it does then."""
+    ref = container.ref
+    assert ref is not None
+    location = ref / "name"
+    drain, drain_label, behaviour = ZERO, "none is known", None
+    for said in draft.context.user_facts.apps_for(draft.workload.id):
+        if said.drain is not None and not drain:
+            drain, drain_label = said.drain, said.source_label
+        behaviour = behaviour or said.behaviour
+    drain_kind = OriginKind.MEASURED if drain > ZERO else OriginKind.DEFAULT
+    drain_setting = Setting("drain", drain, Origin(drain_kind, drain_label, location))
+    if behaviour is not None:
+        origin = Origin(OriginKind.MEASURED, "the configuration", location)
+        return drain_setting, Setting("app", behaviour, origin)
+    if forwarding.value is SignalForwarding.NO:
+        return drain_setting, Setting("app", "ignoring", forwarding.origin)
+    assumed = Setting("app", GRACEFUL, Origin(OriginKind.DEFAULT, "assumed", location))
+    return drain_setting, assumed
+
+
+def _behaviour_assumed(container: ContainerDraft) -> bool:
+    written = container.facts.get(ContainerFacts)
+    return written is not None and written.behaviour.origin.kind is OriginKind.DEFAULT
+
+
+def _read_p99(draft: PodDraft) -> Setting[timedelta] | None:
+    workload = draft.workload
+    places = (
+        (workload.template.metadata, workload.ref),
+        (workload.owner, workload.object_ref),
+    )
+    for metadata, ref in places:
+        text = metadata.annotations.get(P99_ANNOTATION)
+        if text is None or has_placeholder(text):
+            continue
+        location = ref / "metadata" / "annotations" / P99_ANNOTATION
+        try:
+            value = go_duration(text)
+            if value < ZERO:
+                raise ValueError("must not be negative")
+        except ValueError as error:
+            draft.problems.append(
+                problems.AnnotationUnreadable(
+                    location=location, key=P99_ANNOTATION, reason=str(error)
+                )
+            )
+            return None
+        return Setting("p99", value, Origin(OriginKind.MEASURED, P99_ANNOTATION, location))
+    for said in draft.context.user_facts.apps_for(workload.id):
+        if said.p99 is not None:
+            return Setting("p99", said.p99, Origin(OriginKind.MEASURED, said.source_label))
+    return None
+
+
+__all__ = ["Plugin", "set_behaviour", "with_value"]

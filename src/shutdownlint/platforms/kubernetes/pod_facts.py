@@ -1,0 +1,19 @@
+"""What rules look at besides a pod's timing: rollout, network, operating system."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from shutdownlint.platforms.kubernetes.controllers import Rollout
+    from shutdownlint.shutdown.provenance import Setting
+
+
+class PodFacts(Struct, frozen=True):
+    """``rollout`` is None for pods that are not replaced."""
+
+    rollout: Setting[Rollout] | None
+    host_network: bool = False
+    os_name: str = ""

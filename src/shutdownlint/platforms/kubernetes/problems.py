@@ -1,0 +1,95 @@
+"""What can be wrong in how a pod's shutdown is written, besides its timing."""
+
+from __future__ import annotations
+
+from shutdownlint.platforms.problem import Problem
+
+
+class KubernetesProblem(Problem, frozen=True, kw_only=True):
+    """A problem that Kubernetes itself knows."""
+
+    platform = "kubernetes"
+
+
+class FieldRejected(KubernetesProblem, frozen=True, kw_only=True):
+    """A value that the API server does not take."""
+
+    key: str
+    reason: str
+
+
+class DuplicateKey(KubernetesProblem, frozen=True, kw_only=True):
+    """A key that one mapping has twice."""
+
+    key: str
+
+
+class AnnotationUnreadable(KubernetesProblem, frozen=True, kw_only=True):
+    """An annotation of this tool that cannot be read."""
+
+    key: str
+    reason: str
+
+
+class InitLifecycle(KubernetesProblem, frozen=True, kw_only=True):
+    """``lifecycle`` on an init container that is no sidecar."""
+
+    key: str
+
+
+class ReadinessGrace(KubernetesProblem, frozen=True, kw_only=True):
+    """A grace period on a readiness probe."""
+
+    key: str
+    value: str
+
+
+class ProbeGraceValue(KubernetesProblem, frozen=True, kw_only=True):
+    """A probe's grace period that is zero or less."""
+
+    key: str
+    value: str
+
+
+class GraceNegative(KubernetesProblem, frozen=True, kw_only=True):
+    """A negative grace period."""
+
+    key: str
+    value: str
+
+
+class GraceMisplaced(KubernetesProblem, frozen=True, kw_only=True):
+    """A grace period where the API has no such field."""
+
+    key: str
+
+
+class PreStopMisplaced(KubernetesProblem, frozen=True, kw_only=True):
+    """A preStop hook outside ``lifecycle``."""
+
+    key: str
+
+
+class PodReplacementPolicy(KubernetesProblem, frozen=True, kw_only=True):
+    """``podReplacementPolicy`` on a Deployment."""
+
+
+class ServicePublishesNotReady(KubernetesProblem, frozen=True, kw_only=True):
+    """A Service that keeps terminating pods."""
+
+    key: str
+
+
+PROBLEMS = (
+    FieldRejected,
+    DuplicateKey,
+    AnnotationUnreadable,
+    InitLifecycle,
+    ReadinessGrace,
+    ProbeGraceValue,
+    GraceNegative,
+    GraceMisplaced,
+    PreStopMisplaced,
+    PodReplacementPolicy,
+    ServicePublishesNotReady,
+)

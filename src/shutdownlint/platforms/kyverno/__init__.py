@@ -1,0 +1,1 @@
+"""Kyverno: policies that limit what a pod may say."""

@@ -1,0 +1,54 @@
+"""Load balancers of the clouds as a platform."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shutdownlint.platforms.kubernetes.services import leads_to_pod
+from shutdownlint.platforms.loadbalancers import facts, problems
+from shutdownlint.platforms.loadbalancers.attributes import attribute_problems
+from shutdownlint.platforms.loadbalancers.detect import gateway_balancer, load_balancer
+from shutdownlint.platforms.platform import Platform
+from shutdownlint.platforms.traffic import LoadBalancerFacts, RequestedService
+from shutdownlint.shutdown.pod_plan import Sender
+from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shutdownlint.platforms.context import AnalysisContext
+    from shutdownlint.platforms.pod_draft import PodDraft
+    from shutdownlint.platforms.problem import Problem
+
+
+class Plugin(Platform):
+    """ALB and NLB, Google's load balancers, Azure's Application Gateway."""
+
+    name = "loadbalancers"
+    problems = problems.PROBLEMS
+
+    def context_problems(self, context: AnalysisContext) -> Iterator[Problem]:
+        """Annotations that AWS' controller cannot read."""
+        return attribute_problems(context)
+
+    def contribute(self, draft: PodDraft) -> None:
+        """Add the load balancer that sends the pod requests."""
+        found = None if draft.workload.runs_to_completion else _find(draft)
+        if found is not None:
+            draft.note(found)
+            draft.senders.append(Sender(found.name, found.window, found.containers))
+
+
+def _find(draft: PodDraft) -> LoadBalancerFacts | None:
+    workload, context = draft.workload, draft.context
+    requested: RequestedService | None = draft.facts.get(RequestedService)
+    if requested is not None:
+        window = facts.GATEWAY_WINDOW.value
+        origin = Origin(OriginKind.ASSUMED, "its guide")
+        setting = Setting("load balancer window", window, origin)
+        return LoadBalancerFacts(requested.name, setting, direct=False)
+    services = [s for s in context.services_for(workload) if leads_to_pod(s.model, workload)]
+    found = load_balancer(workload, services, context)
+    if found is None and draft.edge is not None:
+        return gateway_balancer(services)
+    return found

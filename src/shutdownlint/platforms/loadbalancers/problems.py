@@ -1,0 +1,17 @@
+"""What can be wrong in how a load balancer is configured."""
+
+from __future__ import annotations
+
+from shutdownlint.platforms.problem import Problem
+
+
+class TargetGroupAttributes(Problem, frozen=True, kw_only=True):
+    """Attributes that AWS' controller cannot read."""
+
+    platform = "loadbalancers"
+
+    key: str
+    reason: str
+
+
+PROBLEMS = (TargetGroupAttributes,)

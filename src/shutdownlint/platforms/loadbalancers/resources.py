@@ -1,0 +1,68 @@
+"""Typed models of the kinds by which load balancers are configured."""
+
+from __future__ import annotations
+
+from msgspec import field
+
+from shutdownlint.manifests.decoding import ApiModel, Int, Str
+from shutdownlint.manifests.resources import Resource, TargetReference
+
+
+class ConnectionDraining(ApiModel, frozen=True):
+    """How long Google's load balancers let connections finish."""
+
+    drainingTimeoutSec: Int | None = None  # noqa: N815
+
+
+class BackendConfigSpec(ApiModel, frozen=True):
+    """What GKE's Ingress is told of a Service."""
+
+    connectionDraining: ConnectionDraining | None = None  # noqa: N815
+
+
+class BackendConfig(Resource, frozen=True):
+    """cloud.google.com BackendConfig."""
+
+    spec: BackendConfigSpec = field(default_factory=BackendConfigSpec)
+
+
+class GCPBackendPolicySpec(ApiModel, frozen=True):
+    """What GKE's Gateway is told of a Service."""
+
+    default: BackendConfigSpec | None = None
+    targetRef: TargetReference | None = None  # noqa: N815
+
+
+class GCPBackendPolicy(Resource, frozen=True):
+    """networking.gke.io GCPBackendPolicy."""
+
+    spec: GCPBackendPolicySpec = field(default_factory=GCPBackendPolicySpec)
+
+
+class TargetGroupAttribute(ApiModel, frozen=True):
+    """One attribute of a target group."""
+
+    key: Str = ""
+    value: Str | None = None
+
+
+class TargetGroupProps(ApiModel, frozen=True):
+    """What AWS's controller gives a target group."""
+
+    targetType: Str | None = None  # noqa: N815
+    targetGroupAttributes: list[TargetGroupAttribute] = field(  # noqa: N815
+        default_factory=list
+    )
+
+
+class TargetGroupConfigurationSpec(ApiModel, frozen=True):
+    """What AWS's Gateway is told of a Service."""
+
+    targetReference: TargetReference | None = None  # noqa: N815
+    defaultConfiguration: TargetGroupProps | None = None  # noqa: N815
+
+
+class TargetGroupConfiguration(Resource, frozen=True):
+    """gateway.k8s.aws TargetGroupConfiguration."""
+
+    spec: TargetGroupConfigurationSpec = field(default_factory=TargetGroupConfigurationSpec)

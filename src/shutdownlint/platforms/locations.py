@@ -1,0 +1,26 @@
+"""From a setting's origin to the location in a manifest. The model keeps origins opaque."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from shutdownlint.manifests.document import EmbeddedNodeRef, NodeRef
+from shutdownlint.yaml_source.location import FixedLocation
+
+if TYPE_CHECKING:
+    from shutdownlint.shutdown.provenance import Setting
+    from shutdownlint.yaml_source.location import SourceLocation
+
+
+def source_location(setting: Setting[Any] | None) -> SourceLocation | None:
+    """Where a setting is written, or could be, if that is in a manifest."""
+    location = setting.origin.location if setting is not None else None
+    if isinstance(location, NodeRef | EmbeddedNodeRef | FixedLocation):
+        return location
+    return None
+
+
+def node_ref(setting: Setting[Any] | None) -> NodeRef | None:
+    """The same, where it is an entry of a document itself."""
+    location = setting.origin.location if setting is not None else None
+    return location if isinstance(location, NodeRef) else None

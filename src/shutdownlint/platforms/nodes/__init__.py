@@ -1,0 +1,1 @@
+"""Nodes: how long they give their pods when they are taken away."""

@@ -1,0 +1,129 @@
+"""The nodes that a pod asks for or tolerates, where those end after a time of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from shutdownlint.platforms.durations import go_duration
+from shutdownlint.platforms.nodes import facts
+from shutdownlint.platforms.nodes.resources import NodePool
+from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import timedelta
+
+    from shutdownlint.manifests.document import NodeRef
+    from shutdownlint.manifests.resources import PodSpec
+    from shutdownlint.platforms.context import AnalysisContext
+
+
+def spot_notice(spec: PodSpec, ref: NodeRef) -> Setting[timedelta] | None:
+    """What the nodes give that the pod asks for, where those can be taken away any time."""
+    for name, value, location in _required(spec, ref):
+        found = facts.SPOT_NOTICE.value.get((name, value))
+        if found is not None:
+            return _notice(found, location)
+    return None
+
+
+def possible_spot_notice(spec: PodSpec, ref: NodeRef) -> Setting[timedelta] | None:
+    """The same of nodes that the pod tolerates or prefers, if it may land on others too."""
+    decides = {name for name, _ in facts.SPOT_NOTICE.value}
+    if any(name in decides for name, _, _ in _required(spec, ref, single=False)):
+        return None
+    for name, value, location in _preferred(spec, ref):
+        found = facts.SPOT_NOTICE.value.get((name, value))
+        if found is not None:
+            return _notice(found, location)
+    for index, toleration in enumerate(_items(spec.tolerations)):
+        taint = (str(toleration.get("key")), str(toleration.get("value")))
+        found = facts.SPOT_TAINTS.value.get(taint)
+        if found is not None:
+            return _notice(found, ref / "tolerations" / index / "key")
+    return None
+
+
+def _notice(found: tuple[str, timedelta], location: NodeRef) -> Setting[timedelta]:
+    label, notice = found
+    return Setting(label, notice, Origin(OriginKind.INHERITED, label, location))
+
+
+def node_pool_grace(
+    spec: PodSpec, ref: NodeRef, context: AnalysisContext
+) -> tuple[Setting[timedelta] | None, Setting[timedelta] | None]:
+    """What the pod's NodePool grants its pods at most, and one that may take the pod."""
+    wanted = {value for name, value, _ in _required(spec, ref) if name == facts.NODE_POOL_LABEL}
+    anywhere = not list(_required(spec, ref, single=False))
+    certain, possible = [], []
+    for loaded in context.index.all_of(NodePool):
+        template = loaded.model.spec.template
+        text = template.spec.terminationGracePeriod
+        try:
+            granted = go_duration(text or "")
+        except ValueError:
+            continue
+        name = loaded.model.metadata.name or ""
+        location = loaded.ref / "spec" / "template" / "spec" / "terminationGracePeriod"
+        origin = Origin(OriginKind.INHERITED, f"NodePool {name}", location)
+        setting = Setting("NodePool terminationGracePeriod", granted, origin)
+        if name in wanted:
+            certain.append(setting)
+        elif anywhere and not template.spec.taints:
+            possible.append(setting)
+    return _shortest(certain), _shortest(possible)
+
+
+def _shortest(settings: list[Setting[timedelta]]) -> Setting[timedelta] | None:
+    return min(settings, key=lambda setting: setting.value, default=None)
+
+
+def _items(data: Any) -> list[dict[str, Any]]:
+    return [i for i in data if isinstance(i, dict)] if isinstance(data, list) else []
+
+
+def _at(data: Any, *key_path: str) -> Any:
+    for step in key_path:
+        data = data.get(step) if isinstance(data, dict) else None
+    return data
+
+
+def _required(
+    spec: PodSpec, ref: NodeRef, *, single: bool = True
+) -> Iterator[tuple[str, str, NodeRef]]:
+    """Labels that a node must have: one value each, or (not ``single``) any that is asked of."""
+    for name, value in spec.nodeSelector.items():
+        yield name, value, ref / "nodeSelector" / name
+    key_path = (
+        "nodeAffinity",
+        "requiredDuringSchedulingIgnoredDuringExecution",
+        "nodeSelectorTerms",
+    )
+    terms = _items(_at(spec.affinity, *key_path))
+    here = ref / "affinity"
+    for step in key_path:
+        here = here / step
+    if len(terms) == 1 or not single:  # several are alternatives
+        for index, term in enumerate(terms):
+            yield from _expressions(term, here / index, single=single)
+
+
+def _preferred(spec: PodSpec, ref: NodeRef) -> Iterator[tuple[str, str, NodeRef]]:
+    key_path = ("nodeAffinity", "preferredDuringSchedulingIgnoredDuringExecution")
+    here = ref / "affinity" / key_path[0] / key_path[1]
+    for index, wish in enumerate(_items(_at(spec.affinity, *key_path))):
+        term = wish.get("preference")
+        if isinstance(term, dict):
+            yield from _expressions(term, here / index / "preference")
+
+
+def _expressions(
+    term: dict[str, Any], ref: NodeRef, *, single: bool = True
+) -> Iterator[tuple[str, str, NodeRef]]:
+    for index, expression in enumerate(_items(term.get("matchExpressions"))):
+        key, values = expression.get("key"), expression.get("values")
+        listed = values if isinstance(values, list) else []
+        exact = expression.get("operator") == "In" and len(listed) == 1
+        if exact or not single:
+            value = str(listed[0]) if listed else ""
+            yield str(key), value, ref / "matchExpressions" / index / "values" / 0

@@ -1,0 +1,43 @@
+"""How long nodes give their pods when they are taken away, each with its source."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+
+from shutdownlint.platforms.facts import SourcedValue
+
+#: How long nodes of a kind that can be taken away any time give their pods then: by the label that
+#: a pod asks for such a node with. A pod that only tolerates them is not meant.
+SPOT_NOTICE: Final = SourcedValue(
+    {
+        ("cloud.google.com/gke-spot", "true"): ("GKE Spot", timedelta(seconds=15)),
+        ("cloud.google.com/gke-preemptible", "true"): ("GKE preemptible", timedelta(seconds=15)),
+        ("karpenter.sh/capacity-type", "spot"): ("EC2 Spot", timedelta(seconds=120)),
+        ("eks.amazonaws.com/capacityType", "SPOT"): ("EC2 Spot", timedelta(seconds=120)),
+        ("kubernetes.azure.com/scalesetpriority", "spot"): ("Azure Spot", timedelta(seconds=30)),
+        ("kubernetes.azure.com/priority", "spot"): ("Azure Spot", timedelta(seconds=30)),
+    },
+    "GKE docs 'Spot VMs' (15 s for pods outside the system groups; up to 120 s where extended), "
+    "EKS user guide managed-node-groups.adoc:99, Azure IMDS Preempt (30 s)",
+)
+#: Taints that keep ordinary pods off the same nodes: a pod that tolerates one may land there.
+SPOT_TAINTS: Final = SourcedValue(
+    {
+        ("cloud.google.com/gke-spot", "true"): ("GKE Spot", timedelta(seconds=15)),
+        ("cloud.google.com/gke-preemptible", "true"): ("GKE preemptible", timedelta(seconds=15)),
+        ("kubernetes.azure.com/scalesetpriority", "spot"): ("Azure Spot", timedelta(seconds=30)),
+    },
+    "GKE docs 'Spot VMs'; AKS spot-node-pool.md:41,176-195",
+)
+#: The label of Karpenter's nodes that names their pool. Its terminationGracePeriod overrides that
+#: of the pods on them.
+NODE_POOL_LABEL: Final = "karpenter.sh/nodepool"
+NODE_POOL_GRACE: Final = SourcedValue(
+    "overrides the pod's",
+    "karpenter pkg/apis/v1/nodeclaim.go:57-73, terminator/eviction.go:226-303",
+)
+#: What the cluster autoscaler grants at most when it takes a node away.
+AUTOSCALER_LIMIT: Final = SourcedValue(
+    timedelta(seconds=600), "kubernetes/autoscaler FAQ.md:886 (--max-graceful-termination-sec)"
+)

@@ -1,0 +1,91 @@
+"""Nodes as a platform: those that can be taken away, and what limits their pods' grace."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+
+from shutdownlint.platforms.fields import CaseView, Field, Fields, FieldType, SubjectKind
+from shutdownlint.platforms.nodes import facts
+from shutdownlint.platforms.nodes.detect import (
+    node_pool_grace,
+    possible_spot_notice,
+    spot_notice,
+)
+from shutdownlint.platforms.platform import Platform
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import timedelta
+
+    from shutdownlint.platforms.pod_draft import PodDraft
+    from shutdownlint.shutdown.provenance import Setting
+
+
+class NodeFacts(Struct, frozen=True):
+    """What the pod gets at most when its node is taken away; ``possible``: if it lands there."""
+
+    spot_notice: Setting[timedelta] | None
+    possible_spot_notice: Setting[timedelta] | None
+    pool_grace: Setting[timedelta] | None
+    possible_pool_grace: Setting[timedelta] | None
+
+
+def _fact(get: Callable[[NodeFacts], Any]) -> Callable[[CaseView], Any]:
+    def getter(view: CaseView) -> Any:
+        found: NodeFacts | None = view.facts(NodeFacts)
+        return None if found is None else get(found)
+
+    return getter
+
+
+def _setting(name: str, doc: str, get: Callable[[NodeFacts], Any]) -> Field:
+    return Field(name, FieldType.DURATION, doc, _fact(get), setting=True)
+
+
+_FIELDS: Final[Fields] = {
+    SubjectKind.POD: (
+        Field(
+            "autoscalerLimit",
+            FieldType.DURATION,
+            "what the cluster autoscaler grants at most",
+            lambda _view: facts.AUTOSCALER_LIMIT.value,
+        ),
+        _setting(
+            "spotNotice",
+            "what its spot nodes give at most; absent unless it asks for such",
+            lambda found: found.spot_notice,
+        ),
+        _setting(
+            "possibleSpotNotice",
+            "what spot nodes give at most that it tolerates; absent otherwise",
+            lambda found: found.possible_spot_notice,
+        ),
+        _setting(
+            "nodeGrace",
+            "what its NodePool grants its pods at most; absent without one",
+            lambda found: found.pool_grace,
+        ),
+        _setting(
+            "possibleNodeGrace",
+            "the same of a NodePool that may take it; absent without one",
+            lambda found: found.possible_pool_grace,
+        ),
+    )
+}
+
+
+class Plugin(Platform):
+    """Spot nodes, Karpenter's NodePools, the cluster autoscaler."""
+
+    name = "nodes"
+    fields = _FIELDS
+
+    def contribute(self, draft: PodDraft) -> None:
+        """Note what the pod's nodes grant it."""
+        spec, ref = draft.workload.template.spec, draft.workload.spec
+        certain, possible = node_pool_grace(spec, ref, draft.context)
+        draft.note(
+            NodeFacts(spot_notice(spec, ref), possible_spot_notice(spec, ref), certain, possible)
+        )

@@ -1,0 +1,36 @@
+"""Typed models of the kinds by which nodes are made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import field
+
+from shutdownlint.manifests.decoding import ApiModel, Str
+from shutdownlint.manifests.resources import Metadata, Resource
+
+
+class NodeClaimSpec(ApiModel, frozen=True):
+    """What Karpenter's nodes are made with; the duration is as written."""
+
+    terminationGracePeriod: Str | None = None  # noqa: N815
+    taints: Any = None
+
+
+class NodeClaimTemplate(ApiModel, frozen=True):
+    """A NodePool's template."""
+
+    metadata: Metadata = field(default_factory=Metadata)
+    spec: NodeClaimSpec = field(default_factory=NodeClaimSpec)
+
+
+class NodePoolSpec(ApiModel, frozen=True):
+    """What a NodePool says of its nodes' end."""
+
+    template: NodeClaimTemplate = field(default_factory=NodeClaimTemplate)
+
+
+class NodePool(Resource, frozen=True):
+    """karpenter.sh NodePool."""
+
+    spec: NodePoolSpec = field(default_factory=NodePoolSpec)

@@ -1,0 +1,41 @@
+"""A workload's pods as the platforms see them: the plan, and what only rules look at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+
+if TYPE_CHECKING:
+    from shutdownlint.manifests.document import NodeRef
+    from shutdownlint.manifests.object_index import ObjectId
+    from shutdownlint.manifests.skips import SkipReason
+    from shutdownlint.manifests.workloads import Workload
+    from shutdownlint.platforms.edit_target import EditTarget
+    from shutdownlint.platforms.problem import Problem
+    from shutdownlint.platforms.versions import Version
+    from shutdownlint.shutdown.pod_plan import PodPlan
+    from shutdownlint.shutdown.provenance import Setting
+
+
+class PlannedPod(Struct, eq=False):
+    """One workload's pods.
+
+    ``plan`` is None where nothing can be said of their shutdown; then ``skipped`` says why.
+    ``facts`` and ``container_facts`` are what platforms noted for their rules, by type.
+    ``edit_targets`` are by container (None: the pod's own) and by the field's name. ``versions``
+    are those that apply to this pod, by platform, where they are known.
+    ``replicas`` is None where nodes or an autoscaler decide, or nobody knows.
+    """
+
+    id: ObjectId
+    ref: NodeRef
+    workload: Workload
+    plan: PodPlan | None = None
+    skipped: SkipReason | None = None
+    problems: list[Problem] = field(default_factory=list)
+    facts: dict[type[Any], Any] = field(default_factory=dict)
+    container_facts: dict[str, dict[type[Any], Any]] = field(default_factory=dict)
+    edit_targets: dict[str | None, dict[str, EditTarget]] = field(default_factory=dict)
+    versions: dict[str, Version] = field(default_factory=dict)
+    replicas: Setting[int] | None = None

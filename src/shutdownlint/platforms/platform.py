@@ -1,0 +1,55 @@
+"""The interface of a platform: a system that changes how pods shut down, or that says so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from shutdownlint.manifests.workloads import Workload
+    from shutdownlint.platforms.context import AnalysisContext
+    from shutdownlint.platforms.facts import SourcedValue
+    from shutdownlint.platforms.fields import Fields
+    from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
+    from shutdownlint.platforms.problem import Problem
+    from shutdownlint.platforms.versions import Version, VersionRange
+    from shutdownlint.shutdown.provenance import Setting
+
+
+class Platform:
+    """One platform. Every method has a default that does nothing.
+
+    ``fields`` are the names that it gives to rules, ``problems`` the kinds that it reports.
+    ``supported_versions`` are tried where the version is not known; ``version_changes`` are the
+    facts that change with it.
+    """
+
+    name: ClassVar[str]
+    fields: ClassVar[Fields] = {}
+    problems: ClassVar[Sequence[type[Problem]]] = ()
+    supported_versions: ClassVar[Sequence[Version]] = ()
+    version_changes: ClassVar[Sequence[SourcedValue[Version] | SourcedValue[VersionRange]]] = ()
+
+    def draft(self, _workload: Workload, _context: AnalysisContext) -> PodDraft | None:
+        """The first draft of a workload's pods; only the platform that reads pod specs has one."""
+        return None
+
+    def extra_workloads(self, _context: AnalysisContext) -> Iterable[Workload]:
+        """Workloads that the platform makes of objects that are none themselves."""
+        return ()
+
+    def context_problems(self, _context: AnalysisContext) -> Iterable[Problem]:
+        """What is wrong in objects that are no workloads."""
+        return ()
+
+    def replicas(self, _workload: Workload, _context: AnalysisContext) -> Setting[int] | None:
+        """How many pods a workload has, where the platform knows that."""
+        return None
+
+    def owns(self, _container: ContainerDraft, _draft: PodDraft) -> bool:
+        """Whether a container that is written in a pod is this platform's, not the app's."""
+        return False
+
+    def contribute(self, _draft: PodDraft) -> None:
+        """Add to a pod what the platform means for it, or change what is there."""

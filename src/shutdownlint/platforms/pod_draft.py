@@ -1,0 +1,175 @@
+"""A pod while the platforms plan it: containers, and what has been noted about them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from shutdownlint.platforms.edit_target import EditTarget, ValueFormat
+from shutdownlint.platforms.planned_pod import PlannedPod
+from shutdownlint.shutdown.pod_plan import (
+    Assumption,
+    ContainerPlan,
+    Effect,
+    Knob,
+    PodPlan,
+    Role,
+    Sender,
+)
+from shutdownlint.shutdown.process import Hook, Process, Wrapper
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from shutdownlint.manifests.document import NodeRef
+    from shutdownlint.manifests.resources import Container
+    from shutdownlint.manifests.skips import SkipReason
+    from shutdownlint.manifests.workloads import Workload
+    from shutdownlint.platforms.context import AnalysisContext
+    from shutdownlint.platforms.platform import Platform
+    from shutdownlint.platforms.problem import Problem
+    from shutdownlint.platforms.versions import Version
+    from shutdownlint.shutdown.durations import DurationRange
+    from shutdownlint.shutdown.provenance import Setting
+    from shutdownlint.yaml_source.location import SourceLocation
+
+
+class ContainerDraft:
+    """A container while it is planned. ``spec`` and ``ref`` are what is written of it, if it is.
+
+    ``owner`` is the platform that it belongs to; None: it is the app's. ``settled`` is set by the
+    platform that knows what its process does; the others then leave that alone.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        hook: Setting[DurationRange],
+        spec: Container | None = None,
+        ref: NodeRef | None = None,
+        *,
+        native_sidecar: bool = False,
+    ) -> None:
+        self.name = name
+        self.spec = spec
+        self.ref = ref
+        self.native_sidecar = native_sidecar
+        self.owner: Platform | None = None
+        self.hook = Hook(hook)
+        self.process = Process()
+        self.settled = False
+        self.role = Role.APP
+        self.serves = False
+        self.serves_assumed = False
+        self.wrappers: list[Wrapper] = []
+        self.knobs: list[Knob] = []
+        self.assumptions: tuple[Assumption, ...] = ()
+        self.facts: dict[type[Any], Any] = {}
+        self.edit_targets: dict[str, EditTarget] = {}
+
+    def note(self, facts: object) -> None:
+        """Note what the rules of a platform look at."""
+        self.facts[type(facts)] = facts
+
+    def editable(
+        self,
+        field: str,
+        location: SourceLocation | None,
+        value_format: ValueFormat = ValueFormat.PLAIN,
+    ) -> None:
+        """Note where a setting is written, or would be."""
+        if location is not None:
+            self.edit_targets[field] = EditTarget(location, value_format)
+
+    def add_hook_knob(self, field: str) -> None:
+        """Let the hook's duration be raised under that field's name."""
+        self.knobs.append(Knob(field, Effect.DELAYS_SIGNAL, self.hook.duration))
+
+    def plan(self) -> ContainerPlan:
+        """The container's plan."""
+        return ContainerPlan(
+            name=self.name,
+            hook=self.hook,
+            process=self.process,
+            role=self.role,
+            serves=self.serves,
+            serves_assumed=self.serves_assumed,
+            native_sidecar=self.native_sidecar,
+            wrappers=tuple(self.wrappers),
+            knobs=tuple(self.knobs),
+            assumptions=self.assumptions,
+        )
+
+
+class PodDraft:
+    """A pod while it is planned. Platforms add to it in the order of the registry."""
+
+    def __init__(
+        self, workload: Workload, context: AnalysisContext, grace: Setting[DurationRange]
+    ) -> None:
+        self.workload = workload
+        self.context = context
+        self.grace = grace
+        self.replicas: Setting[int] | None = None
+        self.containers: list[ContainerDraft] = []
+        self.front: list[str] = []
+        self.back: list[str] = []
+        self.needed: list[str] = []
+        self.p99: Setting[timedelta] | None = None
+        self.senders: list[Sender] = []
+        self.problems: list[Problem] = []
+        self.assumptions: list[Assumption] = []
+        self.facts: dict[type[Any], Any] = {}
+        self.edit_targets: dict[str, EditTarget] = {}
+        self.versions: dict[str, Version] = {}
+        self.grace_counts_hook = True
+        #: Set by a platform that can say nothing about this pod's shutdown.
+        self.skipped: SkipReason | None = None
+
+    @property
+    def app_containers(self) -> list[ContainerDraft]:
+        """The app's own containers that are stopped with the pod."""
+        return [c for c in self.containers if c.owner is None and not c.native_sidecar]
+
+    @property
+    def edge(self) -> ContainerDraft | None:
+        """The proxy that the pod is, if it is one."""
+        return next((c for c in self.containers if c.role is Role.EDGE), None)
+
+    def container(self, name: str) -> ContainerDraft | None:
+        """The container of that name."""
+        return next((c for c in self.containers if c.name == name), None)
+
+    def note(self, facts: object) -> None:
+        """Note what the rules of a platform look at."""
+        self.facts[type(facts)] = facts
+
+    def plan(self) -> PodPlan:
+        """The pod's plan."""
+        return PodPlan(
+            grace=self.grace,
+            containers=tuple(c.plan() for c in self.containers),
+            front=tuple(self.front),
+            back=tuple(self.back),
+            needed=tuple(self.needed),
+            p99=self.p99,
+            senders=tuple(self.senders),
+            runs_to_completion=self.workload.runs_to_completion,
+            grace_counts_hook=self.grace_counts_hook,
+            assumptions=tuple(dict.fromkeys(self.assumptions)),
+        )
+
+    def finish(self) -> PlannedPod:
+        """What the platforms made of it."""
+        workload = self.workload
+        pod = PlannedPod(workload.id, workload.ref, workload)
+        pod.problems, pod.facts, pod.versions = self.problems, self.facts, self.versions
+        pod.skipped, pod.replicas = self.skipped, self.replicas
+        if self.skipped is not None:
+            return pod
+        pod.plan = self.plan()
+        pod.edit_targets[None] = self.edit_targets
+        for container in self.containers:
+            pod.container_facts[container.name] = container.facts
+            # A container's rules may change the pod's own settings as well.
+            pod.edit_targets[container.name] = {**self.edit_targets, **container.edit_targets}
+        return pod

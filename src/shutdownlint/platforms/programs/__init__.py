@@ -1,0 +1,1 @@
+"""Programs: servers and frameworks whose own shutdown shows in the manifests."""

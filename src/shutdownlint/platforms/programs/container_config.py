@@ -1,0 +1,197 @@
+"""What a container is configured with: its variables and files, as far as the files show them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct, field
+from yaml.nodes import MappingNode, ScalarNode
+
+from shutdownlint.manifests.document import EmbeddedNodeRef
+from shutdownlint.manifests.resources import ConfigMap
+from shutdownlint.yaml_source.composer import ComposeError, compose
+from shutdownlint.yaml_source.tree import Tree, key_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from yaml.nodes import Node
+
+    from shutdownlint.manifests.document import NodeRef
+    from shutdownlint.manifests.object_index import LoadedResource
+    from shutdownlint.manifests.resources import Container
+    from shutdownlint.manifests.workloads import Workload
+    from shutdownlint.platforms.context import AnalysisContext
+    from shutdownlint.yaml_source.location import KeyPath, SourceLocation
+
+
+class WrittenText(Struct, frozen=True):
+    """A text and where it stands; ``inherited``: in another object than the pod."""
+
+    text: str
+    location: SourceLocation
+    inherited: bool = False
+
+
+class ContainerConfig(Struct):
+    """A container's variables and application properties.
+
+    ``variables`` has None where the value is not among the files; ``open_ended``: further ones,
+    of which nothing is known, may be set. Properties are by their canonical name.
+    """
+
+    variables: dict[str, WrittenText | None] = field(default_factory=dict)
+    properties: dict[str, WrittenText] = field(default_factory=dict)
+    open_ended: bool = False
+
+
+def canonical(name: str) -> str:
+    """A property's name as relaxed binding compares it: without dashes, underscores and case."""
+    return re.sub(r"[-_]", "", name).lower()
+
+
+def read_container_config(
+    container: Container, ref: NodeRef, workload: Workload, context: AnalysisContext
+) -> ContainerConfig:
+    """What the files show of it, the weakest source first."""
+    found = ContainerConfig()
+    maps = {c.model.metadata.name: c for c in context.in_namespace_of(ConfigMap, workload)}
+    for source in _items(container.env_from):
+        _add_all(source, maps, found)
+    for index, variable in enumerate(container.env):
+        if variable.value is not None and variable.valueFrom is None:
+            value = None if "$(" in variable.value else variable.value
+            location = ref / "env" / index / "value"
+            found.variables[variable.name] = None if value is None else WrittenText(value, location)
+        else:
+            found.variables[variable.name] = _referred(variable.valueFrom, maps)
+    for config_map, names in _mounted(container, workload, maps):
+        _add_files(config_map, names, found)
+    return found
+
+
+def _items(data: Any) -> list[dict[str, Any]]:
+    return [i for i in data if isinstance(i, dict)] if isinstance(data, list) else []
+
+
+def _add_all(
+    source: dict[str, Any],
+    maps: dict[str | None, LoadedResource[ConfigMap]],
+    found: ContainerConfig,
+) -> None:
+    """An entry of envFrom."""
+    reference = source.get("configMapRef")
+    name = reference.get("name") if isinstance(reference, dict) else None
+    config_map = maps.get(name) if isinstance(name, str) else None
+    if config_map is None:
+        found.open_ended = True
+        return
+    prefix = source.get("prefix") or ""
+    for key, value in config_map.model.data.items():
+        location = config_map.ref / "data" / key
+        found.variables[f"{prefix}{key}"] = WrittenText(value, location, inherited=True)
+
+
+def _referred(
+    value_from: Any, maps: dict[str | None, LoadedResource[ConfigMap]]
+) -> WrittenText | None:
+    reference = value_from.get("configMapKeyRef") if isinstance(value_from, dict) else None
+    if not isinstance(reference, dict):
+        return None
+    name, key = reference.get("name"), str(reference.get("key"))
+    config_map = maps.get(name) if isinstance(name, str) else None
+    if config_map is None or key not in config_map.model.data:
+        return None
+    return WrittenText(config_map.model.data[key], config_map.ref / "data" / key, inherited=True)
+
+
+def _mounted(
+    container: Container, workload: Workload, maps: dict[str | None, LoadedResource[ConfigMap]]
+) -> Iterator[tuple[LoadedResource[ConfigMap], dict[str, str]]]:
+    """The ConfigMaps among the files that the container mounts, with the files it sees by key."""
+    for volume in _items(workload.template.spec.volumes):
+        mounts = [mount for mount in container.volumeMounts if mount.name == volume.get("name")]
+        projected = volume.get("projected")
+        sources = _items(projected.get("sources")) if isinstance(projected, dict) else []
+        for source in (volume, *sources):
+            reference = source.get("configMap")
+            name = reference.get("name") if isinstance(reference, dict) else None
+            config_map = maps.get(name) if isinstance(name, str) else None
+            if config_map is None or reference is None:
+                continue
+            files = {str(i.get("key")): str(i.get("path")) for i in _items(reference.get("items"))}
+            files = files or {key: key for key in config_map.model.data}
+            whole = any(mount.subPath is None for mount in mounts)
+            paths = {mount.subPath for mount in mounts}
+            seen = {key: path for key, path in files.items() if whole or path in paths}
+            if mounts and seen:
+                yield config_map, seen
+
+
+_FILE: Final = re.compile(r"application\.(ya?ml|properties)")
+_PROPERTY: Final = re.compile(r"\s*([\w.\-]+)\s*[=:]\s*(.*?)\s*")
+
+
+def _add_files(
+    config_map: LoadedResource[ConfigMap], names: dict[str, str], found: ContainerConfig
+) -> None:
+    """Files that Spring Boot, Quarkus and Micronaut read; what is a profile's is left out."""
+    for key, path in names.items():
+        kind = _FILE.fullmatch(path.rpartition("/")[2])
+        text = config_map.model.data.get(key)
+        if kind is None or text is None:
+            continue
+        host = config_map.ref / "data" / key
+        if kind.group(1) == "properties":
+            for part in re.split(r"(?m)^[#!]---.*$", text):
+                _add_properties(part, host, found)
+        else:
+            _add_yaml(text, host, found)
+
+
+def _add_properties(text: str, host: NodeRef, found: ContainerConfig) -> None:
+    entries = [_PROPERTY.fullmatch(line) for line in text.splitlines()]
+    properties = {canonical(e.group(1)): e.group(2) for e in entries if e is not None}
+    if not _of_profile(properties):
+        for name, value in properties.items():
+            found.properties[name] = WrittenText(value, host.key, inherited=True)
+
+
+def _of_profile(names: Iterable[str]) -> bool:
+    """Whether a document counts in some profile only."""
+    return any(
+        name == "spring.profiles" or name.startswith("spring.config.activate") for name in names
+    )
+
+
+def _add_yaml(text: str, host: NodeRef, found: ContainerConfig) -> None:
+    try:
+        roots = compose(text)
+    except ComposeError:
+        return
+    for number, root in enumerate(roots):
+        tree = Tree(root)
+        properties = dict(_flat(root, "", (), 0))
+        if _of_profile(properties):
+            continue
+        for name, (value, key_path) in properties.items():
+            # Places within are known for the first document only.
+            location: SourceLocation = (
+                EmbeddedNodeRef(host, tree, key_path) if number == 0 else host.key
+            )
+            found.properties[name] = WrittenText(value, location, inherited=True)
+
+
+def _flat(
+    node: Node, above: str, key_path: KeyPath, depth: int
+) -> Iterator[tuple[str, tuple[str, KeyPath]]]:
+    if isinstance(node, ScalarNode):
+        yield above, (node.value, key_path)
+    elif isinstance(node, MappingNode) and depth < 8:
+        for key, value in node.value:
+            text = key_text(key)
+            # "%dev" and the like are Quarkus' profiles; an alias may lead back to where we are.
+            if text is not None and not text.startswith("%") and value is not node:
+                name = f"{above}.{canonical(text)}" if above else canonical(text)
+                yield from _flat(value, name, (*key_path, text), depth + 1)

@@ -1,0 +1,429 @@
+"""What a container's program does at its stop signal, by all that the files show.
+
+A flag, variable or property that the program would not take (misspelled, not a number, without
+its unit) is ignored, and reported.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import shlex
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, field
+
+from shutdownlint.manifests.decoding import has_placeholder
+from shutdownlint.platforms.kubernetes.shell import base_name, is_shell, shell_script, tokens
+from shutdownlint.platforms.programs import facts
+from shutdownlint.platforms.programs.container_config import (
+    ContainerConfig,
+    WrittenText,
+    canonical,
+    read_container_config,
+)
+from shutdownlint.platforms.programs.facts import FRAMEWORKS, Framework
+from shutdownlint.platforms.programs.problems import SettingIgnored
+from shutdownlint.shutdown.durations import seconds
+from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import timedelta
+
+    from shutdownlint.manifests.document import NodeRef
+    from shutdownlint.manifests.resources import Container
+    from shutdownlint.manifests.workloads import Workload
+    from shutdownlint.platforms.context import AnalysisContext
+    from shutdownlint.yaml_source.location import SourceLocation
+
+
+class DefaultLimit(Struct, frozen=True):
+    """What a program does where no limit is written: by its defaults.
+
+    They can be changed out of sight, so nothing of it enters the timeline. ``default`` is its limit
+    (None: there is none, or it is not known), ``unbounded`` says that it waits without one,
+    ``delay`` how long it goes on before its shutdown begins.
+    """
+
+    name: Setting[str]
+    default: Setting[timedelta] | None = None
+    unbounded: bool = False
+    delay: Setting[timedelta] | None = None
+
+
+class ProgramFacts(Struct):
+    """What is known about a container's program. ``behaviour`` is set where it does not wait."""
+
+    finish_within: Setting[timedelta] | None = None
+    defaults: DefaultLimit | None = None
+    behaviour: Setting[str] | None = None
+    problems: list[SettingIgnored] = field(default_factory=list)
+
+
+class _Word(Struct, frozen=True):
+    text: str
+    location: SourceLocation
+    inherited: bool = False
+
+
+def detect_program(
+    container: Container, ref: NodeRef, workload: Workload, context: AnalysisContext
+) -> ProgramFacts:
+    """The framework's limit, its default, and what is written in vain."""
+    known = read_container_config(container, ref, workload, context)
+    words = list(_words(container, ref, known))
+    options = _java_options(known, words)
+    found = ProgramFacts()
+    found.behaviour = _abrupt(words, options, known)
+    for fact in FRAMEWORKS:
+        framework = fact.value
+        proof = _proof(framework, words, options, known, ref)
+        if proof is None:
+            continue
+        if found.behaviour is not None and framework.name in (facts.SPRING, facts.CELERY):
+            continue  # it is told not to wait
+        limits = _limits(framework, words, options, known)
+        taken = [limit for limit in limits if isinstance(limit, Setting)]
+        found.problems += [limit for limit in limits if isinstance(limit, SettingIgnored)]
+        if taken:
+            found.finish_within = found.finish_within or taken[0]
+        if found.defaults is None:
+            found.defaults = _default_limit(
+                framework, words, options, known, proof, limited=bool(limits)
+            )
+    found.problems += _misspelled(words, known)
+    return found
+
+
+def _words(container: Container, ref: NodeRef, known: ContainerConfig) -> Iterator[_Word]:
+    """The words of the container's command line, a shell's script taken apart."""
+    script = shell_script(container.command + container.args)
+    for name in ("command", "args"):
+        for index, word in enumerate(getattr(container, name)):
+            location = ref / name / index
+            for part in (tokens(word) or ()) if word == script else (word,):
+                yield _Word(part, location)
+    further = known.variables.get(facts.GUNICORN_ARGUMENTS)
+    if further is not None:
+        yield from (
+            _Word(part, further.location, further.inherited) for part in _split(further.text)
+        )
+
+
+def _split(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return []
+
+
+def _java_options(known: ContainerConfig, words: Sequence[_Word]) -> dict[str, WrittenText]:
+    """System properties given to the JVM, by their canonical name."""
+    given = [
+        WrittenText(option, written.location, written.inherited)
+        for name in facts.JAVA_OPTIONS
+        if (written := known.variables.get(name)) is not None
+        for option in _split(written.text)
+    ]
+    given += [WrittenText(word.text, word.location, word.inherited) for word in words]
+    found = {}
+    for option in given:
+        key, equals, value = option.text.removeprefix("-D").partition("=")
+        if option.text.startswith("-D") and equals:
+            found[canonical(key)] = WrittenText(value, option.location, option.inherited)
+    return found
+
+
+def _runs(programs: tuple[str, ...], words: Sequence[_Word]) -> _Word | None:
+    """Where the command line runs one of these programs: first, or behind what starts it."""
+    for index, word in enumerate(words):
+        before = base_name(words[index - 1].text) if index else "--"
+        if base_name(word.text) in programs and (before in facts.LAUNCHERS or "=" in before):
+            return word
+    return None
+
+
+def _proof(
+    framework: Framework,
+    words: Sequence[_Word],
+    options: dict[str, WrittenText],
+    known: ContainerConfig,
+    ref: NodeRef,
+) -> WrittenText | None:
+    """What shows that the framework runs here."""
+    program = _runs(framework.programs, words)
+    if program is not None:
+        # Of Celery's commands only its worker runs tasks.
+        works = framework.name != facts.CELERY or any(word.text == "worker" for word in words)
+        return WrittenText(program.text, program.location) if works else None
+    for word in words:
+        if not framework.programs and any(word.text.startswith(f) for f in framework.flags):
+            return WrittenText(word.text, word.location)
+    if framework.programs and not framework.proofs:
+        return None
+    for name, written in known.variables.items():
+        if name.upper().startswith(framework.proofs) or name.upper() in framework.variables:
+            return written or WrittenText("", ref / "name")
+    wanted = {canonical(name) for name in framework.properties}
+    prefixes = {name.partition(".")[0] for name in wanted}
+    for source in (options, known.properties):
+        for name, written in source.items():
+            if name.partition(".")[0] in prefixes or (
+                framework.name == facts.SPRING and name == canonical(facts.SPRING_MODE.value)
+            ):
+                return written
+    return None
+
+
+def _limits(
+    framework: Framework,
+    words: Sequence[_Word],
+    options: dict[str, WrittenText],
+    known: ContainerConfig,
+) -> list[Setting[timedelta] | SettingIgnored]:
+    """The limit wherever it is written, the strongest first; a defect where it is in vain."""
+    if framework.name == facts.MICRONAUT and not _says(
+        facts.MICRONAUT_SWITCH.value, "true", options, known
+    ):
+        return []  # its graceful shutdown is off, and the period dead
+    upper = {name.upper(): written for name, written in known.variables.items()}
+    hidden = known.open_ended or any(upper.get(n, "") is None for n in framework.variables)
+    files = {} if hidden else known.properties  # a variable out of sight is stronger
+    places = [
+        *_flags(framework, words),
+        *((name, options.get(canonical(name))) for name in framework.properties),
+        *((name, upper.get(name)) for name in framework.variables),
+        *((name, files.get(canonical(name))) for name in framework.properties),
+    ]
+    return [
+        _limit(framework, name, written)
+        for name, written in places
+        if written is not None and not _templated(written.text)
+    ]
+
+
+def _templated(text: str) -> bool:
+    """Whether something else is put in before the program sees it."""
+    return has_placeholder(text) or "$" in text
+
+
+def _flags(framework: Framework, words: Sequence[_Word]) -> Iterator[tuple[str, WrittenText]]:
+    for index, word in enumerate(words):
+        for flag in framework.flags:
+            if word.text.startswith(f"{flag}="):
+                value = word.text.removeprefix(f"{flag}=")
+                yield flag, WrittenText(value, word.location, word.inherited)
+            elif word.text == flag and index + 1 < len(words):
+                following = words[index + 1]
+                yield flag, WrittenText(following.text, following.location, following.inherited)
+
+
+_NUMBER: Final = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)([a-z]*)", re.IGNORECASE)
+_UNITS: Final = {
+    "ns": 1e-9,
+    "us": 1e-6,
+    "ms": 0.001,
+    "s": 1.0,
+    "m": 60.0,
+    "h": 3600.0,
+    "d": 86400.0,
+}
+_AMOUNT: Final = r"([0-9]{1,9}(?:\.[0-9]{1,9})?)"
+_ISO: Final = re.compile(
+    rf"P(?:{_AMOUNT}D)?(?:T(?:{_AMOUNT}H)?(?:{_AMOUNT}M)?(?:{_AMOUNT}S)?)?", re.IGNORECASE
+)
+#: Longer ones are never waited out.
+_LONGEST: Final = 10 * 365 * 86400.0
+
+
+def _limit(
+    framework: Framework, name: str, written: WrittenText
+) -> Setting[timedelta] | SettingIgnored:
+    value, reason = _duration(framework, written.text.strip())
+    if value is None:
+        return SettingIgnored(
+            location=written.location,
+            key=name,
+            value=written.text,
+            reason=reason,
+            program=framework.name,
+        )
+    kind = OriginKind.INHERITED if written.inherited else OriginKind.EXPLICIT
+    origin = Origin(kind, framework.name, written.location)
+    return Setting(f"{framework.name} shutdown timeout", value, origin)
+
+
+def _duration(framework: Framework, text: str) -> tuple[timedelta | None, str]:
+    """The duration, or why it is none."""
+    milliseconds = framework.unit < seconds(1)
+    wanted = f"a number of {'milliseconds' if milliseconds else 'seconds'}"
+    if framework.suffixes:
+        wanted = "a duration with a unit, such as 30s"
+        iso = _ISO.fullmatch(text)
+        if iso is not None and any(iso.groups()):
+            days, hours, minutes, rest = (float(part or 0) for part in iso.groups())
+            return _bounded(((days * 24 + hours) * 60 + minutes) * 60 + rest), ""
+    found = _NUMBER.fullmatch(text)
+    if found is None or (found.group(2) and found.group(2).lower() not in _UNITS):
+        return None, f"is not {wanted}"
+    number, unit = float(found.group(1)), found.group(2).lower()
+    if unit and not framework.suffixes:
+        return None, f"must be {wanted}, without a unit"
+    if framework.name == facts.SPRING and "." in text:
+        return None, "must be a whole number with a unit, such as 30s"
+    if not unit and framework.suffixes and milliseconds and number < 1000:
+        reason = f"has no unit and reads as {found.group(1)} milliseconds"
+        return None, f"{reason}: write {found.group(1)}s"
+    unit_seconds = _UNITS[unit] if unit else framework.unit.total_seconds()
+    return _bounded(number * unit_seconds), ""
+
+
+def _bounded(number: float) -> timedelta:
+    return seconds(min(number, _LONGEST))
+
+
+def _abrupt(
+    words: Sequence[_Word], options: dict[str, WrittenText], known: ContainerConfig
+) -> Setting[str] | None:
+    """What is told not to wait for its requests."""
+    mode = canonical(facts.SPRING_MODE.value)
+    hidden = known.open_ended or known.variables.get("SERVER_SHUTDOWN", "") is None
+    files = None if hidden else known.properties.get(mode)  # a variable is stronger
+    flag = f"--{facts.SPRING_MODE.value}="
+    said = [
+        WrittenText(w.text.removeprefix(flag), w.location) for w in words if w.text.startswith(flag)
+    ]
+    for written in (
+        *said,
+        options.get(mode),
+        known.variables.get("SERVER_SHUTDOWN"),
+        files,
+    ):
+        if written is None:
+            continue
+        if written.text.strip().lower() == "immediate":
+            return _stops(facts.SPRING, written)
+        break
+    name, value = facts.CELERY_REMAP
+    written = known.variables.get(name)
+    if _runs(("celery",), words) is not None and written is not None and written.text == value:
+        return _stops(facts.CELERY, written)
+    return None
+
+
+def _stops(framework: str, written: WrittenText) -> Setting[str]:
+    kind = OriginKind.INHERITED if written.inherited else OriginKind.EXPLICIT
+    return Setting(framework, "abrupt", Origin(kind, framework, written.location))
+
+
+#: Frameworks that have a limit once something is switched on.
+_SWITCHED: Final = (
+    (facts.SPRING, facts.SPRING_MODE.value, "graceful", facts.SPRING_PHASE.value),
+    (facts.MICRONAUT, facts.MICRONAUT_SWITCH.value, "true", facts.MICRONAUT_DEFAULT.value),
+)
+
+
+def _default_limit(
+    framework: Framework,
+    words: Sequence[_Word],
+    options: dict[str, WrittenText],
+    known: ContainerConfig,
+    proof: WrittenText,
+    *,
+    limited: bool,
+) -> DefaultLimit | None:
+    """What it does where nothing is written; None where that may be set out of sight."""
+    delay = _delay(framework, options, known)
+    origin = Origin(OriginKind.DEFAULT, f"{framework.name}'s default", proof.location)
+    name = Setting("framework", framework.name, origin)
+    if limited or _hidden(framework, words, known):
+        return DefaultLimit(name, None, unbounded=False, delay=delay) if delay else None
+    default, unbounded = framework.default, framework.unbounded
+    for one, switch, on, limit in _SWITCHED:
+        if framework.name == one and _says(switch, on, options, known):
+            default = limit
+    texts = [word.text for word in words]
+    if framework.name == facts.PUMA and any(t in ("-w", "--workers") for t in texts):
+        default, unbounded = facts.PUMA_WORKER.value, False
+    if default is None and not unbounded and delay is None:
+        return None
+    label = f"{framework.name} shutdown timeout"
+    setting = None if default is None else Setting(label, default, origin)
+    return DefaultLimit(name, setting, unbounded, delay)
+
+
+def _hidden(framework: Framework, words: Sequence[_Word], known: ContainerConfig) -> bool:
+    """Whether the limit may be set where it is not seen."""
+    if known.open_ended or known.variables.get(facts.GUNICORN_ARGUMENTS, "") is None:
+        return True
+    upper = {name.upper(): written for name, written in known.variables.items()}
+    if any(upper.get(n, "") is None for n in framework.variables):
+        return True
+    if not framework.programs:
+        return False
+    return any(
+        word.text in facts.CONFIG_FLAGS or facts.CONFIG_FILES.fullmatch(word.text)
+        for word in words[1:]
+        if not is_shell(base_name(words[0].text))
+    )
+
+
+def _says(name: str, value: str, options: dict[str, WrittenText], known: ContainerConfig) -> bool:
+    """Whether a property has a value, wherever it is written."""
+    variable = re.sub(r"[.\-]", "_", name).upper()
+    places = (
+        options.get(canonical(name)),
+        known.variables.get(variable),
+        known.properties.get(canonical(name)),
+    )
+    first = next((written for written in places if written is not None), None)
+    return first is not None and first.text.strip().lower() == value
+
+
+def _delay(
+    framework: Framework, options: dict[str, WrittenText], known: ContainerConfig
+) -> Setting[timedelta] | None:
+    if framework.name != facts.QUARKUS:
+        return None
+    name = facts.QUARKUS_DELAY.value
+    variable = known.variables.get(name.replace(".", "_").upper())
+    for written in (options.get(name), variable, known.properties.get(name)):
+        if written is not None:
+            limit = _limit(framework, name, written)
+            return limit if isinstance(limit, Setting) else None
+    return None
+
+
+def _misspelled(words: Sequence[_Word], known: ContainerConfig) -> Iterator[SettingIgnored]:
+    """Names that are nearly those of a limit: no framework reads them."""
+    variables = [name for fact in FRAMEWORKS for name in fact.value.variables]
+    beginnings = tuple({name[:4] for name in variables})
+    for name, written in known.variables.items():
+        if written is None or not name.startswith(beginnings) or name in variables:
+            continue
+        close = difflib.get_close_matches(name, variables, 1, 0.9)
+        if close:
+            yield _meant(name, close[0], written)
+    programs = {base_name(word.text) for word in words}
+    for fact in FRAMEWORKS:
+        framework = fact.value
+        if framework.programs and not programs & set(framework.programs):
+            continue
+        for word in words:
+            flag = word.text.partition("=")[0]
+            if not flag.startswith("--") or flag in framework.flags or _templated(flag):
+                continue
+            close = difflib.get_close_matches(flag, framework.flags, 1, 0.85)
+            if close:
+                yield _meant(flag, close[0], WrittenText(word.text, word.location))
+    properties = [canonical(name) for fact in FRAMEWORKS for name in fact.value.properties]
+    for name, written in known.properties.items():
+        close = difflib.get_close_matches(name, properties, 1, 0.9)
+        if name not in properties and close:
+            yield _meant(name, close[0], written)
+
+
+def _meant(name: str, instead: str, written: WrittenText) -> SettingIgnored:
+    reason = f"is '{instead}' meant?"
+    return SettingIgnored(location=written.location, key=name, value=written.text, reason=reason)

@@ -1,0 +1,214 @@
+"""What frameworks do at their stop signal, and where they are told how long it may take.
+
+Only what is written counts; that an image's name sounds like a framework proves nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from shutdownlint.platforms.facts import SourcedValue
+from shutdownlint.shutdown.durations import seconds
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+
+_SECOND: Final = seconds(1)
+_MILLISECOND: Final = seconds(0.001)
+
+
+class Framework(Struct, frozen=True):
+    """One framework.
+
+    It is there where a word of the command line is one of ``programs``, or a variable begins with
+    one of ``proofs``. ``flags``, ``variables`` and ``properties`` are the spellings of its limit:
+    of the command line, the environment, and its configuration files or ``-D``. ``unit`` is the
+    length of a bare number, ``suffixes`` says whether units may be written. ``default`` is the
+    limit where none is written (None: it depends on more); ``unbounded``: it then waits without a
+    limit.
+    """
+
+    name: str
+    programs: tuple[str, ...] = ()
+    proofs: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+    properties: tuple[str, ...] = ()
+    unit: timedelta = _SECOND
+    suffixes: bool = False
+    default: timedelta | None = None
+    unbounded: bool = False
+
+
+SPRING: Final = "Spring Boot"
+GUNICORN: Final = "Gunicorn"
+PUMA: Final = "Puma"
+CELERY: Final = "Celery"
+QUARKUS: Final = "Quarkus"
+MICRONAUT: Final = "Micronaut"
+
+FRAMEWORKS: Final = (
+    SourcedValue(
+        Framework(
+            GUNICORN,
+            programs=("gunicorn",),
+            flags=("--graceful-timeout",),
+            default=seconds(30),
+        ),
+        "gunicorn/config.py:873-887",
+    ),
+    SourcedValue(
+        Framework(
+            "Uvicorn",
+            programs=("uvicorn",),
+            flags=("--timeout-graceful-shutdown",),
+            variables=("UVICORN_TIMEOUT_GRACEFUL_SHUTDOWN",),
+            unbounded=True,
+        ),
+        "uvicorn/main.py:283-287, server.py:262-295 (since 0.22.0)",
+    ),
+    SourcedValue(
+        Framework(
+            "Hypercorn",
+            programs=("hypercorn",),
+            flags=("--graceful-timeout",),
+            default=seconds(3),
+        ),
+        "hypercorn/config.py:78",
+    ),
+    SourcedValue(
+        Framework("Sidekiq", programs=("sidekiq",), flags=("-t", "--timeout"), default=seconds(25)),
+        "sidekiq lib/sidekiq/config.rb:16, cli.rb:371 (25 s since 6.0)",
+    ),
+    SourcedValue(
+        Framework(
+            SPRING,
+            proofs=("SPRING_",),
+            flags=("--spring.lifecycle.timeout-per-shutdown-phase",),
+            variables=(
+                "SPRING_LIFECYCLE_TIMEOUTPERSHUTDOWNPHASE",
+                # The older mapping of dashes to underscores is still read.
+                "SPRING_LIFECYCLE_TIMEOUT_PER_SHUTDOWN_PHASE",
+            ),
+            properties=("spring.lifecycle.timeout-per-shutdown-phase",),
+            unit=_MILLISECOND,
+            suffixes=True,
+        ),
+        "spring-boot LifecycleProperties.java:36 (30 s a phase), external-config.adoc:1134-1140",
+    ),
+    SourcedValue(
+        Framework(
+            ".NET",
+            programs=("dotnet",),
+            proofs=("DOTNET_SHUTDOWN", "ASPNETCORE_"),
+            variables=("DOTNET_SHUTDOWNTIMEOUTSECONDS", "ASPNETCORE_SHUTDOWNTIMEOUTSECONDS"),
+            default=seconds(30),
+        ),
+        "dotnet/runtime HostOptions.cs (30 s since runtime PR 63712; 5 s before)",
+    ),
+    SourcedValue(
+        Framework(
+            QUARKUS,
+            proofs=("QUARKUS_",),
+            variables=("QUARKUS_SHUTDOWN_TIMEOUT",),
+            properties=("quarkus.shutdown.timeout",),
+            suffixes=True,
+        ),
+        "quarkus core/runtime .../shutdown/ShutdownConfig.java (usually in the jar's own file)",
+    ),
+    SourcedValue(
+        Framework(
+            MICRONAUT,
+            proofs=("MICRONAUT_",),
+            variables=("MICRONAUT_LIFECYCLE_GRACEFUL_SHUTDOWN_GRACE_PERIOD",),
+            properties=("micronaut.lifecycle.graceful-shutdown.grace-period",),
+            suffixes=True,
+        ),
+        "micronaut-core .../GracefulShutdownConfiguration.java (since 4.9.0, off by default)",
+    ),
+    SourcedValue(
+        Framework(
+            "PM2",
+            programs=("pm2-runtime", "pm2"),
+            variables=("PM2_KILL_TIMEOUT",),
+            proofs=("PM2_KILL",),
+            unit=_MILLISECOND,
+            default=seconds(1.6),
+        ),
+        "pm2 constants.js:105-106, lib/God/Methods.js:158",
+    ),
+    SourcedValue(
+        Framework(PUMA, programs=("puma",), unbounded=True),
+        "puma lib/puma/configuration.rb DEFAULTS (single mode: forever), dsl.rb:415-440",
+    ),
+    SourcedValue(
+        Framework(CELERY, programs=("celery",), unbounded=True),
+        "celery docs/userguide/workers.rst:106-215 (TERM finishes running tasks)",
+    ),
+    SourcedValue(
+        Framework("nginx", programs=("nginx",), unbounded=True),
+        "nginx src/core/ngx_config.h:60-61 (QUIT; worker_shutdown_timeout is off by default)",
+    ),
+    SourcedValue(
+        Framework(
+            "httpd", programs=("httpd", "httpd-foreground", "apache2-foreground"), unbounded=True
+        ),
+        "httpd docs/manual/mod/mpm_common.xml:118-134 (WINCH; GracefulShutdownTimeout 0)",
+    ),
+)
+#: Flags that name a configuration file, in which anything may be said; PM2 takes it as an argument.
+CONFIG_FLAGS: Final = ("-c", "--config", "-C")
+CONFIG_FILES: Final = re.compile(r"-[cC].+|--config=.*|.*\.config\.(?:c?js|json|ya?ml)")
+#: What a program's name may stand behind on a command line.
+LAUNCHERS: Final = frozenset(
+    (
+        "&&",
+        ";",
+        "||",
+        "--",
+        "-c",
+        "-ec",
+        "-lc",
+        "-m",
+        "bundle",
+        "dumb-init",
+        "env",
+        "exec",
+        "nohup",
+        "pdm",
+        "pipenv",
+        "poetry",
+        "run",
+        "tini",
+        "uv",
+        "ddtrace-run",
+        "opentelemetry-instrument",
+    )
+)
+#: Gunicorn takes further flags from here (docs/content/configure.md:9).
+GUNICORN_ARGUMENTS: Final = "GUNICORN_CMD_ARGS"
+#: The JVM takes further options from here.
+JAVA_OPTIONS: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS")
+#: Puma's workers, of cluster mode, are given this long.
+PUMA_WORKER: Final = SourcedValue(
+    seconds(30), "puma lib/puma/configuration.rb (worker_shutdown_timeout)"
+)
+#: Once Spring Boot's graceful shutdown is switched on, each phase may take this long.
+SPRING_PHASE: Final = SourcedValue(seconds(30), "spring-boot LifecycleProperties.java:36")
+#: Whether Spring Boot waits for requests: graceful by default from 3.4 on, immediate before.
+SPRING_MODE: Final = SourcedValue(
+    "server.shutdown", "spring-boot ServerProperties.java:107, commit 814369e8"
+)
+#: Switches Micronaut's graceful shutdown on, and how long it then takes.
+MICRONAUT_SWITCH: Final = SourcedValue(
+    "micronaut.lifecycle.graceful-shutdown.enabled", "GracefulShutdownConfiguration.java"
+)
+MICRONAUT_DEFAULT: Final = SourcedValue(seconds(15), "GracefulShutdownConfiguration.java")
+#: Turns Celery's stop signal into a cold shutdown (docs/userguide/workers.rst).
+CELERY_REMAP: Final = ("REMAP_SIGTERM", "SIGQUIT")
+#: A phase before Quarkus' own shutdown, if it was built with quarkus.shutdown.delay-enabled.
+QUARKUS_DELAY: Final = SourcedValue("quarkus.shutdown.delay", "ShutdownConfig.java")

@@ -1,0 +1,19 @@
+"""What can be wrong in how a program's shutdown is configured."""
+
+from __future__ import annotations
+
+from shutdownlint.platforms.problem import Problem
+
+
+class SettingIgnored(Problem, frozen=True, kw_only=True):
+    """A flag, variable or property that the program does not take."""
+
+    platform = "programs"
+
+    key: str
+    value: str
+    reason: str
+    program: str = ""
+
+
+PROBLEMS = (SettingIgnored,)

@@ -1,0 +1,275 @@
+"""The platforms that there are, and what makes a run load them.
+
+A platform's module and rules are loaded only when one of its words is in the input, or when the
+user names it.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from shutdownlint.manifests.kinds import KindEntry, KindTable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from shutdownlint.platforms.platform import Platform
+
+_RESOURCES: Final = "shutdownlint.manifests.resources"
+
+
+class PlatformEntry(Struct, frozen=True):
+    """A platform before it is loaded.
+
+    ``module`` has a class ``Plugin``. ``words``: any of them in a document loads it; none: it is
+    always loaded. ``mesh``: users can say that pods are in it (``--mesh``).
+    Its rule files are in the folder of its name.
+    """
+
+    name: str
+    title: str
+    module: str
+    words: tuple[bytes, ...] = ()
+    mesh: bool = False
+    kinds: tuple[KindEntry, ...] = ()
+    describing_groups: tuple[str, ...] = ()
+    pod_kinds: tuple[tuple[str, str], ...] = ()
+    batch_kinds: tuple[str, ...] = ()
+
+
+def _core(kind: str, group: str = "", model: str = "", *, strict: bool = False) -> KindEntry:
+    return KindEntry(group, kind, f"{_RESOURCES}:{model or kind}", strict=strict)
+
+
+_ISTIOD: Final = ((b"discovery", b"pilot"), (b"discovery", b"ENABLE_NATIVE_SIDECARS"))
+PLATFORMS: Final = (
+    PlatformEntry(
+        "kubernetes",
+        "Kubernetes",
+        "shutdownlint.platforms.kubernetes.platform",
+        kinds=(
+            _core("Service", strict=True),
+            _core("Namespace", strict=True),
+            KindEntry(
+                "",
+                "ConfigMap",
+                f"{_RESOURCES}:ConfigMap",
+                words=(
+                    (b"istio", b"mesh"),
+                    (b"application.", b"hutdown"),
+                    (b"SHUTDOWN",),
+                    (b"GUNICORN_CMD_ARGS",),
+                    (b"PM2_KILL",),
+                    (b"REMAP_SIGTERM",),
+                    (b"deployment", b"spec"),
+                ),
+                strict=True,
+            ),
+            _core("Ingress", "networking.k8s.io"),
+            _core("Gateway", "gateway.networking.k8s.io"),
+            _core("PodDisruptionBudget", "policy"),
+            _core("HorizontalPodAutoscaler", "autoscaling", "Scaler"),
+            _core("ScaledObject", "keda.sh", "Scaler"),
+        ),
+        describing_groups=(
+            "kuttl.dev",
+            "templates.gatekeeper.sh",
+            "mutations.gatekeeper.sh",
+            "admissionregistration.k8s.io",
+        ),
+        pod_kinds=(("", "Pod"),),
+        batch_kinds=(
+            "Job",
+            "CronJob",
+            "ScaledJob",
+            "BroadcastJob",
+            "AdvancedCronJob",
+            "AnalysisTemplate",
+        ),
+    ),
+    PlatformEntry(
+        "programs",
+        "Programs",
+        "shutdownlint.platforms.programs.platform",
+        words=(b"containers",),
+    ),
+    PlatformEntry(
+        "istio",
+        "Istio",
+        "shutdownlint.platforms.istio.platform",
+        words=(b"istio", b"meshConfig", b"drain_listeners", b"quitquitquit"),
+        mesh=True,
+        kinds=(
+            KindEntry(
+                "networking.istio.io",
+                "ProxyConfig",
+                "shutdownlint.platforms.istio.resources:ProxyConfigResource",
+                strict=True,
+            ),
+            KindEntry("install.istio.io", "IstioOperator"),
+            KindEntry("sailoperator.io", "Istio"),
+            KindEntry("operator.istio.io", "Istio"),
+            KindEntry(
+                "helm.toolkit.fluxcd.io",
+                "HelmRelease",
+                words=((b"meshConfig",), (b"ENABLE_NATIVE_SIDECARS",)),
+            ),
+            KindEntry(
+                "argoproj.io",
+                "Application",
+                words=((b"meshConfig",), (b"ENABLE_NATIVE_SIDECARS",)),
+            ),
+            KindEntry("", "", words=((b"meshConfig",),)),
+            # istiod's own pods.
+            KindEntry("apps", "Deployment", words=_ISTIOD),
+            KindEntry("", "Pod", words=_ISTIOD),
+        ),
+    ),
+    PlatformEntry(
+        "loadbalancers",
+        "Load balancers",
+        "shutdownlint.platforms.loadbalancers.platform",
+        words=(
+            b"alb.ingress",
+            b"aws-load-balancer",
+            b"gateway.k8s.aws",
+            b"cloud.google.com/neg",
+            b"networking.gke.io",
+            b"application-gateway",
+            b"appgw.ingress",
+            b"LoadBalancer",
+            b"NodePort",
+            b"gateway.networking.k8s.io",
+            b"ingressClassName: alb",
+        ),
+        kinds=(
+            KindEntry(
+                "cloud.google.com",
+                "BackendConfig",
+                "shutdownlint.platforms.loadbalancers.resources:BackendConfig",
+            ),
+            KindEntry(
+                "networking.gke.io",
+                "GCPBackendPolicy",
+                "shutdownlint.platforms.loadbalancers.resources:GCPBackendPolicy",
+            ),
+            KindEntry(
+                "gateway.k8s.aws",
+                "TargetGroupConfiguration",
+                "shutdownlint.platforms.loadbalancers.resources:TargetGroupConfiguration",
+            ),
+        ),
+    ),
+    PlatformEntry(
+        "nodes",
+        "Nodes",
+        "shutdownlint.platforms.nodes.platform",
+        words=(b"containers",),
+        kinds=(
+            KindEntry(
+                "karpenter.sh", "NodePool", "shutdownlint.platforms.nodes.resources:NodePool"
+            ),
+        ),
+    ),
+    PlatformEntry(
+        "kyverno",
+        "Kyverno",
+        "shutdownlint.platforms.kyverno.platform",
+        words=(b"kyverno.io",),
+        kinds=(
+            KindEntry(
+                "kyverno.io",
+                "ClusterPolicy",
+                "shutdownlint.platforms.kyverno.resources:KyvernoPolicy",
+                words=((b"terminationGracePeriodSeconds",),),
+            ),
+            KindEntry(
+                "kyverno.io",
+                "Policy",
+                "shutdownlint.platforms.kyverno.resources:KyvernoPolicy",
+                words=((b"terminationGracePeriodSeconds",),),
+            ),
+        ),
+        describing_groups=(
+            "kyverno.io",
+            "policies.kyverno.io",
+            "cli.kyverno.io",
+            "chainsaw.kyverno.io",
+        ),
+    ),
+    PlatformEntry(
+        "knative",
+        "Knative",
+        "shutdownlint.platforms.knative.platform",
+        words=(b"serving.knative.dev",),
+        pod_kinds=(("serving.knative.dev", "Revision"),),
+    ),
+)
+
+
+def kind_table() -> KindTable:
+    """Everything that reading needs to know about the kinds of all platforms."""
+    return KindTable(
+        entries=tuple(kind for entry in PLATFORMS for kind in entry.kinds),
+        describing_groups=frozenset(g for entry in PLATFORMS for g in entry.describing_groups),
+        pod_kinds=frozenset(kind for entry in PLATFORMS for kind in entry.pod_kinds),
+        batch_kinds=frozenset(kind for entry in PLATFORMS for kind in entry.batch_kinds),
+    )
+
+
+def mesh_names() -> tuple[str, ...]:
+    """The platforms that users can name with ``--mesh``."""
+    return tuple(entry.name for entry in PLATFORMS if entry.mesh)
+
+
+def platform_title(name: str) -> str:
+    """A platform's name as people write it."""
+    return next(entry.title for entry in PLATFORMS if entry.name == name)
+
+
+class PlatformSet:
+    """The platforms that a run needs, in the order of the registry."""
+
+    def __init__(self, named: Iterable[str] = ()) -> None:
+        wanted = set(named)
+        self._chosen = {
+            entry.name for entry in PLATFORMS if not entry.words or entry.name in wanted
+        }
+        self._loaded: dict[str, Platform] = {}
+
+    def notice(self, data: bytes) -> None:
+        """Choose the platforms that have a word in this document."""
+        for entry in PLATFORMS:
+            if entry.name not in self._chosen and any(word in data for word in entry.words):
+                self._chosen.add(entry.name)
+
+    @property
+    def entries(self) -> tuple[PlatformEntry, ...]:
+        """The chosen platforms."""
+        return tuple(entry for entry in PLATFORMS if entry.name in self._chosen)
+
+    @cached_property
+    def platforms(self) -> tuple[Platform, ...]:
+        """The chosen platforms, loaded. Choose them first."""
+        return tuple(load_platform(entry) for entry in self.entries)
+
+
+def load_platform(entry: PlatformEntry) -> Platform:
+    """A platform, with its module imported."""
+    platform: Platform = import_module(entry.module).Plugin()
+    return platform
+
+
+def load_platforms(names: Iterable[str]) -> tuple[Platform, ...]:
+    """The platforms of these names."""
+    wanted = set(names)
+    return tuple(load_platform(entry) for entry in PLATFORMS if entry.name in wanted)
+
+
+def all_platforms() -> tuple[Platform, ...]:
+    """Every platform that there is, loaded."""
+    return tuple(load_platform(entry) for entry in PLATFORMS)

@@ -1,0 +1,56 @@
+"""Who sends a pod requests: what several platforms note, and the rules of all of them look at."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from shutdownlint.platforms.facts import SourcedValue
+
+if TYPE_CHECKING:
+    from shutdownlint.shutdown.provenance import Setting
+
+#: How long new requests still arrive after the deletion where no load balancer says otherwise.
+DEFAULT_PROPAGATION: Final = SourcedValue(
+    timedelta(seconds=5), "KEP-3960 README:118-119 (its example); no bound is published"
+)
+
+
+class ServiceFacts(Struct, frozen=True):
+    """The Service that sends the pod requests."""
+
+    service: Setting[str]
+
+
+class LoadBalancerFacts(Struct, frozen=True):
+    """A load balancer outside the cluster that sends the pod requests.
+
+    ``window`` is how long it may go on with that after the pod's deletion, by its vendor's guides;
+    ``deregistration`` how long it lets connections finish once it has taken the pod out, where
+    that is written; ``containers`` are those it leads to, empty where no port shows that.
+    ``direct``: it holds the pods' own addresses, or finds out about their end by its own health
+    checks; one that sends to nodes learns through kube-proxy. ``no_readiness_gate``: new pods do
+    not wait until it has them.
+    """
+
+    name: Setting[str]
+    window: Setting[timedelta]
+    deregistration: Setting[timedelta] | None = None
+    containers: frozenset[str] = frozenset()
+    direct: bool = True
+    no_readiness_gate: bool = False
+
+
+class RequestedService(Struct, frozen=True):
+    """A Service, reached from outside the cluster, that a controller makes for the pods."""
+
+    name: Setting[str]
+
+
+class MeshProxyFacts(Struct, frozen=True):
+    """A proxy's mesh (the platform's name) and how it is put into the pod."""
+
+    mesh: str
+    mode: Setting[str]

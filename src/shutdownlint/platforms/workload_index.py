@@ -1,0 +1,60 @@
+"""What is kept of every workload after it was judged: small entries for rules over all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from shutdownlint.platforms.context import home_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shutdownlint.manifests.object_index import ObjectId
+    from shutdownlint.platforms.context import Home
+    from shutdownlint.platforms.planned_pod import PlannedPod
+    from shutdownlint.yaml_source.location import Region
+
+
+class WorkloadEntry(Struct, frozen=True):
+    """One workload. ``replicas`` is None where nodes or an autoscaler decide the number.
+
+    ``complete`` is false for patches and other fragments, which rules over all workloads count,
+    but about which nothing is said.
+    """
+
+    id: ObjectId
+    home: Home
+    labels: dict[str, str]
+    region: Region
+    replicas: int | None = None
+    replicas_written: bool = False
+    complete: bool = True
+
+
+class WorkloadIndex:
+    """The entries of a run, by where the workloads live."""
+
+    def __init__(self) -> None:
+        self.entries: list[WorkloadEntry] = []
+        self._by_home: dict[Home, list[WorkloadEntry]] = {}
+
+    def add(self, pod: PlannedPod) -> None:
+        """Keep an entry of a workload."""
+        workload, replicas = pod.workload, pod.replicas
+        entry = WorkloadEntry(
+            workload.id,
+            home_of(workload),
+            workload.template.metadata.labels,
+            workload.ref.region(),
+            replicas=replicas.value if replicas is not None else None,
+            replicas_written=replicas is not None and replicas.origin.written,
+            complete=pod.plan is not None,
+        )
+        self.entries.append(entry)
+        self._by_home.setdefault(entry.home, []).append(entry)
+
+    def in_home(self, home: Home) -> Sequence[WorkloadEntry]:
+        """The workloads that live there."""
+        return self._by_home.get(home, ())

@@ -1,0 +1,99 @@
+"""Explanations as a page: each pod's picture, and the same as tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+from xml.sax.saxutils import escape
+
+from shutdownlint.reports.explain_svg import draw_svg
+from shutdownlint.reports.report import safe
+from shutdownlint.reports.texts import (
+    EVENT_TEXTS,
+    format_answer_cause,
+    format_headroom,
+    format_loss,
+    format_outcome,
+    format_request,
+    format_window,
+)
+from shutdownlint.shutdown.durations import format_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shutdownlint.reports.explanation import Explanation
+    from shutdownlint.reports.output import ReportOutput
+
+_PAGE: Final = """
+:root{color-scheme:light dark}body{font:15px/1.5 ui-sans-serif,system-ui,sans-serif;margin:2rem auto;
+max-width:960px;padding:0 1rem;background:#fff;color:#1c2430}svg{max-width:100%;height:auto}
+table{border-collapse:collapse;margin:.5rem 0 1.5rem;width:100%}caption{text-align:left;font-weight:600}
+th,td{text-align:left;padding:.25rem .75rem .25rem 0;border-bottom:1px solid #d5dbe3;vertical-align:top}
+@media (prefers-color-scheme:dark){body{background:#14181d;color:#e7ebf0}th,td{border-color:#39424e}}
+"""
+
+
+def render_html(explanations: Sequence[Explanation], _output: ReportOutput) -> str:
+    """All explanations in one page."""
+    sections = [
+        f"<h2>{escape(safe(str(explanation.pod.id)))}</h2>"
+        f"{draw_svg([explanation], number)}{draw_tables(explanation)}"
+        for number, explanation in enumerate(explanations, 1)
+    ]
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width"><title>Shutdown timelines</title>'
+        f"<style>{_PAGE}</style></head><body>{''.join(sections)}</body></html>\n"
+    )
+
+
+def draw_tables(explanation: Explanation) -> str:
+    """What a pod's picture shows, as tables."""
+    file = explanation.file
+    assumptions = [(text,) for text in explanation.assumptions]
+    if not explanation.grace_known:
+        return _table("Assumptions", ("assumption",), assumptions)
+    headroom = explanation.analysis.headroom
+    late_at = f"arriving at {format_duration(headroom.late_at)}"
+    in_flight, late = format_headroom(headroom.max_in_flight), format_headroom(headroom.max_late)
+    longest = [
+        ("in flight at deletion", in_flight, headroom.cause.describe(file)),
+        (late_at, late, headroom.late_cause.describe(file)),
+    ]
+    answers = [
+        (format_request(answer), format_outcome(answer), format_answer_cause(answer, file))
+        for answer in explanation.answers
+    ]
+    shutdown = explanation.analysis.longest_shutdown
+    rollout = [(explanation.rollout.describe(shutdown),)] if explanation.rollout else []
+    events = [
+        (
+            format_duration(event.at),
+            event.container or "pod",
+            EVENT_TEXTS[event.kind],
+            event.cause.describe(file),
+        )
+        for event in explanation.events
+    ]
+    losses = [
+        (format_window(loss), format_loss(loss), loss.cause.describe(file))
+        for loss in explanation.analysis.losses
+    ]
+    return (
+        _table("Longest requests", ("when", "served", "cause"), longest)
+        + _table("Requests", ("request", "outcome", "cause"), answers)
+        + _table("Rollout", ("cost",), rollout)
+        + _table("Events", ("at", "container", "event", "cause"), events)
+        + _table("Losses", ("window", "loss", "cause"), losses)
+        + _table("Assumptions", ("assumption",), assumptions)
+    )
+
+
+def _table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    if not rows:
+        return ""
+    head = "".join(f"<th>{escape(name)}</th>" for name in heads)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{escape(safe(cell))}</td>' for cell in row)}</tr>" for row in rows
+    )
+    return f"<table><caption>{escape(caption)}</caption><tr>{head}</tr>{body}</table>"

@@ -1,0 +1,101 @@
+"""Explanations as JSON, version 1. Durations are seconds; a headroom of null is unbounded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from shutdownlint.reports.report import to_json, to_seconds
+from shutdownlint.reports.texts import EVENT_TEXTS, format_answer_cause, format_loss
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shutdownlint.reports.explanation import Explanation
+    from shutdownlint.reports.output import ReportOutput
+    from shutdownlint.shutdown.analysis import Answer, Loss
+    from shutdownlint.shutdown.request import Event
+
+
+def render_json(explanations: Sequence[Explanation], _output: ReportOutput) -> str:
+    """All explanations."""
+    data = {"version": 1, "workloads": [_workload(each) for each in explanations]}
+    return to_json(data)
+
+
+def _workload(explanation: Explanation) -> dict[str, Any]:
+    workload, headroom = explanation.pod.id, explanation.analysis.headroom
+    in_flight, late = headroom.max_in_flight, headroom.max_late
+    return {
+        "workload": {
+            "kind": workload.kind,
+            "namespace": workload.namespace,
+            "name": workload.name,
+        },
+        "file": explanation.region.file,
+        "line": explanation.region.line,
+        "assumed": explanation.assumptions,
+        "headroom": {
+            "in_flight": None if in_flight is None else to_seconds(in_flight),
+            "late": None if late is None else to_seconds(late),
+            "late_at": to_seconds(headroom.late_at),
+            "cause": str(headroom.cause),
+            "late_cause": str(headroom.late_cause),
+        },
+        "rollout": _rollout(explanation),
+        "events": [_event(event) for event in explanation.events],
+        "losses": [_loss(loss) for loss in explanation.analysis.losses],
+        "requests": [_request(answer) for answer in explanation.answers],
+    }
+
+
+def _rollout(explanation: Explanation) -> dict[str, Any] | None:
+    """What replacing all pods costs; ``waits`` is null where the number of pods is not known."""
+    rollout = explanation.rollout
+    if rollout is None:
+        return None
+    shutdown = explanation.analysis.longest_shutdown
+    waits = rollout.waiting_time(shutdown)
+    return {
+        "strategy": rollout.strategy,
+        "replicas": rollout.replicas,
+        "waits": None if waits is None else to_seconds(waits),
+        "text": rollout.describe(shutdown),
+    }
+
+
+def _event(event: Event) -> dict[str, Any]:
+    return {
+        "at": to_seconds(event.at),
+        "container": event.container,
+        "kind": event.kind.value,
+        "text": EVENT_TEXTS[event.kind],
+        "cause": str(event.cause),
+    }
+
+
+def _loss(loss: Loss) -> dict[str, Any]:
+    return {
+        "kind": loss.kind.value,
+        "certain": loss.certain,
+        "text": format_loss(loss),
+        "from": to_seconds(loss.begin),
+        "to": to_seconds(loss.end),
+        "cause": str(loss.cause),
+    }
+
+
+def _request(answer: Answer) -> dict[str, Any]:
+    prediction = answer.prediction
+    request = prediction.request
+    return {
+        "direction": request.direction.value,
+        "arrival": to_seconds(request.arrival),
+        "duration": to_seconds(request.duration),
+        "outcome": prediction.outcome.value,
+        "at": to_seconds(prediction.at),
+        "client_sees": prediction.client_sees.value,
+        "status": prediction.status,
+        "cause": format_answer_cause(answer, None),
+        "doubt": answer.doubt.value if answer.doubt is not None else None,
+        "probability": prediction.probability,
+    }

@@ -1,0 +1,200 @@
+"""Explanations for people: lanes, headroom, losses, requests, events and assumptions."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from rich.text import Text
+
+from shutdownlint.reports.explanation import Activity
+from shutdownlint.reports.report import safe
+from shutdownlint.reports.texts import (
+    EVENT_TEXTS,
+    format_answer_cause,
+    format_headroom,
+    format_loss,
+    format_outcome,
+    format_request,
+    format_window,
+)
+from shutdownlint.shutdown.durations import ZERO, format_duration
+from shutdownlint.shutdown.request import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import Console
+
+    from shutdownlint.reports.explanation import Explanation, Lane
+    from shutdownlint.reports.output import ReportOutput
+
+_ENDED, _NOTHING = "┃", "·"
+_SYMBOLS: Final = {
+    Activity.ACCEPTS: ("█", "green"),
+    Activity.FINISHES: ("▒", "yellow"),
+    Activity.LINGERS: ("░", "dim"),
+    Activity.RACE: ("?", "yellow"),
+}
+#: For terminals that take ASCII only.
+_ASCII: Final = {"█": "#", "▒": "-", "░": "~", "?": "?", _ENDED: "!", _NOTHING: "."}
+_COLOURS: Final = {
+    Outcome.OK: "green",
+    Outcome.CUT: "red",
+    Outcome.REFUSED: "red",
+    Outcome.UNAVAILABLE: "red",
+    Outcome.UNKNOWN: "yellow",
+}
+_MAX_WIDTH: Final = 64
+_STEPS: Final = 4
+
+
+def render_text(explanations: Sequence[Explanation], output: ReportOutput) -> str | None:
+    """All explanations, below a legend."""
+
+    def draw(console: Console) -> None:
+        if explanations:
+            console.print(_legend(explanations, console))
+            console.print()
+        for explanation in explanations:
+            for line in _PodText(explanation, console).lines():
+                console.print(line, soft_wrap=True)
+            console.print()
+
+    return output.draw(draw)
+
+
+def _legend(explanations: Sequence[Explanation], console: Console) -> Text:
+    """What the symbols mean; those of rare activities only where they are drawn."""
+    drawn = {
+        activity
+        for explanation in explanations
+        if explanation.grace_known
+        for lane in explanation.lanes
+        for activity in _visible(lane)
+    }
+    always = (Activity.ACCEPTS, Activity.FINISHES)
+    parts = [
+        f"{symbol} {activity.value}"
+        for activity, (symbol, _) in _SYMBOLS.items()
+        if activity in always or activity in drawn
+    ]
+    return Text(_encode("   ".join((*parts, f"{_ENDED} ended")), console), "dim")
+
+
+def _visible(lane: Lane) -> Iterator[Activity]:
+    begin = ZERO
+    for until, activity in lane.activities:
+        if until > begin:
+            yield activity
+            begin = until
+
+
+def _encode(text: str, console: Console) -> str:
+    """The text with symbols that the terminal takes."""
+    if (console.encoding or "").lower().startswith("utf"):
+        return text
+    return "".join(_ASCII.get(character, character) for character in text)
+
+
+class _PodText:
+    def __init__(self, explanation: Explanation, console: Console) -> None:
+        self.explanation = explanation
+        self.console = console
+
+    def lines(self) -> Iterator[Text]:
+        """The lines of one pod."""
+        explanation = self.explanation
+        head = Text(safe(str(explanation.pod.id)), "bold")
+        head.append(f"  {safe(explanation.file)}:{explanation.region.line}", "dim")
+        yield head
+        if not explanation.grace_known:
+            reason = explanation.plan.grace.origin
+            text = f"no timeline without the grace period, which is a placeholder: {reason}"
+            yield _line("unknown", text)
+            return
+        yield from self._lanes()
+        yield from self._headroom()
+        yield from self._losses()
+        yield from self._answers()
+        if explanation.rollout is not None:
+            shutdown = explanation.analysis.longest_shutdown
+            yield _line("rollout", "", explanation.rollout.describe(shutdown))
+        yield from self._events()
+        for text in explanation.assumptions:
+            yield _line("assumption", "", text)
+
+    def _headroom(self) -> Iterator[Text]:
+        headroom, file = self.explanation.analysis.headroom, self.explanation.file
+        in_flight = format_headroom(headroom.max_in_flight)
+        yield _line("in flight", in_flight, headroom.cause.describe(file))
+        arriving = f", arriving at {format_duration(headroom.late_at)}"
+        late = format_headroom(headroom.max_late) + arriving
+        yield _line("late", late, headroom.late_cause.describe(file))
+
+    def _losses(self) -> Iterator[Text]:
+        for loss in self.explanation.analysis.losses:
+            text = f"{format_window(loss)}: {format_loss(loss)}"
+            yield _line("loss", text, loss.cause.describe(self.explanation.file), "red")
+
+    def _answers(self) -> Iterator[Text]:
+        for answer in self.explanation.answers:
+            text = f"{format_request(answer)}: {format_outcome(answer)}"
+            cause = format_answer_cause(answer, self.explanation.file)
+            yield _line("request", text, cause, _COLOURS[answer.prediction.outcome])
+
+    def _events(self) -> Iterator[Text]:
+        file = self.explanation.file
+        rows = [
+            (
+                format_duration(event.at),
+                safe(event.container or "pod"),
+                EVENT_TEXTS[event.kind],
+                safe(event.cause.describe(file)),
+            )
+            for event in self.explanation.events
+        ]
+        widths = [max(len(row[column]) for row in rows) for column in range(3)]
+        for at, container, text, cause in rows:
+            line = Text(f"  {at:>{widths[0]}}  ")
+            line.append(f"{container:<{widths[1]}}  ", "bold")
+            line.append(f"{text:<{widths[2]}}  ")
+            line.append(cause, "dim")
+            yield line
+
+    def _lanes(self) -> Iterator[Text]:
+        lanes = self.explanation.lanes
+        label = max((len(safe(lane.container)) for lane in lanes), default=3) + 2
+        width = max(20, min(_MAX_WIDTH, self.console.width - label - 12))
+        for lane in lanes:
+            yield self._lane(lane, label, width)
+        yield self._scale(label, width)
+
+    def _lane(self, lane: Lane, label: int, width: int) -> Text:
+        text = Text(f"  {safe(lane.container):<{label}}")
+        ended = False
+        for column in range(width):
+            at = self.explanation.time_axis_end * column / width
+            activity = next((a for until, a in lane.activities if at < until), None)
+            symbol, colour = (_NOTHING, "dim") if activity is None else _SYMBOLS[activity]
+            if activity is None and not ended:
+                symbol, colour, ended = _ENDED, "red", True
+            text.append(_encode(symbol, self.console), colour)
+        return text
+
+    def _scale(self, label: int, width: int) -> Text:
+        text = [" "] * (width + 12)
+        for step in range(_STEPS + 1):
+            at = self.explanation.time_axis_end * step / _STEPS
+            mark = format_duration(timedelta(seconds=round(at.total_seconds(), 1)))
+            column = width * step // _STEPS
+            text[column : column + len(mark)] = mark
+        return Text(f"  {'':<{label}}{''.join(text).rstrip()}", "dim")
+
+
+def _line(label: str, value: str, reason: str = "", colour: str = "") -> Text:
+    line = Text(f"  {label:<11}")
+    line.append(safe(value), colour or "bold")
+    if reason:
+        line.append(f"{'  ' if value else ''}{safe(reason)}", "dim")
+    return line

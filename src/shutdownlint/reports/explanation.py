@@ -1,0 +1,177 @@
+"""What is explained about one pod, whatever the format."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+
+from shutdownlint.platforms.kubernetes.pod_facts import PodFacts
+from shutdownlint.shutdown.analysis import NO_TRAFFIC, ShutdownAnalysis, Traffic
+from shutdownlint.shutdown.kubelet import grace_of
+from shutdownlint.shutdown.pod_plan import Role
+from shutdownlint.shutdown.process import Direction, WhenIdle
+from shutdownlint.shutdown.provenance import Cause
+from shutdownlint.shutdown.request import Event, EventKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shutdownlint.platforms.kubernetes.controllers import Rollout
+    from shutdownlint.platforms.planned_pod import PlannedPod
+    from shutdownlint.shutdown.analysis import Answer
+    from shutdownlint.shutdown.pod_plan import PodPlan
+    from shutdownlint.shutdown.provenance import Setting
+    from shutdownlint.shutdown.request import Request
+    from shutdownlint.shutdown.timeline import ContainerTimeline, Timeline
+
+_SECOND: Final = timedelta(seconds=1)
+
+
+class Activity(StrEnum):
+    """What a container does for a part of its timeline."""
+
+    ACCEPTS = "accepts"
+    FINISHES = "finishes what it has"
+    #: It has given up its requests, and still runs.
+    LINGERS = "serves nothing more"
+    RACE = "may already have exited"
+
+
+class Lane(Struct, frozen=True):
+    """A container's activities, each with the time until which it lasts; then it has ended."""
+
+    container: str
+    activities: tuple[tuple[timedelta, Activity], ...]
+
+
+class Explanation:
+    """One pod's shutdown: the timeline that is shown, and the answers for requests."""
+
+    def __init__(
+        self, pod: PlannedPod, requests: Sequence[Request] = (), traffic: Traffic = NO_TRAFFIC
+    ) -> None:
+        if pod.plan is None:
+            raise ValueError("a pod without a plan cannot be explained")
+        self.pod = pod
+        self.plan: PodPlan = pod.plan
+        self.requests = requests
+        self.traffic = traffic
+        self.region = pod.ref.region()
+        self.analysis = ShutdownAnalysis(pod.plan)
+
+    @property
+    def file(self) -> str:
+        """The file that the pod is written in."""
+        return self.region.file
+
+    @property
+    def grace_known(self) -> bool:
+        """Whether there is a timeline at all: without a grace period there is none."""
+        return self.plan.grace.value.high is not None
+
+    @cached_property
+    def timeline(self) -> Timeline:
+        """The timeline that is shown: with the requests asked about, else a telling one.
+
+        A proxy that is stopped after the app lives as long as the app, so without a request the
+        app is taken to be busy to the end.
+        """
+        native = any(proxy.native_sidecar for proxy in self.plan.proxies)
+        if self.requests or (self.traffic.idle and not native):
+            return self.analysis.timeline(self.requests, self.traffic)
+        return self.analysis.loaded_timeline if native else self.analysis.idle_timeline
+
+    @cached_property
+    def answers(self) -> tuple[Answer, ...]:
+        """What becomes of the requests."""
+        return self.analysis.predict(self.requests, self.traffic) if self.grace_known else ()
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """Everything that happens, in the order of time, up to the end of the grace period."""
+        if not self.grace_known:
+            return ()
+        events = self.timeline.events
+        if any(event.kind is EventKind.KILLED for event in events):
+            return events
+        cause = Cause.of(self.timeline.plan.grace)
+        end = Event(self.grace, None, EventKind.GRACE_ENDS, cause)
+        return tuple(sorted((*events, end), key=lambda event: event.at))
+
+    @property
+    def grace(self) -> timedelta:
+        """The grace period of the timeline that is shown."""
+        return grace_of(None, self.timeline.plan)
+
+    @property
+    def time_axis_end(self) -> timedelta:
+        """How far the timeline is drawn."""
+        return max(self.timeline.end, self.grace, _SECOND)
+
+    @cached_property
+    def lanes(self) -> tuple[Lane, ...]:
+        """One lane for each container, apps first."""
+        order = {Role.APP: 0, Role.EDGE: 1, Role.PROXY: 1, Role.HELPER: 2, Role.MEMBER: 3}
+        containers = sorted(self.timeline.containers, key=lambda c: order[c.plan.role])
+        return tuple(self._lane(container) for container in containers)
+
+    def _lane(self, container: ContainerTimeline) -> Lane:
+        plan = container.plan
+        inbound = plan.role is not Role.PROXY or plan.name in self.plan.front
+        direction = Direction.INBOUND if inbound else Direction.OUTBOUND
+        accepts, gave_up = container.accepts_until(direction).at, container.gave_up.at
+        activities = [
+            (min(accepts, container.exit.at), Activity.ACCEPTS),
+            (gave_up, Activity.FINISHES),
+            (container.exit.at, Activity.LINGERS),
+        ]
+        latest = self.analysis.loaded_timeline.container(plan.name).exit.at
+        waits = any(isinstance(phase.ending, WhenIdle) for phase in plan.process.phases)
+        if waits and latest > container.exit.at:
+            activities.append((latest, Activity.RACE))
+        return Lane(plan.name, tuple(activities))
+
+    @property
+    def rollout(self) -> Rollout | None:
+        """How the workload's pods are replaced."""
+        found: PodFacts | None = self.pod.facts.get(PodFacts)
+        return found.rollout.value if found and found.rollout and self.grace_known else None
+
+    @cached_property
+    def assumptions(self) -> list[str]:
+        """Everything that the answers rest on though the input does not show it."""
+        found = [*self.plan.assumptions]
+        for container in self.plan.containers:
+            found += container.assumptions
+        texts = [str(assumption) for assumption in dict.fromkeys(found)]
+        if self.plan.has_unknown_durations:
+            texts += [
+                f"{setting.name}: {setting.value_text} ({setting.origin}); drawn at its shortest"
+                for setting in (self.plan.grace, *self._hooks())
+                if not setting.value.known
+            ]
+        return texts
+
+    def _hooks(self) -> list[Setting[Any]]:
+        return [c.hook.duration for c in self.plan.containers if c.hook.ending is None]
+
+    @property
+    def deciding_settings(self) -> list[Setting[Any]]:
+        """The settings that decide the timeline: the grace period, hooks, and knobs."""
+        found: list[Setting[Any]] = [self.plan.grace]
+        for container in self.plan.containers:
+            if container.hook.exists or container.role is Role.APP:
+                found.append(container.hook.duration)
+            found += [knob.setting for knob in container.knobs]
+        return list({id(setting): setting for setting in found}.values())
+
+
+def explain_pods(
+    pods: Sequence[PlannedPod], requests: Sequence[Request], traffic: Traffic
+) -> list[Explanation]:
+    """The explanations of all pods that have a plan."""
+    return [Explanation(pod, requests, traffic) for pod in pods if pod.plan is not None]

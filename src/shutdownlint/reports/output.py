@@ -1,0 +1,34 @@
+"""Where a report goes: drawn on the terminal, or as text into a file."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import Console
+
+#: The width of a report that does not go to a terminal.
+_FILE_WIDTH = 100
+
+
+class ReportOutput(Struct, frozen=True):
+    """``file`` is None for standard output."""
+
+    file: str | None = None
+
+    def draw(self, draw: Callable[[Console], None]) -> str | None:
+        """Draw on the terminal, and give nothing to write; or draw into a text."""
+        from rich.console import Console  # noqa: PLC0415 - most reports do not draw
+
+        if self.file is None:
+            draw(Console(highlight=False, markup=False, emoji=False))
+            return None
+        # Not a terminal: no colours, and a width of its own.
+        text = io.StringIO()
+        draw(Console(file=text, width=_FILE_WIDTH, highlight=False, markup=False, emoji=False))
+        return text.getvalue()

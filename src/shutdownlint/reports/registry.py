@@ -1,0 +1,65 @@
+"""All report formats, by command. A new format is a module and an entry here."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from shutdownlint.reports.output import ReportOutput
+
+_PACKAGE: Final = "shutdownlint.reports"
+
+
+class Reporter(Struct, frozen=True):
+    """A format: its name and its function, ``module:function``.
+
+    The function takes the report and a ``ReportOutput``, and gives the text to write; None where
+    it has drawn on the terminal already. ``rules``: it shows every rule of the run, so all of them
+    are loaded.
+    """
+
+    name: str
+    function: str
+    rules: bool = False
+
+    def render(self, report: Any, output: ReportOutput) -> str | None:
+        """The report as text, or None where it is drawn already."""
+        module, _, function = self.function.partition(":")
+        render = getattr(import_module(f"{_PACKAGE}.{module}"), function)
+        text: str | None = render(report, output)
+        return text
+
+
+#: Of a ``Report``.
+CHECK_REPORTERS: Final = (
+    Reporter("text", "text:render_text"),
+    Reporter("concise", "text:render_concise"),
+    Reporter("json", "json:render_json"),
+    Reporter("sarif", "sarif:render_sarif", rules=True),
+    Reporter("junit", "junit:render_junit"),
+    Reporter("github", "github:render_github"),
+    Reporter("gitlab", "gitlab:render_gitlab"),
+    Reporter("markdown", "markdown:render_markdown"),
+)
+#: Of a list of ``Explanation``.
+EXPLAIN_REPORTERS: Final = (
+    Reporter("text", "explain_text:render_text"),
+    Reporter("json", "explain_json:render_json"),
+    Reporter("svg", "explain_svg:render_svg"),
+    Reporter("html", "explain_html:render_html"),
+)
+#: Of a ``SuggestReport``.
+SUGGEST_REPORTERS: Final = (
+    Reporter("text", "suggest_text:render_text"),
+    Reporter("diff", "suggest_patch:render_diff"),
+    Reporter("kustomize", "suggest_patch:render_kustomize"),
+    Reporter("helm", "suggest_patch:render_helm"),
+)
+
+
+def find_reporter(reporters: tuple[Reporter, ...], name: str) -> Reporter:
+    """The reporter of that name. Raises ``KeyError``."""
+    return {reporter.name: reporter for reporter in reporters}[name]

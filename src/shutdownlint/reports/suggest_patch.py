@@ -1,0 +1,78 @@
+"""Suggestions to apply: a diff, a patch for kustomize, values for a chart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from shutdownlint.fixes.merge_patch import make_patch
+from shutdownlint.reports.diff import unified_diff
+from shutdownlint.reports.report import safe
+from shutdownlint.yaml_source.editor import LiteralText, block_text
+
+if TYPE_CHECKING:
+    from shutdownlint.fixes.suggest import SuggestReport
+    from shutdownlint.platforms.planned_pod import PlannedPod
+    from shutdownlint.reports.output import ReportOutput
+
+
+def render_diff(report: SuggestReport, _output: ReportOutput) -> str:
+    """All changed files as one diff."""
+    texts, originals = report.texts, report.originals
+    names = sorted(name for name in texts if name in originals)
+    return "".join(unified_diff(name, originals[name], texts[name]) for name in names)
+
+
+def render_kustomize(report: SuggestReport, _output: ReportOutput) -> str:
+    """Strategic merge patches, one document for each workload."""
+    patches = [make_patch(suggestion.pod, report.texts) for suggestion in report.suggestions]
+    return "---\n".join(_document(data) for data in patches if data is not None)
+
+
+def render_helm(report: SuggestReport, _output: ReportOutput) -> str:
+    """Values by the names that charts usually have for them: hints, since charts differ."""
+    parts = []
+    for suggestion in report.suggestions:
+        data = make_patch(suggestion.pod, report.texts)
+        if data is not None:
+            parts.append(_comment(suggestion.pod) + _document(_values(data)))
+    return "\n".join(parts)
+
+
+def _comment(pod: PlannedPod) -> str:
+    template = safe(pod.ref.template or "its template")
+    return f"# {safe(str(pod.id))}, from {template}: find this chart's names for these values\n"
+
+
+def _values(data: dict[str, Any]) -> dict[str, Any]:
+    template = data.get("spec", {})
+    template = template.get("jobTemplate", data).get("spec", {}).get("template", data)
+    spec, metadata = template.get("spec", {}), template.get("metadata", {})
+    values: dict[str, Any] = {}
+    if "terminationGracePeriodSeconds" in spec:
+        values["terminationGracePeriodSeconds"] = spec["terminationGracePeriodSeconds"]
+    hooks = {c["name"]: c["lifecycle"] for c in spec.get("containers", ()) if "lifecycle" in c}
+    for name, hook in hooks.items():
+        if len(hooks) == 1:
+            values["lifecycle"] = hook
+        else:
+            values[name] = {"lifecycle": hook}
+    if "annotations" in metadata:
+        values["podAnnotations"] = metadata["annotations"]
+    return values
+
+
+def _document(data: dict[str, Any]) -> str:
+    return block_text(_use_blocks(data), 0, "\n") + "\n"
+
+
+def _use_blocks(data: Any) -> Any:
+    """The data with texts of several lines as literal blocks."""
+    if isinstance(data, dict):
+        return {key: _use_blocks(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [_use_blocks(item) for item in data]
+    if not isinstance(data, str) or "\n" not in data:
+        return data
+    # A block takes printable text only.
+    printable = all(safe(line) == line for line in data.split("\n"))
+    return LiteralText(data) if printable else data

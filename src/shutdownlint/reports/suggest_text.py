@@ -1,0 +1,77 @@
+"""Suggestions for people: each workload's changes, old and new, with the reason."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from shutdownlint.reports.report import safe
+from shutdownlint.reports.texts import format_failure, format_grace_reason, format_reason
+from shutdownlint.shutdown.durations import format_duration
+from shutdownlint.shutdown.solver import GRACE_FIELD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console
+
+    from shutdownlint.engine.finding import Finding
+    from shutdownlint.fixes.suggest import Suggestion, SuggestReport
+    from shutdownlint.reports.output import ReportOutput
+    from shutdownlint.shutdown.solver import Change
+
+
+def render_text(report: SuggestReport, output: ReportOutput) -> str | None:
+    """Each workload's changes, and what they achieve."""
+
+    def draw(console: Console) -> None:
+        for suggestion in report.suggestions:
+            for line in _lines(suggestion, report.fixed):
+                console.print(line, soft_wrap=True)
+            console.print()
+
+    return output.draw(draw)
+
+
+def _lines(suggestion: Suggestion, fixed: list[Finding]) -> Iterator[Text]:
+    region, workload = suggestion.pod.ref.region(), suggestion.pod.id
+    head = Text(safe(str(workload)), "bold")
+    head.append(f"  {safe(region.file)}:{region.line}", "dim")
+    yield head
+    for change in suggestion.solution.changes:
+        yield _change(change)
+    for finding in fixed:
+        if finding.workload == workload and finding.fix is not None:
+            line = Text(f"  {finding.rule}: ")
+            line.append(safe(finding.fix.description), "green")
+            line.append(f"  {safe(finding.message)}", "dim")
+            yield line
+    yield Text(f"  {_format_result(suggestion)}", "dim")
+    if suggestion.refused:
+        yield Text(f"  not written as an edit: {safe(suggestion.refused)}", "yellow")
+
+
+def _change(change: Change) -> Text:
+    name, container = change.old.name, change.container
+    owner = f" of {container}" if container and container not in name else ""
+    line = Text(f"  {safe(name)}{safe(owner)}: ")
+    line.append(change.old.value_text, "red")
+    line.append(" -> ")
+    line.append(format_duration(change.value), "green")
+    is_grace = change.field == GRACE_FIELD
+    reason = format_grace_reason(change.reason) if is_grace else format_reason(change.reason)
+    line.append(f"  {safe(reason)}", "dim")
+    return line
+
+
+def _format_result(suggestion: Suggestion) -> str:
+    solution = suggestion.solution
+    p99, until = solution.targets.p99, solution.targets.propagation
+    if solution.failure is not None:
+        return f"not proven: {safe(format_failure(solution.failure))}"
+    if suggestion.pod.plan is not None and suggestion.pod.plan.runs_to_completion:
+        return "runs to completion: nobody sends it requests"
+    late = f" or arriving within {format_duration(until)}" if until else ""
+    served = f"every request of up to {format_duration(p99)} is served, in flight at deletion{late}"
+    return served if solution.changes else f"nothing to change: {served}"

@@ -1,0 +1,133 @@
+"""How reports write what the model says in codes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from shutdownlint.shutdown.analysis import Answer, Doubt, Loss, LossKind
+from shutdownlint.shutdown.durations import format_duration
+from shutdownlint.shutdown.process import Direction
+from shutdownlint.shutdown.request import ClientSees, EventKind, Outcome
+from shutdownlint.shutdown.solver import MARGIN, Failure, FailureKind, Reason, ReasonKind
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from shutdownlint.shutdown.request import Prediction
+
+EVENT_TEXTS: Final = {
+    EventKind.POD_DELETED: "the pod is deleted, the grace period begins",
+    EventKind.HOOK_STARTS: "preStop hook starts",
+    EventKind.HOOK_ABANDONED: "preStop hook is abandoned",
+    EventKind.SIGNAL: "stop signal",
+    EventKind.SIGNAL_IGNORED: "stop signal has no effect",
+    EventKind.STOPS_ACCEPTING: "stops accepting new connections",
+    EventKind.CUTS: "cuts the requests that are still open",
+    EventKind.EXITS: "exits",
+    EventKind.KILLED: "is killed",
+    EventKind.GRACE_ENDS: "the grace period ends: SIGKILL for what still runs",
+}
+_CERTAIN_LOSSES: Final = {
+    LossKind.IN_FLIGHT_CUT: "requests in flight are cut",
+    LossKind.NEW_REFUSED: "new requests are refused",
+    LossKind.OUTBOUND_FAILS: "the app's own calls fail",
+}
+_POSSIBLE_LOSSES: Final = {
+    LossKind.IN_FLIGHT_CUT: "requests in flight may be cut",
+    LossKind.NEW_REFUSED: "new requests may be refused",
+    LossKind.OUTBOUND_FAILS: "the app's own calls may fail",
+}
+DOUBT_TEXTS: Final = {
+    Doubt.TRAFFIC: "depends on whether a connection is open at each check",
+    Doubt.DURATION: "depends on a duration of which only the bounds are known",
+    Doubt.TARGET: "depends on the container that it is meant for",
+}
+_OUTCOME_TEXTS: Final = {
+    Outcome.CUT: "cut",
+    Outcome.REFUSED: "refused",
+    Outcome.UNAVAILABLE: "answered 503",
+    Outcome.UNKNOWN: "unknown",
+}
+
+
+def format_loss(loss: Loss) -> str:
+    """What is lost."""
+    return (_CERTAIN_LOSSES if loss.certain else _POSSIBLE_LOSSES)[loss.kind]
+
+
+def format_window(loss: Loss) -> str:
+    """From when to when it is lost."""
+    return f"{format_duration(loss.begin)} to {format_duration(loss.end)}"
+
+
+def format_headroom(longest: timedelta | None) -> str:
+    """The longest request that is served."""
+    if longest is None:
+        return "unbounded"
+    return f"requests of up to {format_duration(longest)}" if longest else "none guaranteed"
+
+
+def format_request(answer: Answer) -> str:
+    """The request of an answer."""
+    request = answer.prediction.request
+    kind = "outbound call" if request.direction is Direction.OUTBOUND else "request"
+    length, arrival = format_duration(request.duration), format_duration(request.arrival)
+    return f"{length} {kind} at {arrival}"
+
+
+def format_outcome(answer: Answer) -> str:
+    """What becomes of the request."""
+    prediction = answer.prediction
+    at = format_duration(prediction.at)
+    if prediction.outcome is Outcome.OK:
+        return f"served, done at {at}"
+    chance = prediction.probability
+    odds = "" if chance is None else f", served in {chance:.0%} of cases"
+    return f"{_OUTCOME_TEXTS[prediction.outcome]} at {at}{odds}"
+
+
+def format_answer_cause(answer: Answer, file: str | None) -> str:
+    """Why, with the doubt where there is one."""
+    cause = answer.prediction.cause.describe(file)
+    if answer.doubt is None:
+        return cause
+    doubt = DOUBT_TEXTS[answer.doubt]
+    return f"{doubt}; {cause}" if cause else doubt
+
+
+def format_client_sees(prediction: Prediction) -> str:
+    """What the caller notices."""
+    if prediction.client_sees is ClientSees.STATUS:
+        return f"status {prediction.status}"
+    return prediction.client_sees.value
+
+
+def format_reason(reason: Reason) -> str:
+    """Why a setting is changed."""
+    at = format_duration(reason.at)
+    texts = {
+        ReasonKind.REQUESTS_STILL_ARRIVE: f"new requests still arrive for {at}",
+        ReasonKind.CHECKS_TOO_EARLY: f"the proxy must not check for connections before {at}",
+        ReasonKind.REQUESTS_DONE: f"requests are done by {at}",
+        ReasonKind.MUST_ACCEPT: f"it has to accept until {at}",
+        ReasonKind.LAST_SIGNAL: f"the last container gets its stop signal at {at}",
+        ReasonKind.HOOKS_DONE: f"its hooks are done by {at}",
+        ReasonKind.PROGRAM_MAY_TAKE: f"the program of {reason.container} may take until {at}",
+        ReasonKind.PROXY_DONE: f"the proxy is done by {at}",
+    }
+    return texts[reason.kind]
+
+
+def format_grace_reason(reason: Reason) -> str:
+    """Why a grace period is changed: the margin is part of it."""
+    return f"{format_reason(reason)}, plus a margin of {format_duration(MARGIN)}"
+
+
+def format_failure(failure: Failure) -> str:
+    """Why a suggestion is not proven."""
+    prediction = failure.prediction
+    if failure.kind is FailureKind.GRACE_UNKNOWN or prediction is None:
+        return "the grace period is not known"
+    target = f" to {failure.target}" if failure.target else ""
+    arrival = format_duration(prediction.request.arrival)
+    return f"a request{target} at {arrival} is {prediction.outcome.value}: {prediction.cause}"

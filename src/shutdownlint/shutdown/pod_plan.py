@@ -1,0 +1,241 @@
+"""The plan of a pod: everything that bears on its shutdown, as settings and processes."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from shutdownlint.shutdown.durations import UNBOUNDED, DurationRange
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shutdownlint.shutdown.process import Hook, Process, Wrapper
+    from shutdownlint.shutdown.provenance import Setting
+
+
+class Confidence(StrEnum):
+    """How sure a finding is, given what the input does not show."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+class Assumption(Struct, frozen=True):
+    """Something that the input does not show, what is taken instead, and what to tell the tool.
+
+    ``confidence`` is that of a finding which rests on it. ``about_versions`` names the systems
+    whose versions decide it.
+    """
+
+    text: str
+    remedy: str = ""
+    confidence: Confidence = Confidence.MEDIUM
+    about_versions: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.text} ({self.remedy})" if self.remedy else self.text
+
+
+class Role(StrEnum):
+    """What a container is to the requests of a pod."""
+
+    APP = "app"
+    #: In front of the app, behind it, or both.
+    PROXY = "proxy"
+    #: The pod is the proxy: requests end here, as far as this pod is concerned.
+    EDGE = "edge"
+    #: The app's calls go through it (a database proxy), or it only runs beside the app.
+    HELPER = "helper"
+    #: A member of another pod of the same group, which requests need as well.
+    MEMBER = "member"
+
+
+class Effect(StrEnum):
+    """What raising a knob does."""
+
+    GRACE_PERIOD = "grace-period"
+    #: The container gets its stop signal later.
+    DELAYS_SIGNAL = "delays-signal"
+    #: It accepts new connections for longer.
+    KEEPS_ACCEPTING = "keeps-accepting"
+    #: It stays at least that long before it may leave when idle.
+    MINIMUM_LIFE = "minimum-life"
+    #: It lives exactly that long after its signal.
+    LIFE = "life"
+    #: It has that long to finish what it accepted.
+    FINISH_LIMIT = "finish-limit"
+
+
+class Knob(Struct, frozen=True):
+    """A number that a user can change: ``field`` is its name for rules and fixes."""
+
+    field: str
+    effect: Effect
+    setting: Setting[DurationRange] | Setting[timedelta]
+
+    @property
+    def value(self) -> timedelta:
+        """The duration that is set; of a range its low end."""
+        value = self.setting.value
+        return value.low if isinstance(value, DurationRange) else value
+
+
+class ContainerPlan(Struct, frozen=True):
+    """A container: its hook, its process, and when it is stopped.
+
+    ``serves``: requests to the pod may be meant for it (``serves_assumed``: nothing shows which
+    container serves). ``native_sidecar``: it is stopped after the app's containers and after the
+    native sidecars that come later. ``pod`` names another pod of the same group, which has its
+    own ``grace``. ``assumptions`` are those that everything about this container rests on.
+    """
+
+    name: str
+    hook: Hook
+    process: Process
+    role: Role = Role.APP
+    serves: bool = False
+    serves_assumed: bool = False
+    native_sidecar: bool = False
+    wrappers: tuple[Wrapper, ...] = ()
+    knobs: tuple[Knob, ...] = ()
+    pod: str = ""
+    grace: Setting[DurationRange] | None = None
+    assumptions: tuple[Assumption, ...] = ()
+
+    def knob(self, effect: Effect) -> Knob | None:
+        """Its first knob of that effect."""
+        return next((knob for knob in self.knobs if knob.effect is effect), None)
+
+
+class Sender(Struct, frozen=True):
+    """Something that sends the pod new requests after its deletion, and for how long.
+
+    ``window`` is None where the sender adds nothing to what others send. ``containers`` are those
+    that it leads to; empty: any that serve.
+    """
+
+    name: Setting[str]
+    window: Setting[timedelta]
+    containers: frozenset[str] = frozenset()
+
+
+class PodPlan(Struct, frozen=True):
+    """The settings of one pod that bear on its shutdown.
+
+    ``front`` names the containers that inbound requests pass before the app, outermost first;
+    ``back`` those that the app's calls pass; ``needed`` those that the app's calls need while it
+    answers a request. ``p99`` is how long the slowest ordinary requests take, where that is known.
+    ``runs_to_completion``: the pod ends by itself, and nobody sends it requests.
+    ``grace_counts_hook``: the grace period runs during preStop hooks.
+    """
+
+    grace: Setting[DurationRange]
+    containers: tuple[ContainerPlan, ...]
+    front: tuple[str, ...] = ()
+    back: tuple[str, ...] = ()
+    needed: tuple[str, ...] = ()
+    p99: Setting[timedelta] | None = None
+    senders: tuple[Sender, ...] = ()
+    runs_to_completion: bool = False
+    grace_counts_hook: bool = True
+    assumptions: tuple[Assumption, ...] = ()
+    #: The container that requests are meant for, where that has been settled.
+    target: str | None = None
+
+    def container(self, name: str) -> ContainerPlan:
+        """The container of that name. Raises ``KeyError``."""
+        for container in self.containers:
+            if container.name == name:
+                return container
+        raise KeyError(name)
+
+    @property
+    def edge(self) -> ContainerPlan | None:
+        """The proxy that the pod is, if it is one."""
+        return next((c for c in self.containers if c.role is Role.EDGE), None)
+
+    @property
+    def proxies(self) -> tuple[ContainerPlan, ...]:
+        """The containers in front of or behind the app, and edges."""
+        return tuple(c for c in self.containers if c.role in (Role.PROXY, Role.EDGE))
+
+    @property
+    def regular(self) -> tuple[ContainerPlan, ...]:
+        """The containers that are stopped with the pod and are not proxies."""
+        apart = (Role.PROXY, Role.EDGE, Role.MEMBER)
+        return tuple(c for c in self.containers if not c.native_sidecar and c.role not in apart)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The containers that a request to the pod may be meant for; none in an edge pod."""
+        if self.edge is not None:
+            return ()
+        regular = self.regular
+        serving = tuple(c.name for c in regular if c.serves)
+        return serving or tuple(c.name for c in regular[:1])
+
+    @property
+    def has_unknown_durations(self) -> bool:
+        """Whether a duration that matters is only bounded."""
+        return not all(setting.value.known for setting in self._ranges())
+
+    def concretize(self) -> Iterator[PodPlan]:
+        """The plan with each target, and with every bounded duration set to one of its ends.
+
+        All at the low end first, then all at each further end, then each one alone at its high
+        end. What holds for all of these holds for every value in between, since each duration
+        moves every event one way only (``DurationRange.corner_values`` adds whole seconds).
+        """
+        targets = self.targets
+        if self.target is None and len(targets) > 1:
+            for target in targets:
+                yield from replace(self, target=target).concretize()
+            return
+        unknown = [setting for setting in self._ranges() if not setting.value.known]
+        if not unknown:
+            yield self
+            return
+        yield self._fixed({})
+        # Beyond the grace period nothing changes: a hook is abandoned there.
+        high = self.grace.value.high
+        limit = UNBOUNDED if high is None else high + _AFTER_SIGNAL
+        corners = {id(setting): setting.value.corner_values(limit) for setting in unknown}
+        for values in list(zip(*corners.values(), strict=True))[1:]:
+            yield self._fixed(dict(zip(corners, values, strict=True)))
+        if len(unknown) > 1:
+            for key, own in corners.items():
+                yield self._fixed({key: own[-1]})
+
+    def _ranges(self) -> list[Setting[DurationRange]]:
+        graces = [self.grace, *(c.grace for c in self.containers if c.grace is not None)]
+        # A hook that ends by a condition has no duration that could be tried.
+        timed = (c.hook for c in self.containers if c.hook.ending is None)
+        return [*graces, *(hook.duration for hook in timed)]
+
+    def _fixed(self, chosen: dict[int, timedelta]) -> PodPlan:
+        def fix(setting: Setting[DurationRange]) -> Setting[DurationRange]:
+            if setting.value.known:
+                return setting
+            value = DurationRange.exact(chosen.get(id(setting), setting.value.low))
+            name = f"{setting.name}: {setting.value_text}, taken as"
+            return replace(setting, name=name, value=value)
+
+        containers = tuple(
+            replace(
+                container,
+                hook=replace(container.hook, duration=fix(container.hook.duration)),
+                grace=None if container.grace is None else fix(container.grace),
+            )
+            for container in self.containers
+        )
+        return replace(self, grace=fix(self.grace), containers=containers)
+
+
+#: A hook that outlasts the grace period is followed by this much at most.
+_AFTER_SIGNAL: Final = timedelta(seconds=2)

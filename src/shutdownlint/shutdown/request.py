@@ -1,0 +1,109 @@
+"""Requests that are asked about, and what becomes of them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from shutdownlint.shutdown.durations import ZERO
+from shutdownlint.shutdown.process import Direction
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from shutdownlint.shutdown.provenance import Cause
+
+
+class Outcome(StrEnum):
+    """What becomes of a request."""
+
+    OK = "ok"
+    #: Accepted, then not answered as the app would have.
+    CUT = "cut"
+    #: Not accepted; hanging counts as that.
+    REFUSED = "refused"
+    #: A living proxy or server answers that nobody serves.
+    UNAVAILABLE = "503"
+    UNKNOWN = "unknown"
+
+
+class ClientSees(StrEnum):
+    """What the caller notices. An answer's status is told beside it."""
+
+    ANSWER = "answer"
+    RESET = "reset"
+    REFUSED = "connection refused"
+    HANGS = "hangs, then reset"
+    STATUS = "status"
+
+
+class Request(Struct, frozen=True):
+    """A request that reaches the pod ``arrival`` after its deletion and takes ``duration``.
+
+    One that arrives at zero is in flight at deletion: it was accepted before anything happened,
+    and ``duration`` is what it has left. ``kept``: it comes on a connection that was opened before.
+    """
+
+    arrival: timedelta
+    duration: timedelta
+    direction: Direction = Direction.INBOUND
+    kept: bool = False
+
+    @property
+    def outbound(self) -> bool:
+        """Whether the app makes it."""
+        return self.direction is Direction.OUTBOUND
+
+    def accepted_before(self, moment: timedelta) -> bool:
+        """Whether something that stops accepting at that moment still accepts it."""
+        return self.arrival <= ZERO or self.arrival < moment
+
+
+class Prediction(Struct, frozen=True):
+    """What becomes of a request, when, and what decides it.
+
+    ``client_sees`` is what the caller notices, with ``status`` where it is an answer.
+    ``probability`` is how likely it is served, where that depends on traffic whose extent is known.
+    """
+
+    request: Request
+    outcome: Outcome
+    at: timedelta
+    cause: Cause
+    client_sees: ClientSees = ClientSees.ANSWER
+    status: int | None = None
+    probability: float | None = None
+
+
+class Instant(Struct, frozen=True):
+    """A point in time, counted from the pod's deletion, and what puts it there."""
+
+    at: timedelta
+    cause: Cause
+
+
+class EventKind(StrEnum):
+    """What happens to a pod or a container."""
+
+    POD_DELETED = "pod-deleted"
+    HOOK_STARTS = "hook-starts"
+    HOOK_ABANDONED = "hook-abandoned"
+    SIGNAL = "signal"
+    SIGNAL_IGNORED = "signal-ignored"
+    STOPS_ACCEPTING = "stops-accepting"
+    CUTS = "cuts"
+    EXITS = "exits"
+    KILLED = "killed"
+    #: Nothing is left to kill.
+    GRACE_ENDS = "grace-ends"
+
+
+class Event(Struct, frozen=True):
+    """Something that happens to a container (None: to the pod)."""
+
+    at: timedelta
+    container: str | None
+    kind: EventKind
+    cause: Cause

@@ -1,0 +1,107 @@
+"""Both engines give the same answers, so either can serve."""
+
+from __future__ import annotations
+
+import pytest
+
+from shutdownlint.engine.expressions import (
+    Condition,
+    ExpressionError,
+    _Portable,
+    compile_condition,
+    identifiers,
+)
+from shutdownlint.engine.subjects import CaseValues, pod_subjects, problem_subject
+from shutdownlint.engine.vocabulary import Vocabulary
+from shutdownlint.linter.rule_examples import example_facts
+from shutdownlint.platforms.fields import FieldType, SubjectKind, Value
+from shutdownlint.platforms.registry import all_platforms
+from shutdownlint.platforms.user_facts import UserFacts
+from shutdownlint.shutdown.durations import seconds
+from tests.helpers import plan_files, rules, schema
+
+FIELDS = {
+    "grace": FieldType.DURATION,
+    "preStop": FieldType.DURATION,
+    "mode": FieldType.STRING,
+    "on": FieldType.BOOL,
+    "count": FieldType.INT,
+    "words": FieldType.STRINGS,
+}
+VALUES: dict[str, Value] = {
+    "grace": seconds(30),
+    "preStop": seconds(7.5),
+    "mode": "classic",
+    "on": True,
+    "count": 3,
+    "words": ["a", "while x"],
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("grace > preStop + duration('22s')", True),
+        ("grace - preStop == duration('22.5s')", True),
+        ("grace <= preStop", False),
+        ("mode == 'classic' && !on", False),
+        ("words.exists(w, w.matches('(while|until)'))", True),
+        ("words.exists(w, w.contains('zzz'))", False),
+        ("count >= 3 || grace < duration('1s')", True),
+        ("mode in ['native', 'classic']", True),
+        ("size(words) == 2", True),
+    ],
+)
+def test_engines_agree(text: str, expected: bool) -> None:
+    assert compile_condition(text, FIELDS).holds(VALUES) is expected
+    assert Condition(_Portable(text, FIELDS)).holds(VALUES) is expected
+
+
+def test_engines_agree_on_every_rule_and_example() -> None:
+    vocabulary = Vocabulary(all_platforms())
+    compared = 0
+    for rule in rules():
+        condition = rule.condition
+        if condition is None:
+            continue
+        one = compile_condition(condition.text, condition.types)
+        other = Condition(_Portable(condition.text, condition.types))
+        for example in schema(rule.id).examples:
+            facts = example_facts(example.options)
+            for text in (example.bad, example.good):
+                for case in _cases(rule.subject, text, facts, vocabulary):
+                    found = {name: case.get(name) for name in condition.names}
+                    values = {name: v for name, v in found.items() if v is not None}
+                    if len(values) == len(found):
+                        compared += 1
+                        assert one.holds(values) is other.holds(values)
+    assert compared > 150
+
+
+def _cases(
+    kind: SubjectKind, text: str, facts: UserFacts, vocabulary: Vocabulary
+) -> list[CaseValues]:
+    found = []
+    for pod in plan_files({"a.yaml": text}, facts).pods:
+        subjects = [problem_subject(problem, vocabulary, facts) for problem in pod.problems]
+        subjects += pod_subjects(pod, vocabulary, facts)
+        found += [subject.cases[0] for subject in subjects if subject.kind is kind]
+    return found
+
+
+def portable(text: str, fields: dict[str, FieldType]) -> Condition:
+    return Condition(_Portable(text, fields))
+
+
+def test_errors() -> None:
+    for compiled in (compile_condition, portable):
+        with pytest.raises(ExpressionError, match="unknown"):
+            compiled("unknown > grace", FIELDS)
+        with pytest.raises(ExpressionError):
+            compiled("grace >", FIELDS)
+        with pytest.raises(ExpressionError):
+            compiled("words[9] == 'a'", FIELDS).holds(VALUES)
+
+
+def test_identifiers_leave_strings_out() -> None:
+    assert identifiers("a == 'b c' && d.e(\"f\")") == {"a", "d", "e"}

@@ -1,0 +1,74 @@
+"""For which versions a finding holds, where nobody said which are in use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from shutdownlint.linter.affected_versions import VersionGroups, describe_affected
+from shutdownlint.platforms.registry import load_platforms
+from tests.helpers import check_text, rules, user_facts
+
+TEXT = """
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, labels: {istio-injection: enabled}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: shop, namespace: shop%s}
+spec:
+  containers:
+    - {name: app, image: a, lifecycle: {preStop: {sleep: {seconds: 15}}}}
+"""
+
+
+def message(text: str, **versions: str) -> str:
+    findings = check_text(text, user_facts(**versions)).findings
+    (finding,) = [f for f in findings if f.severity != "note"]
+    assert finding.rule == "SL201"
+    return finding.message
+
+
+def groups() -> list[VersionGroups]:
+    platforms = {platform.name: platform for platform in load_platforms(["istio", "kubernetes"])}
+    return [
+        VersionGroups.of(
+            platforms[name], [rule.versions[name] for rule in rules() if name in rule.versions]
+        )
+        for name in ("istio", "kubernetes")
+    ]
+
+
+def test_a_finding_says_which_versions_it_holds_for() -> None:
+    assert message(TEXT % "").endswith(
+        "(holds for Istio 1.26 and before, and for Istio 1.27 and later on Kubernetes 1.32 and "
+        "before)"
+    )
+    assert message(TEXT % "", istio="1.30").endswith("(holds for Kubernetes 1.32 and before)")
+    assert message(TEXT % "", kubernetes="1.35").endswith("(holds for Istio 1.26 and before)")
+
+
+def test_a_finding_that_holds_for_all_does_not() -> None:
+    assert "holds for" not in message(TEXT % "", istio="1.26")
+    assert "holds for" not in message(TEXT % "", istio="1.30", kubernetes="1.32")
+    own = ", annotations: {sidecar.istio.io/nativeSidecar: 'false'}"
+    assert "holds for" not in message(TEXT % own)
+
+
+def test_versions_between_which_nothing_changes_are_tried_once() -> None:
+    meshes, clusters = groups()
+    assert len(meshes.groups) < 6
+    assert [str(version) for version in clusters.groups[0]] == ["1.31", "1.32"]
+    assert sum(len(group) for group in meshes.groups) == 6
+
+
+def test_text() -> None:
+    both = groups()
+
+    def describe(holds: Callable[[int], bool]) -> str:
+        return describe_affected(both, lambda versions: holds(dict(versions)["istio"].minor))
+
+    assert describe(lambda _minor: True) == ""
+    assert describe(lambda _minor: False) == ""
+    assert describe(lambda minor: minor >= 28) == "Istio 1.28 and later"
+    assert describe(lambda minor: minor == 27) == "Istio 1.27"

@@ -1,0 +1,85 @@
+"""Timelines as pictures: well-formed, also as text, and safe whatever the names are."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from xml.etree.ElementTree import fromstring
+
+import pytest
+from typer.testing import CliRunner
+
+from shutdownlint.cli.app import command_line
+
+SHOP = Path(__file__).parents[2] / "examples" / "shop"
+NASTY = '<script>alert(1)</script>&"\\u001b[31m'
+
+
+def explain(*arguments: str) -> str:
+    result = CliRunner().invoke(command_line(), ["explain", *arguments])
+    assert result.exit_code == 0
+    return result.stdout
+
+
+def texts(svg: str) -> list[str]:
+    return [
+        element.text or "" for element in fromstring(svg).iter() if element.tag.endswith("}text")
+    ]
+
+
+def test_what_is_drawn_is_also_written() -> None:
+    svg = explain(
+        "--format", "svg", "--request", "8s", "--request", "3s@12s", str(SHOP), "checkout"
+    )
+    shown = texts(svg)
+    for words in (
+        "Deployment shop/checkout",
+        "requests of up to 45s; longer ones are lost",
+        "none guaranteed",
+        "served, done at 8s",
+        "refused at 12s",
+        "terminationGracePeriodSeconds 45s  (line 23)",
+        "MINIMUM_DRAIN_DURATION 5s  (Istio's default)",
+    ):
+        assert words in shown
+    bars = [e for e in fromstring(svg).iter() if e.tag.endswith("}rect")]
+    assert {"accepts", "finishes", "race", "served", "lost"} <= {
+        name for bar in bars for name in bar.attrib["class"].split()
+    }
+    width = float(fromstring(svg).attrib["width"])
+    for bar in bars:
+        assert 0 <= float(bar.attrib.get("x", 0)) + float(bar.attrib["width"]) <= width
+
+
+def test_pods_stand_below_each_other() -> None:
+    svg = explain("--format", "svg", str(SHOP))
+    tops = [int(top) for top in re.findall(r"translate\(0 (\d+)\)", svg)]
+    assert tops == sorted(set(tops))
+    assert len(tops) == 5
+
+
+@pytest.mark.parametrize("output", ["svg", "html"])
+def test_names_are_only_text(tmp_path: Path, output: str) -> None:
+    (tmp_path / "a.yaml").write_text(
+        f'apiVersion: v1\nkind: Pod\nmetadata: {{name: "{NASTY.replace(chr(34), chr(92) + chr(34))}"}}\n'
+        "spec:\n  containers:\n  - {name: a, image: i}\n"
+    )
+    report = explain("--format", output, str(tmp_path))
+    assert "<script>" not in report
+    assert "\x1b" not in report
+    if output == "svg":
+        assert any("<script>" in text for text in texts(report))
+
+
+def test_a_page_has_the_tables() -> None:
+    page = explain("--format", "html", str(SHOP), "checkout")
+    for text in ("<h2>Deployment shop/checkout</h2>", "Events", "Losses", "Assumptions"):
+        assert text in page
+
+
+def test_a_placeholder_has_no_timeline(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n"
+        "  terminationGracePeriodSeconds: ${GRACE}\n  containers:\n  - {name: a, image: i}\n"
+    )
+    assert "the grace period is a placeholder" in explain("--format", "svg", str(tmp_path))
