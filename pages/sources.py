@@ -49,6 +49,7 @@ FAMILIES: Final = {
     "1": "Kubernetes",
     "2": "Istio",
     "3": "Load balancers",
+    "4": "Linkerd",
 }
 _HEAD: Final = """\
 # Rules

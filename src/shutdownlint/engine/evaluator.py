@@ -208,6 +208,8 @@ class RuleEvaluator:
             return None
         # Many findings of a large run have the same text: it is kept once.
         text = intern(rule.fix.fill(subject, file))
+        if rule.makes_solution:
+            return Fix(text, subject.solution_changes(), rule.safe)
         changes = []
         for edit in rule.edits:
             expressions = [e for e in (edit.value, edit.condition) if e is not None]

@@ -16,7 +16,7 @@ from shutdownlint.engine.expressions import (
 )
 from shutdownlint.engine.finding import EditAction
 from shutdownlint.engine.rule import HERE, PARENT, Rule, RuleEdit, RuleExpression
-from shutdownlint.engine.schema import RuleSchema
+from shutdownlint.engine.schema import SOLUTION, EditSchema, RuleSchema
 from shutdownlint.engine.template import MessageTemplate
 from shutdownlint.engine.vocabulary import ORIGIN_SUFFIX, Vocabulary, expression_types
 from shutdownlint.platforms.fields import edit_distance_suggestion
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from shutdownlint.engine.schema import EditSchema
     from shutdownlint.platforms.fields import Field
 
 _Path = tuple[str | int, ...]
@@ -148,6 +147,7 @@ class _RuleBuilder:
             if schema.fix
             else None,
             edits=tuple(self._edits()),
+            makes_solution=schema.fix is not None and schema.fix.edits == SOLUTION,
             safe=schema.fix is not None and schema.fix.safety == "safe",
             versions=schema.versions,
             platforms=tuple(sorted(self.used)),
@@ -222,7 +222,11 @@ class _RuleBuilder:
         return first + line - (0 if block else 1)
 
     def _edits(self) -> Iterable[RuleEdit]:
-        for number, edit in enumerate(self.schema.fix.edits if self.schema.fix else ()):
+        edits = self.schema.fix.edits if self.schema.fix else []
+        if edits == SOLUTION:
+            return
+        for number, edit in enumerate(edits):
+            assert isinstance(edit, EditSchema)
             yield self._edit(("fix", "edits", number), edit)
 
     def _edit(self, key_path: _Path, edit: EditSchema) -> RuleEdit:

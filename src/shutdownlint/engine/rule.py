@@ -44,7 +44,8 @@ class Rule(Struct, frozen=True):
     """A rule.
 
     ``problem`` is the kind of problem that it reports. ``condition`` is evaluated where all fields
-    that it mentions have values; without one the rule always applies. ``platforms`` are those
+    that it mentions have values; without one the rule always applies. ``makes_solution``: its fix
+    is the smallest set of changes with which the pod serves every request. ``platforms`` are those
     whose fields it uses, ``folder`` is the platform whose folder it is in (none for users' own
     rules): a rule of a mesh is about the proxies of that mesh.
     """
@@ -61,6 +62,7 @@ class Rule(Struct, frozen=True):
     at: str | None = None
     fix: MessageTemplate | None = None
     edits: tuple[RuleEdit, ...] = ()
+    makes_solution: bool = False
     safe: bool = False
     versions: dict[str, VersionRange] = {}
     platforms: tuple[str, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
@@ -58,6 +58,10 @@ class EditSchema(SchemaModel):
         return self
 
 
+#: Instead of edits: what ``shutdownlint suggest`` would change in the pod.
+SOLUTION: Final = "solution"
+
+
 class FixSchema(SchemaModel):
     """What to write instead: as text, and as edits where those are certain to be right.
 
@@ -67,7 +71,11 @@ class FixSchema(SchemaModel):
     description: str = Field(
         description="What to do; {names} are filled in as in the message.",
     )
-    edits: list[EditSchema] = Field(default_factory=list)
+    edits: list[EditSchema] | Literal["solution"] = Field(
+        default_factory=list,
+        description="The edits; 'solution': the smallest set of changes to the pod with which "
+        "every request is served, which is what 'shutdownlint suggest' writes.",
+    )
     safety: Literal["safe", "unsafe"] | None = Field(
         default=None, description="Whether --fix makes the edits, or only --unsafe-fixes."
     )
@@ -154,4 +162,7 @@ class RuleSchema(SchemaModel):
             raise ValueError("'problem' is required with 'for: problem', and only with it")
         if self.when is None and self.problem is None:
             raise ValueError("'when' is missing")
+        about_pods = (SubjectKind.POD, SubjectKind.CONTAINER, SubjectKind.PROXY)
+        if self.fix and self.fix.edits == SOLUTION and self.subject not in about_pods:
+            raise ValueError("'edits: solution' belongs to rules for pods, containers and proxies")
         return self

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from shutdownlint.engine.rule import HERE
+from shutdownlint.engine.solution_changes import solution_changes
 from shutdownlint.engine.vocabulary import ORIGIN_SUFFIX
 from shutdownlint.platforms.edit_target import EditTarget
 from shutdownlint.platforms.fields import CaseView, SubjectKind, WorkloadView
@@ -16,8 +17,9 @@ from shutdownlint.shutdown.pod_plan import Role
 from shutdownlint.yaml_source.location import FixedLocation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from shutdownlint.engine.finding import Change
     from shutdownlint.engine.vocabulary import Vocabulary
     from shutdownlint.manifests.object_index import ObjectId
     from shutdownlint.platforms.context import AnalysisContext
@@ -75,6 +77,8 @@ class Subject:
     """Something that rules are evaluated for.
 
     ``cases`` are its values for every end of what is only bounded. ``mesh`` is that of a proxy.
+    ``solution_changes`` gives what the pod has to be changed to for every request to be served;
+    nothing where one of the changes cannot be made from here.
     """
 
     def __init__(
@@ -91,6 +95,7 @@ class Subject:
         assumptions: tuple[Assumption, ...] = (),
         edit_targets: Mapping[str, EditTarget] | None = None,
         versions: Mapping[str, Version] | None = None,
+        solution_changes: Callable[[], tuple[Change, ...]] = tuple,
     ) -> None:
         self.kind = kind
         self.location = location
@@ -101,6 +106,7 @@ class Subject:
         self.assumptions = assumptions
         self.edit_targets = edit_targets or {}
         self.versions = versions or {}
+        self.solution_changes = solution_changes
         self._fields = fields
         self._view = base
         self._base = CaseValues(fields, base)
@@ -201,7 +207,13 @@ class _PodSubjects:
             assumptions=container.assumptions if proxy and container is not None else (),
             edit_targets=pod.edit_targets.get(name, {}),
             versions=self.versions,
+            solution_changes=self.solution_changes,
         )
+
+    def solution_changes(self) -> tuple[Change, ...]:
+        """The smallest set of changes with which the pod serves every request."""
+        found = solution_changes(self.pod, self.analyses[0].solution)
+        return found if all(change.target is not None for change in found) else ()
 
 
 def problem_subject(

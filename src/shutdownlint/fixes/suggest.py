@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from shutdownlint.engine.finding import Change, EditAction
+from shutdownlint.engine.solution_changes import solution_changes
 from shutdownlint.fixes.apply import edits_for, locate, splice
 from shutdownlint.fixes.fixer import fix_files, with_text
 from shutdownlint.fixes.verify import VerificationError, check_piece, intended_changes
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import timedelta
 
-    from shutdownlint.engine.finding import Finding
+    from shutdownlint.engine.finding import Change, Finding
     from shutdownlint.fixes.apply import ChunkKey
     from shutdownlint.linter.linter import LintOptions
     from shutdownlint.manifests.loader import InputSource
@@ -100,12 +100,12 @@ def complete_report(
 
 
 def _add_edits(suggestion: Suggestion, *, rendered: bool) -> None:
-    targets = suggestion.pod.edit_targets
-    for change in suggestion.solution.changes:
-        target = targets.get(change.container, {}).get(change.field)
-        if target is None:
+    solution = suggestion.solution
+    for change, new in zip(
+        solution.changes, solution_changes(suggestion.pod, solution), strict=True
+    ):
+        if new.target is None:
             raise EditError(f"{change.old.name} cannot be changed from here")
-        new = Change(EditAction.SET, change.field, target, change.value)
         suggestion.changes.append(new)
     suggestion.edits = edits_for(suggestion.changes, rendered=rendered)
     intended = intended_changes(suggestion.changes)

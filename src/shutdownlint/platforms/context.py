@@ -99,6 +99,13 @@ class AnalysisContext:
         """The version that the user says a platform has."""
         return self.user_facts.version_of(platform, namespace)
 
+    def declared_mesh(self, namespace: str | None) -> str | None:
+        """The mesh (or ``NO_MESH``) that the user says a namespace is in.
+
+        None where it is not said, and where the files show the namespace: then they decide.
+        """
+        return None if namespace in self._lookup.namespaces else self.user_facts.mesh_of(namespace)
+
     def namespace_labels(self, name: str | None) -> dict[str, str] | None:
         """The labels of a namespace; None where no file shows them, or two files disagree."""
         found = self._lookup.namespaces.get(name, [])

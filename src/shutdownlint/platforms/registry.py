@@ -130,6 +130,20 @@ PLATFORMS: Final = (
         ),
     ),
     PlatformEntry(
+        "linkerd",
+        "Linkerd",
+        "shutdownlint.platforms.linkerd.platform",
+        words=(b"linkerd",),
+        mesh=True,
+        kinds=(
+            KindEntry("", "ConfigMap", f"{_RESOURCES}:ConfigMap", words=((b"linkerd-config",),)),
+            KindEntry(
+                "helm.toolkit.fluxcd.io", "HelmRelease", words=((b"linkerd-control-plane",),)
+            ),
+            KindEntry("argoproj.io", "Application", words=((b"linkerd-control-plane",),)),
+        ),
+    ),
+    PlatformEntry(
         "loadbalancers",
         "Load balancers",
         "shutdownlint.platforms.loadbalancers.platform",

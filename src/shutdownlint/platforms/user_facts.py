@@ -80,9 +80,18 @@ class UserFacts(Struct, frozen=True):
                 return fact.version
         return self.versions.get(platform)
 
-    def mesh_of(self, namespace: str | None) -> MeshFact | None:
-        """What the user says about the mesh of a namespace."""
-        return next((fact for fact in self.meshes if fact.covers(namespace)), None)
+    def mesh_of(self, namespace: str | None) -> str | None:
+        """The mesh that the user says a namespace is in; None where that is not said.
+
+        A statement about the namespace counts before one about all of them. Two of the same rank
+        that name different meshes only say versions.
+        """
+        covering = [fact for fact in self.meshes if fact.covers(namespace)]
+        specific = [fact.mesh for fact in covering if fact.namespace is not None]
+        if specific:
+            return specific[0]
+        general = {fact.mesh for fact in covering}
+        return general.pop() if len(general) == 1 else None
 
     def apps_for(self, workload: ObjectId) -> Iterator[AppFacts]:
         """What the user says about a workload's app, the strongest statement first."""

@@ -188,9 +188,12 @@ def _injected(workload: Workload, mesh: Mesh) -> tuple[tuple[Assumption, ...], s
     if opted_out or metadata.labels.get(facts.DATAPLANE_MODE) == "ambient":
         return None
     labels = mesh.context.namespace_labels(namespace)
-    if labels is None:
+    if labels is not None:
+        return _injected_by(labels, pod_label, metadata.labels.get(facts.REVISION))
+    declared = mesh.context.declared_mesh(namespace)
+    if declared is None:
         return _infer_injection(workload, pod_label, namespace)
-    return _injected_by(labels, pod_label, metadata.labels.get(facts.REVISION))
+    return ((), metadata.labels.get(facts.REVISION)) if declared == "istio" else None
 
 
 def _injected_by(

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
-from yaml.nodes import MappingNode, ScalarNode, SequenceNode
+from yaml.nodes import MappingNode
 
 from shutdownlint.manifests.decoding import decode
 from shutdownlint.manifests.document import EmbeddedNodeRef, NodeRef, embedded_error_region
@@ -17,6 +17,7 @@ from shutdownlint.manifests.resources import (
     Metadata,
     PodTemplate,
 )
+from shutdownlint.platforms.helm_installs import HelmInstall, HelmValues, helm_installs, scalar_at
 from shutdownlint.platforms.istio import facts
 from shutdownlint.platforms.istio.problems import MeshConfigRejected
 from shutdownlint.platforms.istio.proxyconfig import ProxyConfigText, read_proxy_config
@@ -90,35 +91,16 @@ class MeshConfig(Struct, eq=False):
 
 
 class _Install(Struct, frozen=True, eq=False):
-    """Where an installation of Istio keeps its values.
+    """Where an installation of Istio keeps its Helm values.
 
-    ``kind`` names the object; ``values`` is the key path of its Helm values; ``mesh_config`` that
-    of another place for the mesh configuration, where there is one; ``rendered``: the values
-    become the mesh's ConfigMap as they are, types included; ``release`` is where the chart's
-    version is written, which is the release.
+    ``mesh_config`` is the key path of another place for the mesh configuration, where there is
+    one; ``rendered``: the values become the mesh's ConfigMap as they are, types included. What
+    istioctl and Sail make of wrong types was not tried.
     """
 
-    kind: str
-    ref: NodeRef
-    values: KeyPath
+    helm: HelmInstall
     mesh_config: KeyPath | None = None
-    rendered: bool = False
-    release: KeyPath | None = None
-
-
-#: Where installations keep Helm values, and a mesh configuration beside them. What istioctl and
-#: Sail make of wrong types was not tried; Helm writes the values out as they are.
-_INSTALLS: Final[dict[str, tuple[KeyPath, KeyPath | None, bool]]] = {
-    "IstioOperator": (("spec", "values"), ("spec", "meshConfig"), False),
-    "Istio": (("spec", "values"), None, False),
-    "HelmRelease": (("spec", "values"), None, True),
-}
-#: Where an installation names the release.
-_TAGS: Final[dict[str, tuple[KeyPath, ...]]] = {
-    "Istio": (("spec", "version"),),
-    "IstioOperator": (("spec", "tag"),),
-    "HelmRelease": (("spec", "chart", "spec", "version"),),
-}
+    rendered: bool = True
 
 
 def read_mesh_configs(index: ObjectIndex) -> Iterator[MeshConfig]:
@@ -230,73 +212,28 @@ def _labelled_version(labels: dict[str, str]) -> Version | None:
 
 def _installs(obj: RawObject) -> Iterator[_Install]:
     ref, kind = obj.ref, obj.entry.kind
-    if not kind:
-        yield _Install("Helm values", ref, ref.key_path, rendered=True)
-    elif kind == "Application":
-        yield from _application_installs(ref)
-    elif kind in _INSTALLS:
-        values, beside, rendered = _INSTALLS[kind]
-        mesh_config = (*ref.key_path, *beside) if beside else None
-        yield _Install(kind, ref, (*ref.key_path, *values), mesh_config, rendered)
-
-
-def _application_installs(ref: NodeRef) -> Iterator[_Install]:
-    """Every source of an Argo Application that has Helm values, as an object or as a text."""
-    tree = ref.document.tree
-    spec: KeyPath = (*ref.key_path, "spec")
-    several = tree.entry((*spec, "sources"))
-    node = several.value if several is not None else None
-    count = len(node.value) if isinstance(node, SequenceNode) else 0
-    for source in ((*spec, "source"), *((*spec, "sources", number) for number in range(count))):
-        chart = tree.entry((*source, "chart")) is not None
-        # The revision of a git repository is no release.
-        release: KeyPath | None = (*source, "targetRevision") if chart else None
-        for name in ("valuesObject", "values"):
-            key_path: KeyPath = (*source, "helm", name)
-            if tree.entry(key_path) is not None:
-                yield _Install("Application", ref, key_path, rendered=True, release=release)
-
-
-class _Values(Struct, frozen=True):
-    """Helm values: a part of a document, or the text of one of its scalars."""
-
-    tree: Tree
-    key_path: KeyPath
-    host: NodeRef
-    inside: bool
-
-    @classmethod
-    def of(cls, install: _Install) -> _Values:
-        """Raises ``ComposeError`` where a text is not YAML."""
-        document = install.ref.document
-        entry = document.tree.entry(install.values)
-        host = NodeRef(document, install.values)
-        if entry is None or not isinstance(entry.value, ScalarNode):
-            return cls(document.tree, install.values, host, inside=False)
-        roots = compose(str(entry.value.value)) or compose("{}")
-        return cls(Tree(roots[0]), (), host, inside=True)
-
-    def at(self, key_path: KeyPath, part: EntryPart = EntryPart.VALUE) -> SourceLocation:
-        """The location of a key path of the tree."""
-        if self.inside:
-            return EmbeddedNodeRef(self.host, self.tree, key_path, part)
-        return NodeRef(self.host.document, key_path, part)
-
-    def scalar(self, *steps: str) -> str | None:
-        """The text at a key path below the values."""
-        return _scalar(self.tree, (*self.key_path, *steps))
+    values: KeyPath = (*ref.key_path, "spec", "values")
+    if kind == "IstioOperator":
+        beside: KeyPath = (*ref.key_path, "spec", "meshConfig")
+        release: KeyPath = (*ref.key_path, "spec", "tag")
+        yield _Install(HelmInstall(kind, ref, values, release=release), beside, rendered=False)
+    elif kind == "Istio":
+        release = (*ref.key_path, "spec", "version")
+        yield _Install(HelmInstall(kind, ref, values, release=release), rendered=False)
+    else:
+        yield from map(_Install, helm_installs(obj))
 
 
 def _from_install(install: _Install) -> MeshConfig | None:
     """An installation's values: an IstioOperator, Sail's Istio, a Helm release of the chart."""
-    ref, tree = install.ref, install.ref.document.tree
-    config = MeshConfig(f"mesh config ({install.kind})", "", ref)
+    ref, tree = install.helm.ref, install.helm.ref.document.tree
+    config = MeshConfig(f"mesh config ({install.helm.kind})", "", ref)
     config.typed_strictly = install.rendered
     try:
-        values = _Values.of(install)
+        values = install.helm.read_values()
     except ComposeError:
         return None  # whoever renders it refuses it
-    config.revision = _scalar(tree, (*ref.key_path, "spec", "revision")) or ""
+    config.revision = scalar_at(tree, (*ref.key_path, "spec", "revision")) or ""
     config.revision = config.revision or values.scalar("revision") or ""
     found = False
     beside = (*(install.mesh_config or ()), "defaultConfig")
@@ -310,18 +247,19 @@ def _from_install(install: _Install) -> MeshConfig | None:
     entry = values.tree.entry(below)
     if entry is not None:
         config.proxy, found = read_proxy_config(entry.value, below, values.at), True
-    _read_native(config, install, values)
-    _read_version(config, install, values)
-    _read_lifecycle(config, install, values)
+    _read_native(config, ref, values)
+    tag = install.helm.chart_version or values.scalar("global", "tag")
+    config.version = Version.find(tag) if tag else None
+    _read_lifecycle(config, values)
     return config if found or not install.rendered or config.has_drain_settings else None
 
 
-def _read_native(config: MeshConfig, install: _Install, values: _Values) -> None:
+def _read_native(config: MeshConfig, ref: NodeRef, values: HelmValues) -> None:
     """Whether the installation makes native sidecars."""
-    ref, tree = install.ref, install.ref.document.tree
+    tree = ref.document.tree
     spec: KeyPath = (*ref.key_path, "spec")
     native = values.scalar("pilot", "env", facts.NATIVE_ENV)
-    location = values.at((*values.key_path, "pilot", "env", facts.NATIVE_ENV))
+    location = values.location("pilot", "env", facts.NATIVE_ENV)
     env: KeyPath = (*spec, "components", "pilot", "k8s", "env")
     variables = tree.to_python(env)
     for index, variable in enumerate(variables if isinstance(variables, list) else ()):
@@ -334,21 +272,12 @@ def _read_native(config: MeshConfig, install: _Install, values: _Values) -> None
         native is None
         and values.scalar("compatibilityVersion") in facts.COMPATIBILITY_WITHOUT_NATIVE
     ):
-        location, native = values.at((*values.key_path, "compatibilityVersion")), "false"
+        location, native = values.location("compatibilityVersion"), "false"
     if native is not None:
         config.native, config.native_location = native.lower(), location
 
 
-def _read_version(config: MeshConfig, install: _Install, values: _Values) -> None:
-    ref, tree = install.ref, install.ref.document.tree
-    tags = [_scalar(tree, (*ref.key_path, *path)) for path in _TAGS.get(install.kind, ())]
-    if install.release is not None:
-        tags.append(_scalar(tree, install.release))
-    tag = next((tag for tag in tags if tag), None) or values.scalar("global", "tag")
-    config.version = Version.find(tag) if tag else None
-
-
-def _read_lifecycle(config: MeshConfig, install: _Install, values: _Values) -> None:
+def _read_lifecycle(config: MeshConfig, values: HelmValues) -> None:
     """The hooks that ``global.proxy.lifecycle`` gives every proxy."""
     lifecycle = (*values.key_path, "global", "proxy", "lifecycle")
     # An empty one is none: the template asks whether it is true.
@@ -360,11 +289,6 @@ def _read_lifecycle(config: MeshConfig, install: _Install, values: _Values) -> N
     hook = (*lifecycle, "preStop")
     if values.tree.entry(hook) is not None:
         handler, _ = decode(LifecycleHandler, values.tree.to_python(hook))
-        location = values.host if values.inside else NodeRef(install.ref.document, hook)
+        location = values.host if values.inside else NodeRef(values.host.document, hook)
         name = "global.proxy.lifecycle preStop"
         config.hook = read_hook(handler, location, name, lambda _name: None)
-
-
-def _scalar(tree: Tree, key_path: KeyPath) -> str | None:
-    entry = tree.entry(key_path)
-    return str(entry.value.value) if entry and isinstance(entry.value, ScalarNode) else None

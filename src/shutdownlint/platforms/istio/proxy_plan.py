@@ -35,10 +35,9 @@ from shutdownlint.platforms.kubernetes.hooks import (
 )
 from shutdownlint.platforms.kubernetes.shell import SHELLS, base_name
 from shutdownlint.platforms.locations import node_ref, source_location
+from shutdownlint.platforms.mesh_proxy import add_mesh_proxy
 from shutdownlint.platforms.pod_draft import ContainerDraft
-from shutdownlint.platforms.traffic import MeshProxyFacts
 from shutdownlint.shutdown.durations import ZERO, DurationRange
-from shutdownlint.shutdown.pod_plan import Assumption, Role
 from shutdownlint.shutdown.process import Hook
 from shutdownlint.shutdown.provenance import Origin, OriginKind, with_value
 
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.pod_draft import PodDraft
     from shutdownlint.platforms.problem import Problem
     from shutdownlint.platforms.versions import Version
+    from shutdownlint.shutdown.pod_plan import Assumption
     from shutdownlint.shutdown.provenance import Setting
 
 #: Where a proxy's settings are in proxy.istio.io/config.
@@ -164,24 +164,15 @@ def _settings(
 def _add_container(
     draft: PodDraft, settings: ProxySettings, hook: HookSettings, written: IstioProxyFacts
 ) -> ContainerDraft:
-    name = facts.PROXY_CONTAINER
-    container = ContainerDraft(name, hook.duration, native_sidecar=settings.native)
+    container = ContainerDraft(facts.PROXY_CONTAINER, hook.duration, native_sidecar=settings.native)
     container.hook = Hook(hook.duration)
     container.process = proxy_process(settings)
-    container.settled = True
     container.knobs += proxy_knobs(settings)
     container.note(written)
-    mode = settings.mode
-    container.note(MeshProxyFacts("istio", with_value(mode, mode.value.value)))
     _note_edit_targets(container, settings, hook, draft.workload)
-    draft.containers = [c for c in draft.containers if c.name != name]
-    draft.containers.append(container)
-    if settings.mode.value is ProxyMode.GATEWAY:
-        container.role = Role.EDGE
-    else:
-        container.role = Role.PROXY
-        draft.front.insert(0, name)
-        draft.back.append(name)
+    mode = settings.mode
+    edge = mode.value is ProxyMode.GATEWAY
+    add_mesh_proxy(draft, container, "istio", with_value(mode, mode.value.value), edge=edge)
     return container
 
 

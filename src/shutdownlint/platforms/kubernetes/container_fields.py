@@ -86,12 +86,22 @@ def container_balancer(view: CaseView) -> Setting[str] | None:
     return with_value(balancer.name, "") if elsewhere else balancer.name
 
 
-def _mesh_proxy(view: CaseView) -> str:
+def _mesh_proxy(view: CaseView) -> MeshProxyFacts | None:
     for proxy in view.plan.proxies:
         found: MeshProxyFacts | None = view.pod.container_facts[proxy.name].get(MeshProxyFacts)
         if found is not None:
-            return found.mode.value
-    return ""
+            return found
+    return None
+
+
+def _mesh(view: CaseView) -> str:
+    found = _mesh_proxy(view)
+    return found.mesh if found is not None else ""
+
+
+def _mesh_proxy_mode(view: CaseView) -> str:
+    found = _mesh_proxy(view)
+    return found.mode.value if found is not None else ""
 
 
 def path_fields(app: Callable[[CaseView], CaseView | None]) -> tuple[Field, ...]:
@@ -195,7 +205,14 @@ CONTAINER_FIELDS: Final = (
         "meshProxy",
         _S,
         "how the pod's mesh proxy is put in: classic, native, or empty",
-        _mesh_proxy,
+        _mesh_proxy_mode,
+        proxy_assumptions,
+    ),
+    plain_field(
+        "mesh",
+        _S,
+        "the mesh that the pod's proxy belongs to, or empty",
+        _mesh,
         proxy_assumptions,
     ),
     plain_field(

@@ -1,0 +1,1 @@
+"""What Linkerd does to a pod."""
