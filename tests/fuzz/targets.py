@@ -23,18 +23,15 @@ from shutdownlint.manifests.splitter import split
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.istio.process import ProxyMode
 from shutdownlint.platforms.istio.proxyconfig import read_proxy_config
-from shutdownlint.platforms.kubernetes.shell import (
-    command_time,
-    misquoted_command,
-    shell_script,
-    signal_forwarding,
-)
 from shutdownlint.platforms.registry import kind_table
 from shutdownlint.reports.explain_json import render_json as render_explanation
 from shutdownlint.reports.explanation import explain_pods
 from shutdownlint.reports.json import render_json
 from shutdownlint.reports.output import ReportOutput
 from shutdownlint.reports.report import Report
+from shutdownlint.shell.signals import signal_forwarding
+from shutdownlint.shell.syntax import misquoted_command, shell_script
+from shutdownlint.shell.timing import command_time
 from shutdownlint.shutdown.analysis import NO_TRAFFIC, ShutdownAnalysis
 from shutdownlint.shutdown.durations import DurationRange, seconds
 from shutdownlint.shutdown.pod_plan import PodPlan

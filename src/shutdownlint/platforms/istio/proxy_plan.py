@@ -33,10 +33,10 @@ from shutdownlint.platforms.kubernetes.hooks import (
     no_hook,
     read_pre_stop,
 )
-from shutdownlint.platforms.kubernetes.shell import SHELLS, base_name
 from shutdownlint.platforms.locations import node_ref, source_location
 from shutdownlint.platforms.mesh_proxy import add_mesh_proxy
 from shutdownlint.platforms.pod_draft import ContainerDraft
+from shutdownlint.shell.syntax import SHELLS, base_name
 from shutdownlint.shutdown.durations import ZERO, DurationRange
 from shutdownlint.shutdown.process import Hook
 from shutdownlint.shutdown.provenance import Origin, OriginKind, with_value

@@ -8,12 +8,9 @@ from msgspec import Struct
 
 from shutdownlint.platforms.edit_target import ValueFormat
 from shutdownlint.platforms.kubernetes.hooks import MAX_SECONDS, HookHandler, HookKind
-from shutdownlint.platforms.kubernetes.shell import (
-    SignalForwarding,
-    shell_script,
-    signal_forwarding,
-)
 from shutdownlint.platforms.locations import node_ref
+from shutdownlint.shell.signals import SignalForwarding, signal_forwarding
+from shutdownlint.shell.syntax import shell_script
 from shutdownlint.shutdown.durations import seconds
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 

@@ -11,12 +11,8 @@ from msgspec.structs import replace
 
 from shutdownlint.manifests.decoding import Placeholder, has_placeholder
 from shutdownlint.platforms.kubernetes import facts
-from shutdownlint.platforms.kubernetes.shell import (
-    command_time,
-    is_shell,
-    misquoted_command,
-    shell_script,
-)
+from shutdownlint.shell.syntax import is_shell, misquoted_command, shell_script
+from shutdownlint.shell.timing import command_time
 from shutdownlint.shutdown.durations import ZERO, DurationRange, seconds
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 

@@ -24,10 +24,10 @@ from shutdownlint.platforms.kubernetes.services import (
     serving_containers,
     serving_service,
 )
-from shutdownlint.platforms.kubernetes.shell import SignalForwarding
 from shutdownlint.platforms.kubernetes.structure import draft_pod, field_rejected
 from shutdownlint.platforms.platform import Platform
 from shutdownlint.platforms.traffic import DEFAULT_PROPAGATION, ServiceFacts
+from shutdownlint.shell.signals import SignalForwarding
 from shutdownlint.shutdown.durations import ZERO, DurationRange
 from shutdownlint.shutdown.pod_plan import Assumption, Role, Sender
 from shutdownlint.shutdown.process import Hook, abrupt, graceful, ignoring

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 
 from shutdownlint.manifests.decoding import has_placeholder
-from shutdownlint.platforms.kubernetes.shell import base_name, is_shell, shell_script, tokens
 from shutdownlint.platforms.programs import facts
 from shutdownlint.platforms.programs.container_config import (
     ContainerConfig,
@@ -24,6 +23,7 @@ from shutdownlint.platforms.programs.container_config import (
 )
 from shutdownlint.platforms.programs.facts import FRAMEWORKS, Framework
 from shutdownlint.platforms.programs.problems import SettingIgnored
+from shutdownlint.shell.syntax import base_name, is_shell, shell_script, tokens
 from shutdownlint.shutdown.durations import seconds
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 

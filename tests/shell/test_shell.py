@@ -2,13 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from shutdownlint.platforms.kubernetes.shell import (
-    command_time,
-    misquoted_command,
-    script_time,
-    shell_script,
-    signal_forwarding,
-)
+from shutdownlint.shell.signals import signal_forwarding
+from shutdownlint.shell.syntax import misquoted_command, shell_script
+from shutdownlint.shell.timing import command_time, script_time
 from shutdownlint.shutdown.durations import DurationRange, seconds
 
 ENVIRONMENT = {"DRAIN_TIME_SECONDS": "15", "EMPTY": ""}

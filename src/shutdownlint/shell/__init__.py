@@ -1,0 +1,1 @@
+"""Shell scripts, read as far as a shutdown needs it."""
