@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from shutdownlint.engine.cache import RuleLoader
 from shutdownlint.engine.loader import load_schema
-from shutdownlint.linter.linter import LintOptions, plan_workloads
+from shutdownlint.linter.lint_run import LintOptions
+from shutdownlint.linter.linter import plan_workloads
 from shutdownlint.linter.rule_examples import example_facts
 from shutdownlint.manifests.discovery import InputFile
 from shutdownlint.manifests.loader import InputSource

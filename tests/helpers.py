@@ -16,7 +16,8 @@ from shutdownlint.engine.cache import RuleLoader
 from shutdownlint.engine.evaluator import ExpressionCache
 from shutdownlint.engine.loader import load_schema
 from shutdownlint.engine.selection import RuleSelection
-from shutdownlint.linter.linter import LintOptions, check, plan_workloads
+from shutdownlint.linter.lint_run import LintOptions
+from shutdownlint.linter.linter import check, plan_workloads
 from shutdownlint.manifests.discovery import InputFile
 from shutdownlint.manifests.loader import InputSource
 from shutdownlint.platforms.durations import go_duration
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from shutdownlint.engine.finding import Finding
     from shutdownlint.engine.rule import Rule
     from shutdownlint.engine.schema import RuleSchema
-    from shutdownlint.linter.linter import LintResult, PlannedRun
+    from shutdownlint.linter.lint_run import LintResult, PlannedRun
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.user_facts import UserFacts
     from shutdownlint.shutdown.pod_plan import PodPlan

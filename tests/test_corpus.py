@@ -12,7 +12,8 @@ import jsonschema
 import pytest
 
 from shutdownlint.engine.finding import Finding
-from shutdownlint.linter.linter import LintResult, check
+from shutdownlint.linter.lint_run import LintResult
+from shutdownlint.linter.linter import check
 from shutdownlint.manifests.discovery import discover
 from shutdownlint.manifests.loader import InputSource
 from shutdownlint.manifests.skips import CRDS, GO_TEMPLATE

@@ -198,9 +198,16 @@ def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
 def test_an_interrupt_ends_quietly_and_writes_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("---\n".join([GOOD] * 3000))
     report = tmp_path / "report.json"
-    command = [sys.executable, "-m", "shutdownlint", "check", "--format", "json"]
+    # A background job of a shell inherits that SIGINT is ignored: the default must be set again.
+    starts = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
+        "import runpy; runpy.run_module('shutdownlint', run_name='__main__', alter_sys=True)"
+    )
+    command = [sys.executable, "-c", starts, "check", "--format", "json"]
     with subprocess.Popen(
-        [*command, "-o", str(report), str(tmp_path)], stderr=subprocess.PIPE, encoding="utf-8"
+        [*command, "-o", str(report), str(tmp_path)],
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
     ) as process:
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(1.0)

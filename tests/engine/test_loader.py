@@ -11,7 +11,8 @@ from shutdownlint.engine.errors import RuleFileError, UnknownRuleError
 from shutdownlint.engine.loader import full_vocabulary, load_rules, parse_rule
 from shutdownlint.engine.selection import RuleSelection
 from shutdownlint.engine.vocabulary import Vocabulary
-from shutdownlint.linter.linter import LintOptions, check
+from shutdownlint.linter.lint_run import LintOptions
+from shutdownlint.linter.linter import check
 from shutdownlint.manifests.discovery import InputFile
 from shutdownlint.manifests.loader import InputSource
 from shutdownlint.platforms.fields import SubjectKind

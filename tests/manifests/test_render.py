@@ -147,4 +147,4 @@ def test_what_is_rendered_is_explained_and_suggested_for() -> None:
     assert status == 0
     assert "terminationGracePeriodSeconds: 70" in patch
     _, _, said = run(*given, "diff", command="suggest")
-    assert "it is rendered from shop/templates/app.yaml" in said
+    assert "rendered from shop/templates/app.yaml" in said

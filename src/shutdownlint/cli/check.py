@@ -29,7 +29,7 @@ from shutdownlint.reports.registry import CHECK_REPORTERS, Reporter, find_report
 
 if TYPE_CHECKING:
     from shutdownlint.fixes.apply import FixResult
-    from shutdownlint.linter.linter import LintResult
+    from shutdownlint.linter.lint_run import LintResult
 
 _NEVER = "never"
 _TEXT = "text"

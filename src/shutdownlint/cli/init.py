@@ -17,7 +17,7 @@ from shutdownlint.platforms.registry import PLATFORMS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from shutdownlint.linter.linter import PlannedRun
+    from shutdownlint.linter.lint_run import PlannedRun
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.registry import PlatformEntry
 

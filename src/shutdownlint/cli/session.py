@@ -11,12 +11,12 @@ from shutdownlint.cli.options import EnvironmentOptions, FileOptions
 from shutdownlint.cli.output import usage_error, warn
 from shutdownlint.config import Config, ConfigError, find_config
 from shutdownlint.engine.errors import RuleError
-from shutdownlint.linter.linter import LintOptions, no_progress
+from shutdownlint.linter.lint_run import LintOptions, no_progress
 from shutdownlint.manifests.discovery import SUFFIXES, discover
 from shutdownlint.manifests.loader import InputSource
 
 if TYPE_CHECKING:
-    from shutdownlint.linter.linter import PlannedRun
+    from shutdownlint.linter.lint_run import PlannedRun
     from shutdownlint.platforms.planned_pod import PlannedPod
 
 #: From so many files on a progress bar is shown.

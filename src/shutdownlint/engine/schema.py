@@ -148,7 +148,7 @@ class RuleSchema(SchemaModel):
     fix: FixSchema | None = None
     versions: dict[PlatformName, Versions] = Field(
         default_factory=dict,
-        description="The versions that the rule holds for, by platform: istio: '>=1.27'.",
+        description="The versions that the rule holds for, by platform: {PLATFORM: '>=1.27'}.",
     )
     sources: list[str] = Field(
         default_factory=list, description="Where each fact comes from, with its version."

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from shutdownlint.fixes.apply import FixApplier
-from shutdownlint.linter.linter import LintResult, check
+from shutdownlint.linter.lint_run import LintResult
+from shutdownlint.linter.linter import check
 from shutdownlint.manifests.discovery import InputError, InputFile
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from shutdownlint.engine.finding import Finding
     from shutdownlint.fixes.apply import FixResult
-    from shutdownlint.linter.linter import LintOptions
+    from shutdownlint.linter.lint_run import LintOptions
     from shutdownlint.manifests.loader import InputSource
     from shutdownlint.manifests.object_index import ObjectId
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from shutdownlint.engine.finding import Change, Finding
     from shutdownlint.fixes.apply import ChunkKey
-    from shutdownlint.linter.linter import LintOptions
+    from shutdownlint.linter.lint_run import LintOptions
     from shutdownlint.manifests.loader import InputSource
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.shutdown.solver import Solution

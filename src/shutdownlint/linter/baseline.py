@@ -13,12 +13,12 @@ from msgspec import Struct
 
 from shutdownlint.engine.selection import ALWAYS_REPORTED
 from shutdownlint.linter.fingerprint import fingerprints
+from shutdownlint.linter.lint_run import SuppressedFinding
 from shutdownlint.linter.source_lines import SourceLines
-from shutdownlint.linter.suppression import SuppressedFinding
 
 if TYPE_CHECKING:
     from shutdownlint.engine.finding import Finding
-    from shutdownlint.linter.linter import LintResult
+    from shutdownlint.linter.lint_run import LintResult
 
 
 _IN_BASELINE: Final = "in the baseline"

@@ -10,66 +10,16 @@ import gc
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, field
-
-from shutdownlint.engine.selection import RuleSelection
+from shutdownlint.linter.lint_run import LintResult, PlannedRun
 from shutdownlint.manifests.loader import Loader
-from shutdownlint.manifests.reader import ReadStats
 from shutdownlint.platforms.registry import PlatformSet, kind_table
-from shutdownlint.platforms.user_facts import NO_MESH, UserFacts
+from shutdownlint.platforms.user_facts import NO_MESH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from shutdownlint.engine.evaluator import ExpressionCache
-    from shutdownlint.engine.finding import Finding
-    from shutdownlint.engine.rule import Rule
-    from shutdownlint.linter.suppression import SuppressedFinding
+    from shutdownlint.linter.lint_run import LintOptions
     from shutdownlint.manifests.loader import InputSource
-    from shutdownlint.platforms.planned_pod import PlannedPod
-
-
-def no_progress() -> None:
-    """The progress callback of runs that show none."""
-
-
-class LintOptions(Struct):
-    """What a run is told: facts about the environment, rules, and who is told of progress.
-
-    ``all_rules``: also load the rules of platforms that the input does not mention. ``debug``:
-    internal errors are raised instead of being reported.
-    """
-
-    facts: UserFacts = field(default_factory=UserFacts)
-    selection: RuleSelection = field(default_factory=RuleSelection)
-    on_file: Callable[[], None] = no_progress
-    all_rules: bool = False
-    debug: bool = False
-    #: Made by the first run; further runs with these options share it.
-    expressions: ExpressionCache | None = None
-
-
-class LintResult(Struct):
-    """What a check has found. ``complete`` is false if a part of the job could not be done.
-
-    ``workloads`` is how many were checked. ``warnings`` are about the run as a whole.
-    """
-
-    stats: ReadStats = field(default_factory=ReadStats)
-    findings: list[Finding] = field(default_factory=list)
-    suppressed: list[SuppressedFinding] = field(default_factory=list)
-    workloads: int = 0
-    complete: bool = True
-    warnings: list[str] = field(default_factory=list)
-    rules: Sequence[Rule] = ()
-
-
-class PlannedRun(Struct):
-    """The planned pods of a run, without any rule being evaluated."""
-
-    stats: ReadStats
-    pods: list[PlannedPod] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
 
 
 @contextmanager

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shutdownlint.engine.selection import RuleSelection
-from shutdownlint.linter.linter import LintOptions, check
+from shutdownlint.linter.lint_run import LintOptions
+from shutdownlint.linter.linter import check
 from shutdownlint.manifests.discovery import InputFile
 from shutdownlint.manifests.loader import InputSource
 from shutdownlint.platforms.durations import go_duration

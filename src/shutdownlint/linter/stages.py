@@ -8,7 +8,7 @@ from shutdownlint.engine.evaluator import ExpressionCache, RuleEvaluator
 from shutdownlint.engine.problems import RuleFailed, Unreadable
 from shutdownlint.engine.subjects import pod_subjects, problem_subject, workload_subjects
 from shutdownlint.engine.vocabulary import Vocabulary
-from shutdownlint.linter.linter import LintResult, PlannedRun
+from shutdownlint.linter.lint_run import LintResult, PlannedRun
 from shutdownlint.linter.version_sweep import VersionSweep
 from shutdownlint.manifests.object_index import ObjectIndex
 from shutdownlint.manifests.reader import UnreadableInput
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from shutdownlint.engine.finding import Finding
-    from shutdownlint.linter.linter import LintOptions
+    from shutdownlint.linter.lint_run import LintOptions
     from shutdownlint.manifests.loader import Loader
     from shutdownlint.manifests.suppressions import Suppression
     from shutdownlint.manifests.workloads import Workload
@@ -44,7 +44,8 @@ class _Stages:
         self.options = options
         self.stats = loader.stats
         index = loader.index if loader.index is not None else ObjectIndex()
-        self.context = AnalysisContext(index, options.facts, platforms.platforms)
+        self.context = AnalysisContext(index, options.facts)
+        self.platforms = platforms.platforms
         self.version_assumptions: dict[str, None] = {}
 
     def planned_pods(self) -> Iterator[PlannedPod]:
@@ -61,12 +62,12 @@ class _Stages:
         for workload in self.loader.workloads():
             workload.incomplete = incomplete_reason(workload, patch_files)
             yield workload
-        for platform in self.context.platforms:
+        for platform in self.platforms:
             yield from platform.extra_workloads(self.context)
 
     def _plan(self, workload: Workload) -> PlannedPod | None:
         try:
-            pod = plan_pod(workload, self.context)
+            pod = plan_pod(workload, self.context, self.platforms)
         except Exception as error:
             if self.options.debug:
                 raise
@@ -109,12 +110,12 @@ class CheckRun(_Stages):
         super().__init__(loader, platforms, options)
         entries = PLATFORMS if options.all_rules else platforms.entries
         rules = options.selection.load([entry.name for entry in entries])
-        vocabulary = Vocabulary(self.context.platforms)
+        vocabulary = Vocabulary(self.platforms)
         if options.expressions is None:
             options.expressions = ExpressionCache()
         severities, cache = options.selection.severities, options.expressions
         self.evaluator = RuleEvaluator(rules, vocabulary, severities, cache)
-        self.sweep = VersionSweep(self.context, self.evaluator)
+        self.sweep = VersionSweep(self.context, self.platforms, self.evaluator)
         self.workloads = WorkloadIndex()
         self.annotated: list[Suppression] = []
         # The same workload in several files (renderings of one chart) makes the same finding.
@@ -146,7 +147,7 @@ class CheckRun(_Stages):
             yield from self.evaluator.evaluate(subject)
 
     def _check_context(self) -> None:
-        for platform in self.context.platforms:
+        for platform in self.platforms:
             for problem in platform.context_problems(self.context):
                 if problem.location.region().file not in self.loader.context_files:
                     self._check_problem(problem)

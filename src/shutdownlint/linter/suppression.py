@@ -5,9 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from shutdownlint.engine.selection import ALWAYS_REPORTED
+from shutdownlint.linter.lint_run import SuppressedFinding
 from shutdownlint.platforms.user_facts import AppFacts
 
 if TYPE_CHECKING:
@@ -15,16 +14,8 @@ if TYPE_CHECKING:
 
     from shutdownlint.engine.finding import Finding
     from shutdownlint.engine.rule import Rule
-    from shutdownlint.linter.linter import LintResult
+    from shutdownlint.linter.lint_run import LintResult
     from shutdownlint.manifests.suppressions import Suppression
-
-
-class SuppressedFinding(Struct, frozen=True):
-    """A finding that is suppressed, why, and whether the manifest itself says so."""
-
-    finding: Finding
-    reason: str
-    in_source: bool
 
 
 def apply_suppressions(result: LintResult, suppressions: Sequence[Suppression]) -> None:

@@ -12,10 +12,13 @@ from shutdownlint.platforms.planner import plan_pod
 from shutdownlint.platforms.user_facts import UserFacts
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shutdownlint.engine.evaluator import RuleEvaluator
     from shutdownlint.engine.finding import Finding
     from shutdownlint.platforms.context import AnalysisContext
     from shutdownlint.platforms.planned_pod import PlannedPod
+    from shutdownlint.platforms.platform import Platform
     from shutdownlint.platforms.versions import Version
 
 _Combination = tuple[tuple[str, "Version"], ...]
@@ -24,8 +27,11 @@ _Combination = tuple[tuple[str, "Version"], ...]
 class VersionSweep:
     """Tells for which versions a finding holds. It remembers what one pod gave."""
 
-    def __init__(self, context: AnalysisContext, evaluator: RuleEvaluator) -> None:
+    def __init__(
+        self, context: AnalysisContext, platforms: Sequence[Platform], evaluator: RuleEvaluator
+    ) -> None:
         self.context = context
+        self.platforms = platforms
         self.evaluator = evaluator
         self._groups: dict[str, VersionGroups] = {}
         self._contexts: dict[_Combination, AnalysisContext] = {}
@@ -48,7 +54,7 @@ class VersionSweep:
 
     def _group(self, name: str) -> VersionGroups | None:
         if name not in self._groups:
-            platform = next((p for p in self.context.platforms if p.name == name), None)
+            platform = next((p for p in self.platforms if p.name == name), None)
             if platform is None or not platform.supported_versions:
                 return None
             rules = [r.versions[name] for r in self.evaluator.rules if name in r.versions]
@@ -60,7 +66,7 @@ class VersionSweep:
             self._pod, self._found = pod, {}
         if versions not in self._found:
             context = self._context(versions)
-            again = plan_pod(pod.workload, context)
+            again = plan_pod(pod.workload, context, self.platforms)
             subjects = pod_subjects(again, self.evaluator.vocabulary, context.user_facts)
             self._found[versions] = {
                 (finding.rule, finding.container)

@@ -193,7 +193,7 @@ class Namespace(Resource, frozen=True):
 
 
 class ConfigMap(Resource, frozen=True):
-    """A ConfigMap: Istio's mesh configuration, or files and variables of an app."""
+    """A ConfigMap: the configuration of a mesh, or files and variables of an app."""
 
     data: StrMap = field(default_factory=dict)
 
@@ -299,7 +299,7 @@ class GatewaySpec(ApiModel, frozen=True):
 
 
 class Gateway(Resource, frozen=True):
-    """gateway.networking.k8s.io Gateway: Istio deploys a pod for it."""
+    """gateway.networking.k8s.io Gateway: its controller may deploy a pod for it."""
 
     spec: GatewaySpec = field(default_factory=GatewaySpec)
 

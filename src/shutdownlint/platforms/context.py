@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from shutdownlint.manifests.object_index import LoadedResource, ObjectIndex
     from shutdownlint.manifests.workloads import Workload
-    from shutdownlint.platforms.platform import Platform
     from shutdownlint.platforms.versions import Version
 
 _AnyModel = TypeVar("_AnyModel", bound=Resource)
@@ -69,24 +68,22 @@ class _Lookup:
 
 
 class AnalysisContext:
-    """Everything that a platform may look at. ``platforms`` are those of the run."""
+    """Everything that a platform may look at."""
 
     def __init__(
         self,
         index: ObjectIndex,
         user_facts: UserFacts | None = None,
-        platforms: Sequence[Platform] = (),
         _lookup: _Lookup | None = None,
     ) -> None:
         self.index = index
         self.user_facts = user_facts if user_facts is not None else UserFacts()
-        self.platforms = platforms
         self._lookup = _lookup if _lookup is not None else _Lookup(index)
         self._states: dict[Any, Any] = {}
 
     def with_facts(self, user_facts: UserFacts) -> AnalysisContext:
         """The same objects, with something else said by the user."""
-        return AnalysisContext(self.index, user_facts, self.platforms, self._lookup)
+        return AnalysisContext(self.index, user_facts, self._lookup)
 
     def state(self, make: Callable[[AnalysisContext], _State]) -> _State:
         """What a platform works out once for the whole run, made when it is first asked for."""

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.skips import SkipReason
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.context import AnalysisContext
-    from shutdownlint.platforms.platform import Platform
     from shutdownlint.platforms.problem import Problem
     from shutdownlint.platforms.versions import Version
     from shutdownlint.shutdown.durations import DurationRange
@@ -36,8 +35,8 @@ if TYPE_CHECKING:
 class ContainerDraft:
     """A container while it is planned. ``spec`` and ``ref`` are what is written of it, if it is.
 
-    ``owner`` is the platform that it belongs to; None: it is the app's. ``settled`` is set by the
-    platform that knows what its process does; the others then leave that alone.
+    ``owner`` names the platform that it belongs to; None: it is the app's. ``settled`` is set by
+    the platform that knows what its process does; the others then leave that alone.
     """
 
     def __init__(
@@ -53,7 +52,7 @@ class ContainerDraft:
         self.spec = spec
         self.ref = ref
         self.native_sidecar = native_sidecar
-        self.owner: Platform | None = None
+        self.owner: str | None = None
         self.hook = Hook(hook)
         self.process = Process()
         self.settled = False

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from shutdownlint.engine.finding import Finding
-    from shutdownlint.linter.linter import LintResult
+    from shutdownlint.linter.lint_run import LintResult
     from shutdownlint.manifests.reader import ReadStats
 
 #: Control characters (C0, DEL, C1) and those that reorder text: never sent to a screen raw.

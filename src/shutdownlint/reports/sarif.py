@@ -47,7 +47,7 @@ from shutdownlint.yaml_source.location import Region
 if TYPE_CHECKING:
     from shutdownlint.engine.finding import Finding
     from shutdownlint.engine.rule import Rule
-    from shutdownlint.linter.suppression import SuppressedFinding
+    from shutdownlint.linter.lint_run import SuppressedFinding
     from shutdownlint.reports.output import ReportOutput
     from shutdownlint.reports.report import Report
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from shutdownlint.shutdown.pod_plan import ContainerPlan, PodPlan
     from shutdownlint.shutdown.request import Request
-    from shutdownlint.shutdown.simulation import RunningContainer, RunningRequest
+    from shutdownlint.shutdown.running import RunningContainer, RunningRequest
 
 
 class ContainerTimeline:
@@ -123,11 +123,11 @@ class Timeline:
         self.plan = plan
         simulation = Simulation(plan, requests, busy=busy, others=others, idle_until=idle_until)
         simulation.run()
-        end = simulation.now
+        end = simulation.clock.now
         self.containers = tuple(ContainerTimeline(c, end) for c in simulation.containers)
-        self.events = _tidy(simulation.events)
-        self.predictions = tuple(_prediction(r) for r in simulation.requests)
-        target = simulation.target
+        self.events = _tidy(simulation.clock.events)
+        self.predictions = tuple(_prediction(r) for r in simulation.requests.requests)
+        target = simulation.requests.target
         self._target = target.plan.name if target is not None else None
 
     def container(self, name: str) -> ContainerTimeline:

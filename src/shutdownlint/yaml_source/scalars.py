@@ -1,7 +1,7 @@
-"""Plain scalars as Kubernetes and Istio read them.
+"""Plain scalars as Kubernetes reads them.
 
-Both read YAML through sigs.k8s.io/yaml, that is go-yaml v2, whose table differs from every
-Python library's: ``y`` is true, ``0o10`` is 8, ``1:30`` is a string, ``08`` is a float.
+It and most meshes read YAML through sigs.k8s.io/yaml, that is go-yaml v2, whose table differs
+from every Python library's: ``y`` is true, ``0o10`` is 8, ``1:30`` is a string, ``08`` is a float.
 Source: go.yaml.in/yaml/v2 resolve.go, read at v2.4; outcomes verified with the real library.
 """
 

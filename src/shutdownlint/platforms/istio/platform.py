@@ -70,7 +70,7 @@ class Plugin(Platform):
         sidecar = find_sidecar(workload, mesh)
         planned = self._add_proxy(draft, mesh, sidecar)
         # A written proxy that is none (or not known) is not the app's container either.
-        draft.containers = [c for c in draft.containers if c.owner is not self]
+        draft.containers = [c for c in draft.containers if c.owner != self.name]
         only_proxy = is_bare_proxy(workload) or is_gateway(workload)
         if draft.edge is None and only_proxy:
             draft.skipped = _UNKNOWN_PROXY

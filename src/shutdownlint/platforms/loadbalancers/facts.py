@@ -26,7 +26,7 @@ AGIC_WINDOW: Final = SourcedValue(
 )
 #: How long a load balancer in front of a gateway may go on sending to it.
 GATEWAY_WINDOW: Final = SourcedValue(
-    timedelta(seconds=10), "EKSBP networking/loadbalancing.adoc:356; istio issues 26302, 47779"
+    timedelta(seconds=10), "EKSBP networking/loadbalancing.adoc:356"
 )
 #: What a deregistration delay may be, in seconds.
 DEREGISTRATION_RANGE: Final = SourcedValue(

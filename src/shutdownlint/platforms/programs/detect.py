@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
-from shutdownlint.manifests.decoding import has_placeholder
 from shutdownlint.platforms.programs import facts
 from shutdownlint.platforms.programs.container_config import (
     ContainerConfig,
@@ -22,9 +21,9 @@ from shutdownlint.platforms.programs.container_config import (
     read_container_config,
 )
 from shutdownlint.platforms.programs.facts import FRAMEWORKS, Framework
+from shutdownlint.platforms.programs.limit_values import is_templated, read_limit
 from shutdownlint.platforms.programs.problems import SettingIgnored
 from shutdownlint.shell.syntax import base_name, is_shell, shell_script, tokens
-from shutdownlint.shutdown.durations import seconds
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:
@@ -197,15 +196,10 @@ def _limits(
         *((name, files.get(canonical(name))) for name in framework.properties),
     ]
     return [
-        _limit(framework, name, written)
+        read_limit(framework, name, written)
         for name, written in places
-        if written is not None and not _templated(written.text)
+        if written is not None and not is_templated(written.text)
     ]
-
-
-def _templated(text: str) -> bool:
-    """Whether something else is put in before the program sees it."""
-    return has_placeholder(text) or "$" in text
 
 
 def _flags(framework: Framework, words: Sequence[_Word]) -> Iterator[tuple[str, WrittenText]]:
@@ -217,70 +211,6 @@ def _flags(framework: Framework, words: Sequence[_Word]) -> Iterator[tuple[str, 
             elif word.text == flag and index + 1 < len(words):
                 following = words[index + 1]
                 yield flag, WrittenText(following.text, following.location, following.inherited)
-
-
-_NUMBER: Final = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)([a-z]*)", re.IGNORECASE)
-_UNITS: Final = {
-    "ns": 1e-9,
-    "us": 1e-6,
-    "ms": 0.001,
-    "s": 1.0,
-    "m": 60.0,
-    "h": 3600.0,
-    "d": 86400.0,
-}
-_AMOUNT: Final = r"([0-9]{1,9}(?:\.[0-9]{1,9})?)"
-_ISO: Final = re.compile(
-    rf"P(?:{_AMOUNT}D)?(?:T(?:{_AMOUNT}H)?(?:{_AMOUNT}M)?(?:{_AMOUNT}S)?)?", re.IGNORECASE
-)
-#: Longer ones are never waited out.
-_LONGEST: Final = 10 * 365 * 86400.0
-
-
-def _limit(
-    framework: Framework, name: str, written: WrittenText
-) -> Setting[timedelta] | SettingIgnored:
-    value, reason = _duration(framework, written.text.strip())
-    if value is None:
-        return SettingIgnored(
-            location=written.location,
-            key=name,
-            value=written.text,
-            reason=reason,
-            program=framework.name,
-        )
-    kind = OriginKind.INHERITED if written.inherited else OriginKind.EXPLICIT
-    origin = Origin(kind, framework.name, written.location)
-    return Setting(f"{framework.name} shutdown timeout", value, origin)
-
-
-def _duration(framework: Framework, text: str) -> tuple[timedelta | None, str]:
-    """The duration, or why it is none."""
-    milliseconds = framework.unit < seconds(1)
-    wanted = f"a number of {'milliseconds' if milliseconds else 'seconds'}"
-    if framework.suffixes:
-        wanted = "a duration with a unit, such as 30s"
-        iso = _ISO.fullmatch(text)
-        if iso is not None and any(iso.groups()):
-            days, hours, minutes, rest = (float(part or 0) for part in iso.groups())
-            return _bounded(((days * 24 + hours) * 60 + minutes) * 60 + rest), ""
-    found = _NUMBER.fullmatch(text)
-    if found is None or (found.group(2) and found.group(2).lower() not in _UNITS):
-        return None, f"is not {wanted}"
-    number, unit = float(found.group(1)), found.group(2).lower()
-    if unit and not framework.suffixes:
-        return None, f"must be {wanted}, without a unit"
-    if framework.name == facts.SPRING and "." in text:
-        return None, "must be a whole number with a unit, such as 30s"
-    if not unit and framework.suffixes and milliseconds and number < 1000:
-        reason = f"has no unit and reads as {found.group(1)} milliseconds"
-        return None, f"{reason}: write {found.group(1)}s"
-    unit_seconds = _UNITS[unit] if unit else framework.unit.total_seconds()
-    return _bounded(number * unit_seconds), ""
-
-
-def _bounded(number: float) -> timedelta:
-    return seconds(min(number, _LONGEST))
 
 
 def _abrupt(
@@ -390,7 +320,7 @@ def _delay(
     variable = known.variables.get(name.replace(".", "_").upper())
     for written in (options.get(name), variable, known.properties.get(name)):
         if written is not None:
-            limit = _limit(framework, name, written)
+            limit = read_limit(framework, name, written)
             return limit if isinstance(limit, Setting) else None
     return None
 
@@ -412,7 +342,7 @@ def _misspelled(words: Sequence[_Word], known: ContainerConfig) -> Iterator[Sett
             continue
         for word in words:
             flag = word.text.partition("=")[0]
-            if not flag.startswith("--") or flag in framework.flags or _templated(flag):
+            if not flag.startswith("--") or flag in framework.flags or is_templated(flag):
                 continue
             close = difflib.get_close_matches(flag, framework.flags, 1, 0.85)
             if close:

@@ -1,0 +1,87 @@
+"""Limits as programs take them: numbers with the unit that each framework expects."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from shutdownlint.manifests.decoding import has_placeholder
+from shutdownlint.platforms.programs import facts
+from shutdownlint.platforms.programs.problems import SettingIgnored
+from shutdownlint.shutdown.durations import seconds
+from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from shutdownlint.platforms.programs.container_config import WrittenText
+    from shutdownlint.platforms.programs.facts import Framework
+
+_NUMBER: Final = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)([a-z]*)", re.IGNORECASE)
+_UNITS: Final = {
+    "ns": 1e-9,
+    "us": 1e-6,
+    "ms": 0.001,
+    "s": 1.0,
+    "m": 60.0,
+    "h": 3600.0,
+    "d": 86400.0,
+}
+_AMOUNT: Final = r"([0-9]{1,9}(?:\.[0-9]{1,9})?)"
+_ISO: Final = re.compile(
+    rf"P(?:{_AMOUNT}D)?(?:T(?:{_AMOUNT}H)?(?:{_AMOUNT}M)?(?:{_AMOUNT}S)?)?", re.IGNORECASE
+)
+#: Longer ones are never waited out.
+_LONGEST: Final = 10 * 365 * 86400.0
+
+
+def read_limit(
+    framework: Framework, name: str, written: WrittenText
+) -> Setting[timedelta] | SettingIgnored:
+    """The framework's limit as this flag, variable or property sets it, or why it is ignored."""
+    value, reason = _duration(framework, written.text.strip())
+    if value is None:
+        return SettingIgnored(
+            location=written.location,
+            key=name,
+            value=written.text,
+            reason=reason,
+            program=framework.name,
+        )
+    kind = OriginKind.INHERITED if written.inherited else OriginKind.EXPLICIT
+    origin = Origin(kind, framework.name, written.location)
+    return Setting(f"{framework.name} shutdown timeout", value, origin)
+
+
+def _duration(framework: Framework, text: str) -> tuple[timedelta | None, str]:
+    """The duration, or why it is none."""
+    milliseconds = framework.unit < seconds(1)
+    wanted = f"a number of {'milliseconds' if milliseconds else 'seconds'}"
+    if framework.suffixes:
+        wanted = "a duration with a unit, such as 30s"
+        iso = _ISO.fullmatch(text)
+        if iso is not None and any(iso.groups()):
+            days, hours, minutes, rest = (float(part or 0) for part in iso.groups())
+            return _bounded(((days * 24 + hours) * 60 + minutes) * 60 + rest), ""
+    found = _NUMBER.fullmatch(text)
+    if found is None or (found.group(2) and found.group(2).lower() not in _UNITS):
+        return None, f"is not {wanted}"
+    number, unit = float(found.group(1)), found.group(2).lower()
+    if unit and not framework.suffixes:
+        return None, f"must be {wanted}, without a unit"
+    if framework.name == facts.SPRING and "." in text:
+        return None, "must be a whole number with a unit, such as 30s"
+    if not unit and framework.suffixes and milliseconds and number < 1000:
+        reason = f"has no unit and reads as {found.group(1)} milliseconds"
+        return None, f"{reason}: write {found.group(1)}s"
+    unit_seconds = _UNITS[unit] if unit else framework.unit.total_seconds()
+    return _bounded(number * unit_seconds), ""
+
+
+def _bounded(number: float) -> timedelta:
+    return seconds(min(number, _LONGEST))
+
+
+def is_templated(text: str) -> bool:
+    """Whether something else is put in before the program sees it."""
+    return has_placeholder(text) or "$" in text
