@@ -76,6 +76,12 @@ class _CompiledRule:
         #: What the condition gave for values that it was evaluated with: most pods are alike.
         self._answers: dict[tuple[Value, ...], bool] = {}
 
+    def applies_to_all(self, cases: Sequence[CaseValues]) -> bool:
+        """Whether the condition holds in every case. Raises ``ExpressionError``."""
+        if len(cases) == 1:  # nearly always, and much called
+            return self.applies_to(cases[0])
+        return all(self.applies_to(values) for values in cases)
+
     def applies_to(self, values: CaseValues) -> bool:
         """Whether the condition holds. Raises ``ExpressionError``."""
         condition = self.rule.condition
@@ -158,7 +164,7 @@ class RuleEvaluator:
                 continue
             try:
                 # An error, or a warning, holds whatever the unknown durations are.
-                if all(compiled.applies_to(values) for values in subject.cases):
+                if compiled.applies_to_all(subject.cases):
                     yield self._finding(compiled, subject)
             except ExpressionError as error:
                 self.failures[rule.id] = RuleFailure(rule, error.reason)
@@ -168,6 +174,8 @@ class RuleEvaluator:
         of_mesh = subject.kind is SubjectKind.PROXY and rule.folder in self._meshes
         if of_mesh and subject.mesh != rule.folder:
             return False
+        if not rule.versions:
+            return True
         # A version that is not known is taken for a current one.
         return all(
             subject.versions.get(platform, CURRENT) in versions

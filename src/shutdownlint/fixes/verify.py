@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -84,6 +83,7 @@ def check_text(old: bytes, new: bytes, meant: Iterable[IntendedChange]) -> None:
 def check_piece(old: str, new: str, meant: Iterable[IntendedChange]) -> None:
     """The same for the text of one piece of a file. Raises ``VerificationError``."""
     before, after = _roots(old), _roots(new)
+    # Both are made for this comparison only, so it may change them.
     _compare(_values(before), _values(after), list(meant))
     if is_json(old) and not is_json(new):
         raise VerificationError("the result is not JSON any more")
@@ -126,7 +126,6 @@ def _values(roots: list[Node]) -> list[Any]:
 def _compare(before: list[Any], after: list[Any], meant: list[IntendedChange]) -> None:
     if len(before) != len(after):
         raise VerificationError("the number of documents would change")
-    before, after = copy.deepcopy(before), copy.deepcopy(after)
     for each in meant:
         for side in (before, after):
             if each.inner is not None:

@@ -303,9 +303,30 @@ def _update_spec(document: Document, owner: _Object) -> tuple[WorkloadSpec, list
     return model, [error for error in rejected if not error.unresolved]
 
 
+def _has_duplicates(root: Node) -> bool:
+    """Whether a mapping has a key twice; quicker than finding out where."""
+    stack, seen = [root], set[int]()
+    while stack:
+        node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if type(node) is MappingNode:
+            keys = {key.value if type(key) is ScalarNode else "" for key, _ in node.value}
+            if len(keys) < len(node.value):
+                return True
+            stack += [value for _, value in node.value if type(value) is not ScalarNode]
+        elif type(node) is SequenceNode:
+            stack += [item for item in node.value if type(item) is not ScalarNode]
+    return False
+
+
 def _duplicates(document: Document, key_path: KeyPath) -> Iterator[NodeRef]:
     """Keys of the object that stand twice in one mapping."""
-    stack: list[tuple[Node | None, KeyPath]] = [(child_at(document.tree.root, key_path), key_path)]
+    root = child_at(document.tree.root, key_path)
+    if root is None or not _has_duplicates(root):
+        return
+    stack: list[tuple[Node | None, KeyPath]] = [(root, key_path)]
     seen: set[int] = set()
     while stack:
         node, here = stack.pop()

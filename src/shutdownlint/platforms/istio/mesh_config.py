@@ -10,7 +10,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from shutdownlint.platforms.istio import facts
-from shutdownlint.platforms.istio.mesh_sources import MeshConfig, read_mesh_configs, read_versions
+from shutdownlint.platforms.istio.mesh_sources import (
+    IstiodPods,
+    MeshConfig,
+    read_istiods,
+    read_mesh_configs,
+    read_versions,
+)
 from shutdownlint.platforms.istio.problems import (
     LifecycleDropsHold,
     MeshConfigRejected,
@@ -46,9 +52,13 @@ class Mesh:
         self._selected: dict[str, tuple[MeshConfig | None, bool]] = {}
 
     @cached_property
+    def _istiods(self) -> tuple[IstiodPods, ...]:
+        return tuple(read_istiods(self.context.index))
+
+    @cached_property
     def configs(self) -> tuple[MeshConfig, ...]:
         """Every mesh configuration among the files."""
-        return tuple(read_mesh_configs(self.context.index))
+        return tuple(read_mesh_configs(self.context.index, self._istiods))
 
     def config_for(self, revision: str | None) -> tuple[MeshConfig | None, bool]:
         """The configuration of a revision, and whether several contradict each other."""
@@ -109,7 +119,7 @@ class Mesh:
         if said is not None:
             return said
         shown = {c.version for c in self.configs if c.version is not None}
-        shown |= set(read_versions(self.context.index))
+        shown |= set(read_versions(self._istiods))
         minors = {(version.major, version.minor) for version in shown}
         return max(shown) if len(minors) == 1 else None
 

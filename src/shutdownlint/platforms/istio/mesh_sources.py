@@ -28,7 +28,7 @@ from shutdownlint.yaml_source.location import EntryPart, FixedLocation, KeyPath,
 from shutdownlint.yaml_source.tree import Tree, child
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from yaml.nodes import Node
 
@@ -103,22 +103,38 @@ class _Install(Struct, frozen=True, eq=False):
     rendered: bool = True
 
 
-def read_mesh_configs(index: ObjectIndex) -> Iterator[MeshConfig]:
+class IstiodPods(Struct, frozen=True, eq=False):
+    """An object that runs istiod: its pod template, and istiod's containers with their index."""
+
+    obj: RawObject
+    template: PodTemplate
+    containers: tuple[tuple[int, Container], ...]
+
+
+def read_istiods(index: ObjectIndex) -> Iterator[IstiodPods]:
+    """The objects that run istiod."""
+    for obj in index.raw:
+        if obj.entry.kind in _ISTIOD_KINDS:
+            template, _ = decode(PodTemplate, obj.ref.document.tree.to_python(_pod(obj).key_path))
+            containers = enumerate(template.spec.containers)
+            found = tuple(entry for entry in containers if entry[1].name == _CONTROL_PLANE)
+            yield IstiodPods(obj, template, found)
+
+
+def read_mesh_configs(index: ObjectIndex, istiods: Iterable[IstiodPods]) -> Iterator[MeshConfig]:
     """Every mesh configuration among the files."""
     raw = [obj for obj in index.raw if obj.entry.kind not in _ISTIOD_KINDS]
-    istiods = [obj for obj in index.raw if obj.entry.kind in _ISTIOD_KINDS]
     sources = (
         *(_from_config_map(loaded) for loaded in index.all_of(ConfigMap)),
         *(_from_install(install) for obj in raw for install in _installs(obj)),
-        *(_from_istiod(obj) for obj in istiods),
+        *(_from_istiod(pods) for pods in istiods),
     )
     return (config for config in sources if config is not None)
 
 
-def read_versions(index: ObjectIndex) -> Iterator[Version]:
+def read_versions(istiods: Iterable[IstiodPods]) -> Iterator[Version]:
     """The releases that istiod's own pods show."""
-    istiods = (obj for obj in index.raw if obj.entry.kind in _ISTIOD_KINDS)
-    found = (_istiod_version(obj) for obj in istiods)
+    found = (_istiod_version(pods) for pods in istiods)
     return (version for version in found if version is not None)
 
 
@@ -156,29 +172,20 @@ def _from_config_map(loaded: LoadedResource[ConfigMap]) -> MeshConfig | None:
 # istiod's own Deployment
 
 
-def _istiod(obj: RawObject) -> tuple[PodTemplate, list[tuple[int, Container]]]:
-    """The pod template of an object, and istiod's containers in it."""
-    template, _ = decode(PodTemplate, obj.ref.document.tree.to_python(_pod(obj).key_path))
-    containers = [
-        (number, container)
-        for number, container in enumerate(template.spec.containers)
-        if container.name == _CONTROL_PLANE
-    ]
-    return template, containers
-
-
 def _pod(obj: RawObject) -> NodeRef:
     return obj.ref if obj.entry.kind == "Pod" else obj.ref / "spec" / "template"
 
 
-def _from_istiod(obj: RawObject) -> MeshConfig | None:
+def _from_istiod(pods: IstiodPods) -> MeshConfig | None:
     """istiod's environment says whether sidecars are native."""
-    template, containers = _istiod(obj)
-    for index, container in containers:
+    obj = pods.obj
+    for index, container in pods.containers:
         for number, variable in enumerate(container.env):
             if variable.name == facts.NATIVE_ENV and variable.value:
                 location = _pod(obj) / "spec" / "containers" / index / "env" / number / "value"
-                revision = template.metadata.labels.get(facts.REVISION, "").replace("default", "")
+                revision = pods.template.metadata.labels.get(facts.REVISION, "").replace(
+                    "default", ""
+                )
                 config = MeshConfig(f"istiod's {obj.entry.kind}", revision, location)
                 config.env_only = True
                 config.native, config.native_location = variable.value.lower(), location
@@ -186,10 +193,10 @@ def _from_istiod(obj: RawObject) -> MeshConfig | None:
     return None
 
 
-def _istiod_version(obj: RawObject) -> Version | None:
+def _istiod_version(pods: IstiodPods) -> Version | None:
     """The release that istiod's pods show by their image or labels."""
-    _, containers = _istiod(obj)
-    for _, container in containers:
+    obj = pods.obj
+    for _, container in pods.containers:
         name, _, tag = (container.image or "").rpartition(":")
         if name.endswith("/pilot"):
             key_path = (*obj.ref.key_path, "metadata")

@@ -93,6 +93,8 @@ def _from_config_maps(context: AnalysisContext) -> Iterator[ControlPlane]:
 def _from_installs(context: AnalysisContext) -> Iterator[ControlPlane]:
     """Helm values of the control plane's chart."""
     for obj in context.index.raw:
+        if facts.CONTROL_PLANE_CHART not in obj.ref.document.text:
+            continue
         for install in helm_installs(obj):
             if install.chart == facts.CONTROL_PLANE_CHART:
                 plane = _from_values(install, f"{install.kind} values")
