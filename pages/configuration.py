@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from pages.sources import FAMILIES, PAGES, RULES
+from pages.sources import PAGES, RULES, rules_by_title
 from shutdownlint.reports.sarif_model import HOME
 
 if TYPE_CHECKING:
@@ -52,20 +52,15 @@ def configuration(pages: Mapping[str, str]) -> str:
 
 
 def _rules(pages: Mapping[str, str]) -> list[object]:
-    names = [page for page in pages if page.startswith("rules/") and page != RULES]
     families = [
-        {title: [{_title(pages[name]): name} for name in names if _id(name)[2] == digit]}
-        for digit, title in FAMILIES.items()
+        {title: [{_title(pages[name]): name} for name in (f"rules/{r.id}.md" for r in rules)]}
+        for title, rules in rules_by_title().items()
     ]
     return [RULES, *families]
 
 
 def _title(page: str) -> str:
     return page.partition("\n")[0].removeprefix("# ")
-
-
-def _id(page: str) -> str:
-    return page.removeprefix("rules/").removesuffix(".md")
 
 
 def _toml(value: object) -> str:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from shutdownlint.engine.cache import RuleLoader
+from shutdownlint.engine.cache import GENERAL_FOLDER, RuleLoader
 from shutdownlint.engine.loader import load_schema
 from shutdownlint.linter.lint_run import LintOptions
 from shutdownlint.linter.linter import plan_workloads
@@ -16,6 +16,7 @@ from shutdownlint.linter.rule_examples import example_facts
 from shutdownlint.manifests.discovery import InputFile
 from shutdownlint.manifests.loader import InputSource
 from shutdownlint.platforms.durations import go_duration
+from shutdownlint.platforms.registry import PLATFORMS
 from shutdownlint.reports.explain_html import draw_tables
 from shutdownlint.reports.explain_svg import draw_svg
 from shutdownlint.reports.explanation import Explanation
@@ -23,7 +24,7 @@ from shutdownlint.reports.rule_page import rule_page
 from shutdownlint.shutdown.request import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from shutdownlint.engine.schema import Example, RuleSchema
 
@@ -44,14 +45,7 @@ PAGES: Final = {
     "changelog.md": ("CHANGELOG.md", "Changelog"),
 }
 RULES: Final = "rules/index.md"
-#: By the first digit of a rule's number.
-FAMILIES: Final = {
-    "0": "Reading manifests",
-    "1": "Kubernetes",
-    "2": "Istio",
-    "3": "Load balancers",
-    "4": "Linkerd",
-}
+_GENERAL_TITLE: Final = "Reading manifests"
 _HEAD: Final = """\
 # Rules
 
@@ -61,13 +55,22 @@ _LINK: Final = re.compile(r"\]\((?!https?:|#)([^)#]+)(#[^)]*)?\)")
 _SCREEN: Final = re.compile(r"^<!-- screen: .* -->\n", re.MULTILINE)
 
 
+def rules_by_title() -> dict[str, list[RuleSchema]]:
+    """The rules of every folder, by the title of its platform."""
+    titles = {GENERAL_FOLDER: _GENERAL_TITLE, **{e.name: e.title for e in PLATFORMS}}
+    found: dict[str, list[RuleSchema]] = {title: [] for title in titles.values()}
+    for rule in RuleLoader().load_all_bundled():
+        found[titles[rule.folder]].append(load_schema(Path(rule.file)))
+    return {title: rules for title, rules in found.items() if rules}
+
+
 def markdown() -> dict[str, str]:
     """Every page by its path."""
     found = {page: _page(page) for page in PAGES}
-    rules = [load_schema(Path(rule.file)) for rule in RuleLoader().load_all_bundled()]
-    found[RULES] = _list(rules)
-    for rule in rules:
-        found[f"rules/{rule.id}.md"] = _rule(rule)
+    families = rules_by_title()
+    found[RULES] = _list(families)
+    for rules in families.values():
+        found.update({f"rules/{rule.id}.md": _rule(rule) for rule in rules})
     return found
 
 
@@ -83,14 +86,13 @@ def _page(page: str) -> str:
     return _LINK.sub(follow, _SCREEN.sub("", source.read_text()))
 
 
-def _list(rules: Sequence[RuleSchema]) -> str:
+def _list(families: Mapping[str, Sequence[RuleSchema]]) -> str:
     parts = [_HEAD]
-    for digit, title in FAMILIES.items():
+    for title, rules in families.items():
         rows = [
             f"| [{rule.id}]({rule.id}.md) | {rule.name} | {rule.severity.value} "
             f"| {_first_sentence(rule)} |"
             for rule in rules
-            if rule.id[2] == digit
         ]
         head = f"## {title}\n\n| rule | name | severity | |\n|---|---|---|---|\n"
         parts.append(head + "\n".join(rows))

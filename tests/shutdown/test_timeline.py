@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from datetime import timedelta
 
 import pytest
@@ -29,6 +30,14 @@ def ask(of: PodPlan, length: float, arrival: float = 0) -> tuple[str, float]:
 def idle(of: PodPlan, length: float, arrival: float) -> str:
     """With nothing else on the pod."""
     return Timeline(of, [request(length, arrival)]).predictions[0].outcome.value
+
+
+def test_a_timeline_leaves_nothing_to_the_garbage_collector() -> None:
+    """Runs pause the collector, so an object that refers to itself would stay to the end."""
+    of = plan(app(), proxy=proxy())
+    gc.collect()
+    Timeline(of, [request(3), request(2, 1)])
+    assert gc.collect() == 0
 
 
 def signal_and_kill(of: PodPlan, name: str = "app") -> tuple[timedelta, timedelta]:

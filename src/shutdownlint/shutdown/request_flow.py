@@ -41,7 +41,7 @@ class RequestFlow:
         clock: Clock,
         containers: Sequence[RunningContainer],
         requests: Sequence[Request],
-        on_release: Callable[[RunningContainer], None],
+        on_release: Callable[[RunningContainer], None] | None,
     ) -> None:
         self.plan = plan
         self.clock = clock
@@ -118,7 +118,8 @@ class RequestFlow:
         if running in container.held:
             container.held.discard(running)
             container.open_requests.append((self.clock.now, len(container.held)))
-            self.on_release(container)
+            if self.on_release is not None:
+                self.on_release(container)
 
     def give_up(self, container: RunningContainer, cause: Cause) -> None:
         """Cut every request that the container has."""

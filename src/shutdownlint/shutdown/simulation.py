@@ -70,6 +70,8 @@ class Simulation:
         for container in self.containers:
             self._start(container)
         self.clock.run(self._settle)
+        # Nothing may refer to this object any more: runs pause the garbage collector.
+        self.requests.on_release = None
 
     def _settle(self) -> None:
         """Apply the conditions that wait for a state instead of a time, until none is met."""
