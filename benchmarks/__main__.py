@@ -1,7 +1,7 @@
 """How long runs take and how much memory, beside floors measured in the same run.
 
 ``python -m benchmarks`` prints the tables of docs/performance.md. Nothing here is compared with a
-number of another machine: every figure stands beside a floor.
+number of another machine: every figure is shown with a floor.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from pathlib import Path
 for name in sys.stdin.read().split("\\n"):
     Path(name).read_bytes()
 """
-#: Runs a command and tells its wall time and peak memory.
+#: Runs a command and prints its wall time and peak memory.
 MEASURE = """
 import os, resource, sys, time
 begin = time.perf_counter()

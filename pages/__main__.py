@@ -1,6 +1,6 @@
 """``python -m pages`` builds the site into ``build/pages/site``.
 
-The generator is Zensical (``pip install '.[pages]'``); why this one stands in docs/decisions.md.
+The generator is Zensical (``pip install '.[pages]'``); docs/decisions.md has the reason.
 """
 
 from __future__ import annotations

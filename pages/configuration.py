@@ -1,4 +1,4 @@
-"""What the site's generator is told."""
+"""The configuration of the site's generator."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from pages.sources import PAGES, RULES, rules_by_title
-from shutdownlint.reports.sarif_model import HOME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,17 +36,17 @@ def configuration(pages: Mapping[str, str]) -> str:
         {"Rules": _rules(pages)},
         *({title: [{PAGES[p][1]: p} for p in found]} for title, found in _SECTIONS.items()),
     ]
-    told = {
+    settings = {
         "site_name": "shutdownlint",
         "site_description": "How each Kubernetes pod shuts down, and which requests are lost.",
         "site_url": "",
-        "repo_url": HOME,
+        "repo_url": PROJECT_URL,
         "docs_dir": "docs",
         "site_dir": "site",
         "extra_css": ["timelines.css"],
         "nav": nav,
     }
-    lines = ["[project]", *(f"{key} = {_toml(value)}" for key, value in told.items())]
+    lines = ["[project]", *(f"{key} = {_toml(value)}" for key, value in settings.items())]
     return "\n".join(lines) + _THEME
 
 
@@ -71,7 +70,7 @@ def _toml(value: object) -> str:
     return json.dumps(value)
 
 
-#: No fonts or scripts of others: a reader's visit is told to nobody.
+#: No fonts or scripts of others: no other server learns of a reader's visit.
 _THEME: Final = """
 [project.theme]
 language = "en"

@@ -17,7 +17,7 @@ import yaml
 ACTION: dict[str, Any] = yaml.safe_load((Path(__file__).parents[1] / "action.yml").read_text())
 BAD = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: a, image: b, lifecycle: {preStop: {sleep: {seconds: 60}}}}]}}\n"
 
-pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="no bash is at hand")
+pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
 
 
 def _step(name: str) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def _step(name: str) -> dict[str, Any]:
 def _run(
     step: dict[str, Any], location: Path, values: dict[str, str]
 ) -> subprocess.CompletedProcess[str]:
-    """What the runner makes of a step: expressions filled in, then bash with -e and pipefail."""
+    """The script that the runner makes of a step: expressions filled in, then bash with -e and pipefail."""
 
     def filled(text: str) -> str:
         return re.sub(r"\$\{\{ *([^ ]*) *\}\}", lambda found: values[found[1]], text)

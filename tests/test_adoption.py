@@ -40,9 +40,9 @@ def harmless(*texts: str) -> bool:
 )
 def test_a_files_name_acts_nowhere(command: list[str]) -> None:
     Path(f"{NASTY}.yaml").write_text(BAD + "# shutdownlint: ignore[SL201] old\n")
-    _, out, said = run(*command, ".")
-    assert harmless(out, said)
-    assert "pwn" in out + said
+    _, out, stderr = run(*command, ".")
+    assert harmless(out, stderr)
+    assert "pwn" in out + stderr
 
 
 def test_a_diff_of_an_odd_name_can_be_applied() -> None:
@@ -62,13 +62,13 @@ def test_what_the_configuration_and_the_baseline_name_acts_nowhere() -> None:
     )
     known = {"file": NASTY, "rule": "SL102", "fingerprint": "0:1"}
     Path("known.json").write_text(json.dumps({"version": 1, "findings": [known]}))
-    _, out, said = run("check", "--baseline", "known.json", ".")
-    assert harmless(out, said)
-    assert said.count("pwn") == 2
+    _, out, stderr = run("check", "--baseline", "known.json", ".")
+    assert harmless(out, stderr)
+    assert stderr.count("pwn") == 2
     Path("shutdownlint.toml").write_text(f"{shown} = 1\n")
-    code, out, said = run("check", ".")
+    code, out, stderr = run("check", ".")
     assert code == 2
-    assert harmless(out, said)
+    assert harmless(out, stderr)
 
 
 @pytest.mark.parametrize("form", ["helm", "kustomize"])
@@ -87,8 +87,8 @@ def test_init_shadows_nothing_unsaid(folder: Path) -> None:
     assert run("init")[0] == 2
     Path("below").mkdir()
     os.chdir("below")
-    code, _, said = run("init")
-    assert (code, "is now shadowed" in said) == (0, True)
+    code, _, stderr = run("init")
+    assert (code, "is now shadowed" in stderr) == (0, True)
     os.chdir(folder)
     Path("pyproject.toml").unlink()
     assert run("init", "nowhere")[0] == 2
@@ -104,15 +104,15 @@ def test_a_baseline_outlives_names_and_folders() -> None:
     assert run("check", "--baseline", "known.json", ".")[0] == 0
     os.chdir("k8s")
     assert run("check", "--baseline", "../known.json", ".")[0] == 0
-    code, _, said = run("check", "--baseline", "../known.json", "b.yaml")
-    assert (code, "no longer reported" in said) == (0, False)
+    code, _, stderr = run("check", "--baseline", "../known.json", "b.yaml")
+    assert (code, "no longer reported" in stderr) == (0, False)
     os.chdir("..")
-    code, _, said = run("check", "--baseline", "known.json", "--select", "SL2", ".")
-    assert (code, "no longer reported" in said) == (0, False)
+    code, _, stderr = run("check", "--baseline", "known.json", "--select", "SL2", ".")
+    assert (code, "no longer reported" in stderr) == (0, False)
 
 
 @pytest.mark.parametrize(
-    ("comment", "said"),
+    ("comment", "stderr"),
     [
         (
             "ignore[SL102 until tomorrow] x",
@@ -125,13 +125,13 @@ def test_a_baseline_outlives_names_and_folders() -> None:
         ("ignore[SL102 until 2026-13-21] x", "has an invalid expiry date"),
     ],
 )
-def test_an_ignore_that_does_nothing_is_told(comment: str, said: str) -> None:
+def test_an_ignore_that_does_nothing_is_reported(comment: str, stderr: str) -> None:
     lines = BAD.splitlines()
     lines[6] += f"  # shutdownlint: {comment}"
     Path("a.yaml").write_text("\n".join(lines))
     code, _, warnings = run("check", "a.yaml")
     assert code == 1
-    assert said in warnings
+    assert stderr in warnings
 
 
 def test_a_last_day_may_stand_behind_the_brackets() -> None:
@@ -154,12 +154,12 @@ def test_a_folder_is_left_out_wherever_it_is(pattern: str) -> None:
 
 def test_no_rule_has_an_empty_name() -> None:
     Path("a.yaml").write_text(BAD)
-    for said in (
+    for stderr in (
         'ignore = [""]',
         'select = [""]',
         '[[workloads]]\nmatch = "*"\nignore = [""]\nreason = "r"',
     ):
-        Path("shutdownlint.toml").write_text(said)
+        Path("shutdownlint.toml").write_text(stderr)
         assert run("check", ".")[0] == 2
 
 
@@ -193,7 +193,7 @@ def test_an_id_that_is_taken_is_told_when_rules_are_tried() -> None:
     Path("our/a.yaml").write_text(
         "id: SL102\nname: x\nseverity: error\nfor: container\nwhen: serves\nmessage: m\n"
     )
-    code, _, said = run("rule", "--test", "our")
+    code, _, stderr = run("rule", "--test", "our")
     assert code == 2
-    assert "is taken" in said
+    assert "is taken" in stderr
     assert "is not a folder" in run("rule", "--test", "nowhere")[2]

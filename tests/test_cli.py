@@ -73,7 +73,7 @@ def test_only_the_report_on_stdout() -> None:
     assert "Istio's version is not known" in err
 
 
-def test_no_colours_when_nobody_looks() -> None:
+def test_no_colours_when_unknown_name_looks() -> None:
     done = shell("check", "bad.yaml")
     assert b"\x1b[" not in done.stdout + done.stderr
 
@@ -116,14 +116,14 @@ def test_output_goes_to_a_file_whole_or_not_at_all() -> None:
 
 
 def test_paths_are_told_as_given(tmp_path: Path) -> None:
-    for given, told in (
+    for argument, expected in (
         ("bad.yaml", "bad.yaml"),
         ("./bad.yaml", "./bad.yaml"),
         (".", "bad.yaml"),
         (str(tmp_path), f"{tmp_path}/bad.yaml"),
     ):
-        data = json.loads(invoke("check", given, "--format", "json")[1])
-        assert [f["file"] for f in data["findings"]] == [told]
+        data = json.loads(invoke("check", argument, "--format", "json")[1])
+        assert [f["file"] for f in data["findings"]] == [expected]
 
 
 def test_configuration() -> None:
@@ -203,7 +203,7 @@ def test_explain_one_workload() -> None:
     assert names("good.yaml") == ["shop", "other"]
     for pattern in ("other", "side/other", "Pod/other", "Pod/side/other", "*/oth*"):
         assert names("good.yaml", pattern) == ["other"]
-    assert invoke("explain", "good.yaml", "nobody")[0] == 2
+    assert invoke("explain", "good.yaml", "no-such-name")[0] == 2
 
 
 def test_explain_keeps_its_contract() -> None:

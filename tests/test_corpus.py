@@ -81,7 +81,7 @@ def test_what_must_stay_silent(corpus: Path, part: str) -> None:
 
 
 def test_a_budget_that_allows_nothing(corpus: Path) -> None:
-    """A chart rendered with one replica and minAvailable 1: true, and told once."""
+    """A chart rendered with one replica and minAvailable 1: true, and reported once."""
     (blocked,) = findings(corpus, "envoyproxy__gateway")
     assert (blocked.rule, blocked.region.line) == ("SL153", 9)
     assert "control-plane-with-pdb" in blocked.region.file

@@ -152,7 +152,7 @@ def test_a_file_that_vanishes_or_cannot_be_read(
     data = json.loads(result.stdout)
     reasons = {Path(u["file"]).name: u["reason"] for u in data["unreadable"]}
     assert reasons.pop("b.yaml") == "Permission denied"
-    # gone before it was listed, or told
+    # gone before it was listed, or named on stderr
     assert reasons in ({}, {"c.yaml": "No such file or directory"})
     assert "SL102" in [f["rule"] for f in data["findings"]]
 
@@ -212,9 +212,9 @@ def test_an_interrupt_ends_quietly_and_writes_nothing(tmp_path: Path) -> None:
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(1.0)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
+        _, stderr = process.communicate(timeout=30)
     assert process.returncode in (130, -signal.SIGINT)
-    assert "Traceback" not in said
+    assert "Traceback" not in stderr
     assert [p.name for p in tmp_path.iterdir()] == ["a.yaml"]
 
 

@@ -1,4 +1,4 @@
-"""The README shows real screens; run this file as a script to write them anew."""
+"""The README shows real screens; run this file as a script to update them."""
 
 from __future__ import annotations
 

@@ -226,9 +226,9 @@ def test_a_namespace_in_another_file_counts_and_its_absence_lowers_confidence() 
     pod += "      lifecycle: {preStop: {sleep: {seconds: 15}}}\n"
     labels = "{name: side, labels: {istio-injection: enabled}}"
     namespace = f"apiVersion: v1\nkind: Namespace\nmetadata: {labels}\n"
-    said = user_facts(istio="1.26")
-    (seen,) = check_files({"apps/pod.yaml": pod, "cluster/ns.yaml": namespace}, said).findings
-    (unseen,) = check_files({"apps/pod.yaml": pod}, said).findings
+    facts = user_facts(istio="1.26")
+    (seen,) = check_files({"apps/pod.yaml": pod, "cluster/ns.yaml": namespace}, facts).findings
+    (unseen,) = check_files({"apps/pod.yaml": pod}, facts).findings
     assert (seen.rule, seen.severity, seen.confidence) == ("SL201", "error", "high")
     assert (unseen.rule, unseen.severity, unseen.confidence) == ("SL201", "warning", "medium")
     assert "side is not among the files" in unseen.assumptions[0]
@@ -244,8 +244,8 @@ MESHED = POD.replace("{name: shop, labels: {app: shop}}", "{name: shop, namespac
 SLEEP_15 = "      lifecycle: {preStop: {sleep: {seconds: 15}}}\n"
 
 
-def reported(text: str, **said: str) -> list[str]:
-    findings = check_text(text, user_facts(**said)).findings
+def reported(text: str, **facts: str) -> list[str]:
+    findings = check_text(text, user_facts(**facts)).findings
     return [f"{f.rule} {f.severity.value}" for f in findings if f.severity != "note"]
 
 

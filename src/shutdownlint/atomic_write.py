@@ -18,7 +18,7 @@ def replace_file(path: Path, data: bytes, *, mode: int | None = None) -> None:
         path.write_bytes(data)
         return
     target = path.resolve()
-    kept = target.stat().st_mode & 0o7777 if target.exists() else mode
+    old_mode = target.stat().st_mode & 0o7777 if target.exists() else mode
     with tempfile.NamedTemporaryFile(
         "wb", dir=target.parent, prefix=f".{target.name}.", delete=False
     ) as file:
@@ -34,7 +34,7 @@ def replace_file(path: Path, data: bytes, *, mode: int | None = None) -> None:
         if target.exists() and hasattr(os, "chown"):
             with contextlib.suppress(PermissionError):  # only root gives files away
                 os.chown(new, target.stat().st_uid, target.stat().st_gid)
-        new.chmod(kept if kept is not None else 0o644)
+        new.chmod(old_mode if old_mode is not None else 0o644)
         new.replace(target)
     except BaseException:
         new.unlink(missing_ok=True)

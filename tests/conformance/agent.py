@@ -1,6 +1,6 @@
 """The pilot-agent: ``python -m tests.conformance.agent`` with its settings as JSON.
 
-Does what istio's pkg/envoy/agent.go, proxy.go, admin.go and status/server.go do, as the facts tell:
+Does what istio's pkg/envoy/agent.go, proxy.go, admin.go and status/server.go do, as the facts describe:
 starts Envoy with Istio's flags, answers POST /drain, and at SIGTERM drains and ends Envoy with
 SIGKILL. All durations are real seconds.
 """
@@ -113,14 +113,14 @@ class Agent:
 
 
 def _open(stats: str) -> int:
-    """Connections open on listeners, the admin's own left out; -1 where nothing is told."""
-    total, told = 0, False
+    """Connections open on listeners, the admin's own left out; -1 where there is no figure."""
+    total, found = 0, False
     for line in stats.splitlines():
         name, _, value = line.partition(": ")
-        told = True
+        found = True
         if name.startswith("listener.") and "worker_" not in name and "admin" not in name:
             total += int(value)
-    return total if told else -1
+    return total if found else -1
 
 
 if __name__ == "__main__":

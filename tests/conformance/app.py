@@ -1,9 +1,9 @@
 """The app: ``python -m tests.conformance.app`` with its settings as JSON.
 
 Serves ``GET /LASTS``: answers after LASTS seconds (of those in flight at deletion: LASTS after the
-line ``t0`` on standard input). Tells on standard output how many requests it has. At SIGTERM it is
+line ``t0`` on standard input). Prints how many requests it has. At SIGTERM it is
 graceful (goes on accepting for ``drain`` seconds, then closes its listener and ends with its work),
-abrupt, or ignoring. Makes the outbound calls it is told to, each at its time after t0.
+abrupt, or ignoring. Makes the configured outbound calls, each at its time after t0.
 """
 
 from __future__ import annotations

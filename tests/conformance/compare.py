@@ -27,7 +27,7 @@ def _silent(_case: Case, _observed: Observed) -> None:
 
 @dataclass(frozen=True)
 class Verdict:
-    """One request: what was said, what was seen, and how far from any event it was."""
+    """One request: what was predicted, what was observed, and how far from any event it was."""
 
     seed: int
     what: str
@@ -44,7 +44,7 @@ class Verdict:
 
     @property
     def same_kind(self) -> bool:
-        """Whether it failed in the way that was said.
+        """Whether it failed in the way that was predicted.
 
         A caller whose app dies under a living proxy sees a 503, which is a cut all the same.
         """
@@ -65,8 +65,10 @@ def verdicts(case: Case, observed: Observed) -> list[Verdict]:
     asked = [("inbound", *request) for request in case.requests]
     asked += [("outbound", *request) for request in case.outbound]
     return [
-        Verdict(case.seed, what, arrives, lasts, said, seen, _distance(arrives, lasts, prediction))
-        for (what, arrives, lasts), said, seen in zip(
+        Verdict(
+            case.seed, what, arrives, lasts, predicted, seen, _distance(arrives, lasts, prediction)
+        )
+        for (what, arrives, lasts), predicted, seen in zip(
             asked, prediction.outcomes, observed.outcomes, strict=True
         )
     ]
@@ -78,7 +80,7 @@ def _distance(arrives: float, lasts: float, prediction: Prediction) -> float:
 
 
 def observe_all(
-    jobs: Iterable[tuple[int, Path]], tell: Callable[[Case, Observed], None] = _silent
+    jobs: Iterable[tuple[int, Path]], report: Callable[[Case, Observed], None] = _silent
 ) -> list[tuple[Case, Observed]]:
     """Run cases, each a seed and the Envoy to run it with, many at once."""
 
@@ -89,7 +91,7 @@ def observe_all(
             async with gate:
                 case = make(seed)
                 observed = await observe(case, binary, starting=starting)
-                tell(case, observed)
+                report(case, observed)
                 return case, observed
 
         return await asyncio.gather(*(one(seed, binary) for seed, binary in jobs))

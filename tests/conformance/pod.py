@@ -1,6 +1,6 @@
 """One case in processes: the pod is started, filled with requests, deleted and watched.
 
-The kubelet's rules stand here anew, from pkg/kubelet/kuberuntime as the facts tell, and share no code
+The kubelet's rules are written here again, from pkg/kubelet/kuberuntime, and share no code
 with the model.
 """
 
@@ -50,7 +50,7 @@ class Ports:
         self.next = 20000 + os.getpid() % 37 * 300
 
     def take(self) -> int:
-        """A port on which nobody listens."""
+        """A port without a listener."""
         while True:
             self.next = 20000 + (self.next + 1 - 20000) % 12000
             with socket.socket() as probe:
@@ -70,7 +70,7 @@ class Process:
 
     def __init__(self, child: asyncio.subprocess.Process) -> None:
         self.child = child
-        self.said: list[str] = []
+        self.printed: list[str] = []
         self.changed = asyncio.Condition()
         self.reader = asyncio.create_task(self._read())
         self.gone_at: float | None = None
@@ -92,7 +92,7 @@ class Process:
         assert self.child.stdout is not None
         async for line in self.child.stdout:
             async with self.changed:
-                self.said.append(line.decode().strip())
+                self.printed.append(line.decode().strip())
                 self.changed.notify_all()
         await self.child.wait()
         self.gone_at = asyncio.get_running_loop().time()
@@ -102,7 +102,7 @@ class Process:
         kind = text.split(maxsplit=1)[0]
 
         def last() -> bool:
-            same = [line for line in self.said if line.split()[0] == kind]
+            same = [line for line in self.printed if line.split()[0] == kind]
             return bool(same) and same[-1] == text
 
         async with asyncio.timeout(timeout), self.changed:
@@ -248,9 +248,9 @@ async def _peer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 def _outbound(app: Process, number: int) -> str:
-    """What the app told of its call; nothing, if it was killed before."""
+    """What the app printed about its call; nothing, if it was killed before."""
     start = f"outbound {number} "
-    return next((line.removeprefix(start) for line in app.said if line.startswith(start)), CUT)
+    return next((line.removeprefix(start) for line in app.printed if line.startswith(start)), CUT)
 
 
 def _app_settings(case: Case, ports: dict[str, int], scale: float) -> dict[str, Any]:

@@ -17,5 +17,5 @@ def die_with_parent() -> None:
 
 
 def say(text: str) -> None:
-    """Tell the harness something, at once."""
+    """Print a line for the harness at once."""
     os.write(1, f"{text}\n".encode())

@@ -50,7 +50,7 @@ A request that still takes 10 s is in flight when its pod is deleted. Below, the
 request under three settings: what shutdownlint predicts from the manifest, and what the caller saw of a
 real Envoy, run with the flags Istio gives it, in real time.
 
-This page is written by `python -m tests.conformance.story`; how the pods are run stands in
+This page is written by `python -m tests.conformance.story`; how the pods are run is described in
 [conformance.md](conformance.md).
 """
 

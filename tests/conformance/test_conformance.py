@@ -79,10 +79,10 @@ def test_the_model_agrees_with_the_real_envoy(version: str) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_proxys_end_is_where_it_was_said_to_be(version: str) -> None:
     for case, observed in seen(version):
-        said = predict(case).proxy_ends
-        assert said is not None
+        predicted = predict(case).proxy_ends
+        assert predicted is not None
         assert observed.proxy_gone is not None
-        assert observed.proxy_gone == pytest.approx(said, abs=0.99), case.seed
+        assert observed.proxy_gone == pytest.approx(predicted, abs=0.99), case.seed
 
 
 def test_a_drain_that_is_two_seconds_off_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:

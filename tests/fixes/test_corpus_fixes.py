@@ -20,7 +20,7 @@ from tests.helpers import lint_options
 
 
 def comments(data: bytes) -> Counter[str]:
-    """Every comment of a text, as PyYAML's scanner does not tell them: by the lines' ends."""
+    """Every comment of a text, found by the ends of lines, since PyYAML's scanner drops them."""
     found: Counter[str] = Counter()
     for line in io.StringIO(data.decode("utf-8-sig"), newline="").read().splitlines():
         before, mark, rest = line.partition(" #")

@@ -28,9 +28,9 @@ def test_text() -> None:
     assert (
         "every request of up to 10s is served, in flight at deletion or arriving within 5s" in out
     )
-    code, out, err = run(str(SHOP), "nobody")
+    code, out, err = run(str(SHOP), "no-such-name")
     assert code == 2
-    assert "no workload matches nobody" in err
+    assert "no workload matches no-such-name" in err
 
 
 def test_more_is_wanted_of_it() -> None:

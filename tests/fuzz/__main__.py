@@ -24,7 +24,7 @@ def _hangs(*_: object) -> None:
 
 
 def main() -> None:
-    """Run, and tell the count of each target."""
+    """Run, and print the count of each target."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--inputs", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)

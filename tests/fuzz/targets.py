@@ -126,7 +126,7 @@ def _check_content(content: Content | SkipReason, root: Node, data: bytes) -> No
     if content is Content.WORKLOADS:
         return
     if content == CRDS:
-        # What goes on below a blank line makes a kind that nobody knows.
+        # What goes on below a blank line makes an unknown kind.
         assert {kind.split("\n")[0] for kind in found} <= {"CustomResourceDefinition"}
     elif content == NOT_KUBERNETES:
         assert not found
@@ -358,7 +358,7 @@ def _annotation(rng: Random) -> bytes:
 
 
 def _check_annotation(data: bytes) -> None:
-    """Read without an error; what is wrong is told with a reason, and at its place."""
+    """Read without an error; what is wrong is reported with a reason and its location."""
     try:
         roots = compose(data.decode())
     except (ComposeError, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-"""For which versions a finding holds, where nobody said which are in use."""
+"""For which versions a finding holds, where the versions are not known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Charts and kustomizations, rendered by the real tools where they are at hand."""
+"""Charts and kustomizations, rendered by the real tools where they are installed."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def there(*tools: str) -> None:
     if not any(shutil.which(tool) for tool in tools):
-        pytest.skip(f"{' and '.join(tools)} not at hand: their renderings are not tested")
+        pytest.skip(f"{' and '.join(tools)} not installed: renderings are not tested")
 
 
 def test_a_chart_is_rendered_with_helm(folder: Path) -> None:
@@ -139,12 +139,12 @@ def test_a_tool_that_fails_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_what_is_rendered_is_explained_and_suggested_for() -> None:
     there("helm")
-    status, told, _ = run("--render", "charts", command="explain")
+    status, stdout, _ = run("--render", "charts", command="explain")
     assert status == 0
-    assert "Deployment release-name  charts/shop (helm template):" in told
-    given = ("--render", "--values", "long.yaml", "charts", "--p99", "45s", "--format")
-    status, patch, _ = run(*given, "kustomize", command="suggest")
+    assert "Deployment release-name  charts/shop (helm template):" in stdout
+    arguments = ("--render", "--values", "long.yaml", "charts", "--p99", "45s", "--format")
+    status, patch, _ = run(*arguments, "kustomize", command="suggest")
     assert status == 0
     assert "terminationGracePeriodSeconds: 70" in patch
-    _, _, said = run(*given, "diff", command="suggest")
-    assert "rendered from shop/templates/app.yaml" in said
+    _, _, stderr = run(*arguments, "diff", command="suggest")
+    assert "rendered from shop/templates/app.yaml" in stderr

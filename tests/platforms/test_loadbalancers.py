@@ -50,7 +50,7 @@ NEG = "cloud.google.com/neg: '{\"ingress\": true}'"
     ("text", "name", "window", "delay"),
     [
         (service() + ingress(f"{IP}, {DELAY.format(25)}"), "an ALB", 10, 25),
-        # what stands on the Service is stronger
+        # the Service wins
         (
             service(f"{IP}, {DELAY.format(7)}") + ingress(f"{IP}, {DELAY.format(25)}"),
             "an ALB",

@@ -150,7 +150,7 @@ data: {TIMEOUT_GRACEFUL_SHUTDOWN: "9"}
     found = program(files + container(lines)).finish_within
     assert found is not None
     assert found.value == seconds(9)
-    # out of sight, the variable may say anything: no default is told
+    # where it is not visible, the variable may have any value: no default is reported
     hidden = program(container(lines))
     assert (hidden.finish_within, hidden.defaults) == (None, None)
 

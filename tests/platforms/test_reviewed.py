@@ -222,7 +222,7 @@ def test_silent(rule: str, text: str) -> None:
     assert rule not in [f.rule for f in check_text(text, user_facts(p99="31s")).findings]
 
 
-TOLD = [
+REPORTED = [
     ("SL134", mounted("immediate", "mountPath: /a", "")),
     ("SL134", mounted("immediate", "mountPath: /a, subPath: application.yaml", "")),
     ("SL134", container("command: [java, -Dserver.shutdown=immediate, -jar, a.jar]")),
@@ -239,7 +239,7 @@ TOLD = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "text"), TOLD)
+@pytest.mark.parametrize(("rule", "text"), REPORTED)
 def test_told(rule: str, text: str) -> None:
     assert rule in [f.rule for f in check_text(text, user_facts(p99="31s")).findings]
 

@@ -75,7 +75,7 @@ def test_a_check(reporter: Reporter) -> None:
     assert {"SL001", "SL102"} <= rules
     text = render(reporter, Report(result))
     missing = {rule for rule in rules if rule not in text}
-    assert missing <= {"SL001"}, "only what could not be read may be told in another way"
+    assert missing <= {"SL001"}, "only what could not be read may be reported in another way"
     for finding in result.findings:
         assert str(finding.region.line) in text
 

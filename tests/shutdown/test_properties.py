@@ -16,7 +16,7 @@ from shutdownlint.shutdown.timeline import Timeline
 from tests.shutdown.builders import app, between, plan, proxy, with_grace, with_hook
 
 NUMBERS = st.integers(0, 90)
-HALVES = st.integers(0, 120).map(lambda n: n / 2)
+HALF_SECONDS = st.integers(0, 120).map(lambda n: n / 2)
 BEHAVIOURS = st.sampled_from(("graceful", "abrupt", "ignoring"))
 
 
@@ -27,8 +27,8 @@ def proxies(draw: st.DrawFn) -> ContainerPlan:
         mode,
         pre_stop=draw(NUMBERS),
         exit_on_zero=draw(st.booleans()),
-        minimum=draw(HALVES),
-        termination=draw(HALVES),
+        minimum=draw(HALF_SECONDS),
+        termination=draw(HALF_SECONDS),
         drain=draw(st.integers(1, 90)),
         hook=mode is ProxyMode.NATIVE and draw(st.booleans()),
     )
@@ -39,17 +39,19 @@ def plans(draw: st.DrawFn) -> PodPlan:
     containers = [
         app(
             f"c{number}",
-            pre_stop=draw(HALVES),
+            pre_stop=draw(HALF_SECONDS),
             drain=draw(NUMBERS),
             behaviour=draw(BEHAVIOURS),
-            limit=draw(st.none() | HALVES),
+            limit=draw(st.none() | HALF_SECONDS),
         )
         for number in range(draw(st.integers(1, 3)))
     ]
     return plan(*containers, grace=draw(NUMBERS), proxy=draw(st.none() | proxies()))
 
 
-REQUESTS = st.builds(lambda at, length: Request(seconds(at), seconds(length)), HALVES, HALVES)
+REQUESTS = st.builds(
+    lambda at, length: Request(seconds(at), seconds(length)), HALF_SECONDS, HALF_SECONDS
+)
 
 
 def outcome_of(plan: PodPlan, request: Request) -> Outcome:
@@ -65,7 +67,7 @@ def test_more_grace_never_loses_more(of: PodPlan, more: int, request: Request) -
 
 
 @settings(max_examples=1500, deadline=None)
-@given(plans(), REQUESTS, HALVES)
+@given(plans(), REQUESTS, HALF_SECONDS)
 def test_a_longer_request_never_fares_better(of: PodPlan, request: Request, more: float) -> None:
     longer = Request(request.arrival, request.duration + seconds(more))
     if outcome_of(of, longer) is Outcome.OK:
@@ -101,7 +103,7 @@ def test_headroom_is_exactly_what_is_served(of: PodPlan) -> None:
 
 
 @settings(max_examples=300, deadline=None)
-@given(plans(), HALVES, st.none() | HALVES, REQUESTS)
+@given(plans(), HALF_SECONDS, st.none() | HALF_SECONDS, REQUESTS)
 def test_a_certain_answer_holds_for_every_value_of_what_is_bounded(
     of: PodPlan, low: float, width: float | None, request: Request
 ) -> None:

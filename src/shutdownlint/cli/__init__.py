@@ -1,1 +1,1 @@
-"""The door: commands, options, exit codes. Only the report goes to standard output."""
+"""Commands, options, exit codes. Only the report goes to standard output."""

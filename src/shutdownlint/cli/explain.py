@@ -35,7 +35,7 @@ else:
 
 @dataclass
 class RequestOptions:
-    """The requests that are asked about, and what else is on the pod."""
+    """The requests in question, and what else is on the pod."""
 
     request: Annotated[
         list[str] | None,
@@ -72,7 +72,7 @@ class RequestOptions:
             min=0,
             metavar="N",
             help="How many other connections are open on average; gives a probability where the "
-            "outcome depends on them. 0: none but what is asked about.",
+            "outcome depends on them. 0: only the requests in question.",
             show_default=False,
         ),
     ] = None
@@ -132,7 +132,7 @@ def command(
 
 
 def _request(text: str, *, outbound: bool = False) -> Any:
-    from shutdownlint.shutdown.process import Direction  # noqa: PLC0415 - only where asked
+    from shutdownlint.shutdown.process import Direction  # noqa: PLC0415 - only where needed
     from shutdownlint.shutdown.request import Request  # noqa: PLC0415
 
     duration_text, at, arrival_text = text.partition("@")

@@ -24,7 +24,7 @@ _LONG_RUN = 500
 
 
 class Session:
-    """The configuration with the options of a command, and the files that it is given."""
+    """The configuration with the options of a command, and its files."""
 
     def __init__(self, files: FileOptions, environment: EnvironmentOptions | None = None) -> None:
         self.debug = files.debug

@@ -78,7 +78,7 @@ class _CompiledRule:
 
     def applies_to_all(self, cases: Sequence[CaseValues]) -> bool:
         """Whether the condition holds in every case. Raises ``ExpressionError``."""
-        if len(cases) == 1:  # nearly always, and much called
+        if len(cases) == 1:  # nearly always
             return self.applies_to(cases[0])
         return all(self.applies_to(values) for values in cases)
 
@@ -96,9 +96,9 @@ class _CompiledRule:
         key = tuple(found)
         answer = self._answers.get(key)
         if answer is None:
-            given = {name: values.get(name) for name in self.names}
+            arguments = {name: values.get(name) for name in self.names}
             compiled = self._cache.condition(condition)
-            answer = self._answers[key] = compiled.holds(given)  # type: ignore[arg-type]
+            answer = self._answers[key] = compiled.holds(arguments)  # type: ignore[arg-type]
         return answer
 
     def makes(self, edit: RuleEdit, values: Mapping[str, Value]) -> bool:
@@ -176,7 +176,7 @@ class RuleEvaluator:
             return False
         if not rule.versions:
             return True
-        # A version that is not known is taken for a current one.
+        # A version that is not known is assumed to be a current one.
         return all(
             subject.versions.get(platform, CURRENT) in versions
             for platform, versions in rule.versions.items()
@@ -214,7 +214,7 @@ class RuleEvaluator:
         rule = compiled.rule
         if rule.fix is None:
             return None
-        # Many findings of a large run have the same text: it is kept once.
+        # Many findings of a large run have the same text: it is stored once.
         text = intern(rule.fix.fill(subject, file))
         if rule.makes_solution:
             return Fix(text, subject.solution_changes(), rule.safe)

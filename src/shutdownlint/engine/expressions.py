@@ -1,7 +1,7 @@
 """Conditions: the Common Expression Language behind a small interface of our own.
 
 Google's engine (cel-cpp) checks types when a rule is loaded; where it cannot be imported (it has
-no wheel for musl), cel-python serves, which finds such mistakes only when a rule is asked.
+no wheel for musl), cel-python serves, which finds such mistakes only when a rule is evaluated.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Condition:
 def compile_expression(text: str, fields: Mapping[str, FieldType]) -> Expression:
     """Compile an expression over these fields. Raises ``ExpressionError``."""
     try:
-        from cel_expr_python import cel  # noqa: PLC0415 - imported only when rules are asked
+        from cel_expr_python import cel  # noqa: PLC0415 - imported only when rules are evaluated
     except ImportError:
         return _Portable(text, fields)
     return _Google(text, fields, cel)
@@ -130,9 +130,9 @@ class _Portable(Expression):
             raise ExpressionError(str(error.args[0]), line, column) from None
 
     def value(self, values: Mapping[str, Value]) -> Value:
-        given = {name: self._cel(value) for name, value in values.items()}
+        converted = {name: self._cel(value) for name, value in values.items()}
         try:
-            result = self.program.evaluate(given)
+            result = self.program.evaluate(converted)
         except Exception as error:
             raise ExpressionError(str(error.args[0] if error.args else error)) from None
         if isinstance(result, bool | self.types.BoolType):

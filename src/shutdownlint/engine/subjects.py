@@ -37,7 +37,7 @@ _UNKNOWN: Final = object()
 
 
 class CaseValues:
-    """The values of a subject's fields in one case, worked out when they are asked for."""
+    """The values of a subject's fields in one case, computed when they are needed."""
 
     def __init__(self, fields: Mapping[str, Field], view: Any) -> None:
         self._fields = fields

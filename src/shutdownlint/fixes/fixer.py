@@ -54,7 +54,7 @@ class _Fixer:
     ) -> tuple[LintResult, FixResult]:
         applier = FixApplier(self.check, self.read, self.files, unsafe=unsafe, only=only)
         result = applier.run()
-        if result.refused:  # the last attempt may have been given up
+        if result.refused:  # the last attempt may have been rolled back
             result.remaining = self.check(result.texts)
         result.originals.update(self.stdin)
         return self.last, result

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def make_patch(pod: PlannedPod, texts: Mapping[str, bytes]) -> dict[str, Any] | None:
-    """A strategic merge patch that makes of the workload's own object what ``texts`` have."""
+    """A strategic merge patch that turns the workload's own object into that of ``texts``."""
     ref = pod.workload.object_ref
     document = ref.document
     if document.file not in texts:
@@ -41,7 +41,7 @@ _OWN_KINDS: Final = frozenset(("v1", "apps/v1", "batch/v1", "batch/v1beta1"))
 
 
 def _difference(before: dict[str, Any], after: dict[str, Any], *, merges: bool) -> dict[str, Any]:
-    """What a merge makes of the first to get the second."""
+    """The merge patch that turns the first into the second."""
     found: dict[str, Any] = {key: None for key in before if key not in after}
     for key, value in after.items():
         old = before.get(key)
@@ -51,12 +51,12 @@ def _difference(before: dict[str, Any], after: dict[str, Any], *, merges: bool) 
             found[key] = _difference(old, value, merges=merges)
         elif merges and isinstance(old, list) and _named(old) and _named(value):
             own = {item["name"]: item for item in old}
-            kept = {item["name"] for item in value}
+            remaining = {item["name"] for item in value}
             found[key] = [
                 {"name": item["name"], **_difference(own.get(item["name"], {}), item, merges=True)}
                 for item in value
                 if own.get(item["name"]) != item
-            ] + [{"name": name, "$patch": "delete"} for name in own if name not in kept]
+            ] + [{"name": name, "$patch": "delete"} for name in own if name not in remaining]
         else:
             found[key] = value
     return found

@@ -67,7 +67,7 @@ class VersionGroups(Struct, frozen=True):
 def describe_affected(groups: Sequence[VersionGroups], holds: Callable[[Combination], bool]) -> str:
     """For which versions something holds; empty where it does for all or for none."""
     indexes = product(*(range(len(group.groups)) for group in groups))
-    held = {
+    affected = {
         chosen
         for chosen in indexes
         if holds(
@@ -77,15 +77,15 @@ def describe_affected(groups: Sequence[VersionGroups], holds: Callable[[Combinat
             )
         )
     }
-    return _describe(groups, held) if held else ""
+    return _describe(groups, affected) if affected else ""
 
 
-def _describe(groups: Sequence[VersionGroups], held: set[tuple[int, ...]]) -> str:
+def _describe(groups: Sequence[VersionGroups], affected: set[tuple[int, ...]]) -> str:
     if not groups:
         return ""
     first, rest = groups[0], groups[1:]
     rows = {
-        index: frozenset(chosen[1:] for chosen in held if chosen[0] == index)
+        index: frozenset(chosen[1:] for chosen in affected if chosen[0] == index)
         for index in range(len(first.groups))
     }
     texts = []

@@ -1,4 +1,4 @@
-"""What a run is given, and what it returns."""
+"""The input and the result of a run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def no_progress() -> None:
 
 
 class LintOptions(Struct):
-    """What a run is told: facts about the environment, rules, and who is told of progress.
+    """The options of a run: facts about the environment, rules, and a progress callback.
 
     ``all_rules``: also load the rules of platforms that the input does not mention. ``debug``:
     internal errors are raised instead of being reported.

@@ -25,7 +25,7 @@ _Combination = tuple[tuple[str, "Version"], ...]
 
 
 class VersionSweep:
-    """Tells for which versions a finding holds. It remembers what one pod gave."""
+    """Finds the versions that a finding holds for. It caches the results of one pod."""
 
     def __init__(
         self, context: AnalysisContext, platforms: Sequence[Platform], evaluator: RuleEvaluator

@@ -1,1 +1,1 @@
-"""What is written: files found, split and parsed, with a place for every key and value."""
+"""Manifests: files found, split and parsed, with a location for every key and value."""

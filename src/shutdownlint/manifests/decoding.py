@@ -1,7 +1,7 @@
 """Typed models, and how plain data is decoded into them.
 
 A value of the wrong type is dropped and reported (``FieldError``); the rest of the object is still
-read. A ``Placeholder`` stands where a templating tool will put a value.
+read. A ``Placeholder`` marks a value that a templating tool will insert.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def _of_model(model: type[ApiModel]) -> Any:
 
 
 def _of_list(kind: Any) -> Any:
-    """A wrong item makes room for an empty one, so that the places of the others stay."""
+    """A wrong item is replaced by an empty one, so that the others keep their index."""
     read_item = _reader(kind)
     empty = kind if isinstance(kind, type) and issubclass(kind, ApiModel) else str
 

@@ -26,7 +26,7 @@ KUSTOMIZATION_NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustom
 class InputFile(Struct, frozen=True):
     """A file to read. ``display_path`` is its path as the user wrote it, with forward slashes.
 
-    ``data``, where it is given, is read instead of the file.
+    ``data``, where set, is read instead of the file.
     """
 
     path: Path | None
@@ -54,8 +54,8 @@ def discover(
     Links to folders are not followed (they may loop), links to files are.
     """
     seen: set[str] = set()
-    for given in paths:
-        for found in _below(given, tuple(suffixes)):
+    for argument in paths:
+        for found in _below(argument, tuple(suffixes)):
             if isinstance(found, InputError):
                 yield found
             elif found.path is None or not _excluded(found.display_path, exclude):
@@ -66,7 +66,7 @@ def discover(
 
 
 def display_path(path: str | Path) -> str:
-    """A path as reports write it: as it was given, with forward slashes."""
+    """A path as reports write it: as the user wrote it, with forward slashes."""
     return str(path).replace(os.sep, "/")
 
 
@@ -82,22 +82,22 @@ def _excluded(shown: str, patterns: Sequence[str]) -> bool:
     )
 
 
-def _below(given: str, suffixes: tuple[str, ...]) -> Iterator[InputFile | InputError]:
-    if given == STDIN:
+def _below(argument: str, suffixes: tuple[str, ...]) -> Iterator[InputFile | InputError]:
+    if argument == STDIN:
         yield InputFile(None, "<stdin>")
         return
-    path = Path(given)
+    path = Path(argument)
     try:
         mode = path.stat().st_mode
     except OSError as error:
-        yield InputError(display_path(given), error.strerror or "cannot be read")
+        yield InputError(display_path(argument), error.strerror or "cannot be read")
         return
     if stat.S_ISREG(mode):
-        yield InputFile(path, display_path(given))
+        yield InputFile(path, display_path(argument))
     elif stat.S_ISDIR(mode):
-        yield from _walk(given, suffixes)
+        yield from _walk(argument, suffixes)
     else:
-        yield InputError(display_path(given), "neither a file nor a folder")
+        yield InputError(display_path(argument), "neither a file nor a folder")
 
 
 def _walk(root: str, suffixes: tuple[str, ...]) -> Iterator[InputFile | InputError]:
@@ -112,8 +112,8 @@ def _walk(root: str, suffixes: tuple[str, ...]) -> Iterator[InputFile | InputErr
         folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
         for name in sorted(files):
             if name.endswith(suffixes):
-                given = os.path.join(folder, name)  # noqa: PTH118 - Path would drop the user's ./
-                if os.path.isfile(given):  # noqa: PTH113
-                    shown = given.removeprefix(here) if root == "." else given
-                    yield InputFile(Path(given), display_path(shown))
+                argument = os.path.join(folder, name)  # noqa: PTH118 - Path would drop the user's ./
+                if os.path.isfile(argument):  # noqa: PTH113
+                    shown = argument.removeprefix(here) if root == "." else argument
+                    yield InputFile(Path(argument), display_path(shown))
     yield from unreadable

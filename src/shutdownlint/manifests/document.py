@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class DocumentText(Struct, eq=False):
-    """The text of a chunk, which its documents share; it can be kept compressed."""
+    """The text of a chunk, which its documents share; it can be stored compressed."""
 
     _text: str | None
     _compressed: bytes = b""
@@ -40,7 +40,7 @@ class DocumentText(Struct, eq=False):
 class NodeCache:
     """Documents whose nodes were parsed again, the longest ago first.
 
-    What is asked about one pod is asked at once, so few documents need their nodes at a time.
+    All questions about one pod come together, so few documents need their nodes at a time.
     """
 
     SIZE: Final = 16
@@ -58,7 +58,7 @@ class NodeCache:
 class Document(Struct, eq=False):
     """One document of a file. Its nodes can be released; they are parsed again when needed.
 
-    ``source_text`` is the text of the chunk it stands in; ``line_offset`` is added to its lines
+    ``source_text`` is the text of its chunk; ``line_offset`` is added to its lines
     (which count from 1) to give the file's. ``index`` is the number of the chunk in the file,
     ``number`` that of the document in the chunk, ``start`` where the chunk begins, in bytes.
     ``template`` is the file that a Helm rendering names for it.
@@ -115,7 +115,7 @@ class Document(Struct, eq=False):
 
 
 class NodeRef(Struct, frozen=True):
-    """A key or value of a document. Its region is looked up only when asked for."""
+    """A key or value of a document. Its region is looked up only when needed."""
 
     document: Document
     key_path: KeyPath
@@ -180,7 +180,7 @@ class EmbeddedNodeRef(Struct, frozen=True):
         return self.region().describe(file)
 
     def region(self) -> Region:
-        """Where it stands in the file."""
+        """Where it is in the file."""
         shift = _shift(self.host)
         if self.inner is None or shift is None:
             return self.host.key.region()
@@ -210,7 +210,7 @@ def _shift(host: NodeRef) -> Callable[[Region], Region] | None:
     lines = host.document.text.splitlines()
     start = node.start_mark
     if node.style == "|":
-        # The first line with text tells the indentation that was taken off.
+        # The first line with text has the indentation that was taken off.
         written = next((line for line in lines[start.line + 1 :] if line.strip()), "")
         value = next((line for line in node.value.splitlines() if line.strip()), "")
         indent = _leading(written) - _leading(value)

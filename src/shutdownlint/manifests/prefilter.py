@@ -78,7 +78,7 @@ class Prefilter:
         if kinds is None:
             return Content.BOTH if self._may_hold_anything(chunk) else NO_PODS
         if not kinds:
-            # One whose kind does not stand beside its version may be broken: the parser will say.
+            # One whose kind is not next to its version may be broken: the parser will say.
             unusual = _VERSION.search(chunk) and _KIND.search(chunk)
             values = any(all(word in chunk for word in words) for words in self._valued)
             return Content.BOTH if unusual or values else NOT_KUBERNETES

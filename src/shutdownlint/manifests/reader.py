@@ -28,7 +28,7 @@ class UnreadableInput(Struct, frozen=True):
 class ReadStats(Struct):
     """What was counted while reading: documents, what was skipped, and what failed.
 
-    ``stdin`` is what came on standard input, ``texts`` what was rendered; both are kept for
+    ``stdin`` is what came on standard input, ``texts`` what was rendered; both are stored for
     reports that show source lines.
     """
 

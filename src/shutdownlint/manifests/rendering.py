@@ -1,6 +1,7 @@
 """Charts and kustomizations, rendered with the user's own tools, as text to read.
 
-Only where it was asked for: a chart's templates run, and a kustomization may fetch what it names.
+Only where the user turns it on: a chart's templates run, and a kustomization may fetch what it
+names.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ CHART: Final = " (helm template)"
 _BUILT: Final = " (kustomize)"
 #: How long one rendering may take, in seconds.
 _PATIENCE: Final = 120
-#: What makes of a kustomization plain manifests, the first that is there.
+#: The commands that build a kustomization; the first that is installed is used.
 _KUSTOMIZE: Final = (("kustomize", "build"), ("kubectl", "kustomize"))
 
 
@@ -41,11 +42,11 @@ def render_folders(paths: Sequence[str], values: Sequence[str]) -> Iterator[Inpu
 
     What cannot be rendered is missing, with the tool's own reason.
     """
-    for given in paths:
-        if is_kustomization(given):
-            yield _build_kustomization(given)
+    for path in paths:
+        if is_kustomization(path):
+            yield _build_kustomization(path)
             continue
-        for chart in _charts(given):
+        for chart in _charts(path):
             yield _render_chart(chart, values)
 
 
@@ -54,9 +55,9 @@ def template_file(rendering: str, source: str) -> str:
     return f"{rendering.removesuffix(CHART)}/{source.partition('/')[2]}"
 
 
-def _charts(given: str) -> Iterator[str]:
+def _charts(path: str) -> Iterator[str]:
     """Folders with a chart; those inside of one are its dependencies and rendered with it."""
-    for folder, folders, files in os.walk(given):
+    for folder, folders, files in os.walk(path):
         folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
         if "Chart.yaml" in files:
             folders.clear()
@@ -90,7 +91,7 @@ def _run(command: list[str], folder: str, shown: str) -> InputFile | InputError:
     except OSError as error:
         return InputError(folder, f"{command[0]}: {error.strerror}")
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["it failed"]
-        why = next((line for line in said if line.startswith("Error")), said[-1])
+        errors = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["it failed"]
+        why = next((line for line in errors if line.startswith("Error")), errors[-1])
         return InputError(folder, f"{' '.join(command[:2])}: {why}")
     return InputFile(None, shown, done.stdout)

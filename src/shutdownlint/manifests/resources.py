@@ -95,7 +95,7 @@ class VolumeMount(ApiModel, frozen=True):
 
 
 class Port(ApiModel, frozen=True):
-    """A port that the container is said to listen on."""
+    """A port that the container declares."""
 
     name: Str | None = None
     containerPort: Int | None = None  # noqa: N815
@@ -270,7 +270,7 @@ class ScalerSpec(ApiModel, frozen=True):
 
 
 class Scaler(Resource, frozen=True):
-    """A HorizontalPodAutoscaler or a KEDA ScaledObject: replicas are not what is written."""
+    """A HorizontalPodAutoscaler or a KEDA ScaledObject: it decides the replicas."""
 
     spec: ScalerSpec = field(default_factory=ScalerSpec)
 

@@ -51,7 +51,7 @@ class Workload(Struct, eq=False):
     """A pod template with the object that holds it.
 
     ``owner`` is the metadata of that object. ``incomplete``: why the template is not a complete
-    pod. ``unresolved``: a placeholder stands where a whole part of the pod belongs.
+    pod. ``unresolved``: a placeholder replaces a whole part of the pod belongs.
     ``annotations_at`` and ``spec_at`` are set where the pod's annotations or spec are not
     ``metadata.annotations`` and ``spec`` of ``ref``. ``default_grace`` is the grace period that
     whoever makes the pod gives it, and who that is, if none is written.
@@ -322,7 +322,7 @@ def _has_duplicates(root: Node) -> bool:
 
 
 def _duplicates(document: Document, key_path: KeyPath) -> Iterator[NodeRef]:
-    """Keys of the object that stand twice in one mapping."""
+    """Keys of the object that are in one mapping twice."""
     root = child_at(document.tree.root, key_path)
     if root is None or not _has_duplicates(root):
         return

@@ -1,4 +1,4 @@
-"""What a platform may look at besides a pod: the objects of the run, and what the user said."""
+"""What a platform may look at besides a pod: the objects of the run, and the user's facts."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ _AnyModel = TypeVar("_AnyModel", bound=Resource)
 _State = TypeVar("_State")
 
 #: A namespace, or where none is written the folder.
-Home = tuple[str | None, str]
+Scope = tuple[str | None, str]
 
 
-def home_of(workload: Workload) -> Home:
+def scope_of(workload: Workload) -> Scope:
     """Where a workload lives."""
-    return _home(workload.namespace, workload.ref.document.file)
+    return _scope(workload.namespace, workload.ref.document.file)
 
 
-def home_of_object(loaded: LoadedResource[Resource]) -> Home:
+def scope_of_object(loaded: LoadedResource[Resource]) -> Scope:
     """Where another object lives; a Namespace lives in itself."""
     metadata = loaded.model.metadata
     namespace = metadata.name if isinstance(loaded.model, Namespace) else metadata.namespace
-    return _home(namespace, loaded.ref.document.file)
+    return _scope(namespace, loaded.ref.document.file)
 
 
-def _home(namespace: str | None, file: str) -> Home:
+def _scope(namespace: str | None, file: str) -> Scope:
     # Where no namespace is written, only the same folder counts as the same namespace.
     return namespace, "" if namespace else file.rpartition("/")[0]
 
@@ -43,28 +43,28 @@ class _Lookup:
 
     def __init__(self, index: ObjectIndex) -> None:
         self.index = index
-        self._by_home: dict[type[Resource], dict[Home, list[LoadedResource[Any]]]] = {}
+        self._by_scope: dict[type[Resource], dict[Scope, list[LoadedResource[Any]]]] = {}
         self.namespaces: dict[str | None, list[dict[str, str]]] = {}
         for namespace in index.all_of(Namespace):
             metadata = namespace.model.metadata
             self.namespaces.setdefault(metadata.name, []).append(metadata.labels)
-        #: Services by their home and the first label of their selector.
+        #: Services by their scope and the first label of their selector.
         self.services: dict[tuple[str | None, str, str, str], list[LoadedResource[Service]]] = {}
         for service in index.all_of(Service):
             spec = service.model.spec
             if spec.selector and spec.type != "ExternalName":
                 first = min(spec.selector.items())
-                key = (*home_of_object(service), *first)
+                key = (*scope_of_object(service), *first)
                 self.services.setdefault(key, []).append(service)
 
-    def by_home(self, model: type[Resource]) -> dict[Home, list[LoadedResource[Any]]]:
+    def by_scope(self, model: type[Resource]) -> dict[Scope, list[LoadedResource[Any]]]:
         """The objects of a type by where they live."""
-        if model not in self._by_home:
-            homes: dict[Home, list[LoadedResource[Any]]] = {}
+        if model not in self._by_scope:
+            scopes: dict[Scope, list[LoadedResource[Any]]] = {}
             for loaded in self.index.all_of(model):
-                homes.setdefault(home_of_object(loaded), []).append(loaded)
-            self._by_home[model] = homes
-        return self._by_home[model]
+                scopes.setdefault(scope_of_object(loaded), []).append(loaded)
+            self._by_scope[model] = scopes
+        return self._by_scope[model]
 
 
 class AnalysisContext:
@@ -82,11 +82,11 @@ class AnalysisContext:
         self._states: dict[Any, Any] = {}
 
     def with_facts(self, user_facts: UserFacts) -> AnalysisContext:
-        """The same objects, with something else said by the user."""
+        """The same objects, with other facts from the user."""
         return AnalysisContext(self.index, user_facts, self._lookup)
 
     def state(self, make: Callable[[AnalysisContext], _State]) -> _State:
-        """What a platform works out once for the whole run, made when it is first asked for."""
+        """What a platform works out once for the whole run, made when it is first needed."""
         if make not in self._states:
             self._states[make] = make(self)
         found: _State = self._states[make]
@@ -99,7 +99,7 @@ class AnalysisContext:
     def declared_mesh(self, namespace: str | None) -> str | None:
         """The mesh (or ``NO_MESH``) that the user says a namespace is in.
 
-        None where it is not said, and where the files show the namespace: then they decide.
+        None where it is not configured, and where the files show the namespace: then they decide.
         """
         return None if namespace in self._lookup.namespaces else self.user_facts.mesh_of(namespace)
 
@@ -112,18 +112,18 @@ class AnalysisContext:
         self, model: type[_AnyModel], workload: Workload
     ) -> Sequence[LoadedResource[_AnyModel]]:
         """The objects of a type that are in the workload's namespace."""
-        return self.in_home(model, home_of(workload))
+        return self.in_scope(model, scope_of(workload))
 
-    def in_home(self, model: type[_AnyModel], home: Home) -> Sequence[LoadedResource[_AnyModel]]:
+    def in_scope(self, model: type[_AnyModel], scope: Scope) -> Sequence[LoadedResource[_AnyModel]]:
         """The objects of a type that live there."""
-        return self._lookup.by_home(model).get(home, ())
+        return self._lookup.by_scope(model).get(scope, ())
 
     def services_for(self, workload: Workload) -> Iterator[LoadedResource[Service]]:
         """The Services that select the workload's pods."""
         labels = workload.template.metadata.labels
-        home = home_of(workload)
+        scope = scope_of(workload)
         for key in labels.items():
-            for loaded in self._lookup.services.get((*home, *key), ()):
+            for loaded in self._lookup.services.get((*scope, *key), ()):
                 selector = loaded.model.spec.selector
                 if all(labels.get(name) == value for name, value in selector.items()):
                     yield loaded

@@ -1,4 +1,4 @@
-"""How a fact about a platform stands in the code: its value and the source it was read in."""
+"""A fact about a platform: its value and the source it was read in."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class SubjectKind(StrEnum):
     PROXY = "proxy"
     #: A workload beside all others of the run.
     WORKLOAD = "workload"
-    #: Something wrong in what is written; the rule names its kind.
+    #: A configuration problem; the rule names its kind.
     PROBLEM = "problem"
 
 
@@ -137,7 +137,7 @@ def setting_field(
 def recommended_value(
     view: CaseView, field: str, container: str | None, current: timedelta
 ) -> timedelta:
-    """What the solution makes of a setting; its own value where that is enough."""
+    """The value of a setting in the solution; its own value where that is enough."""
     found = view.analysis.solution.value_of(field, container)
     return current if found is None else found
 

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 class PlannedPod(Struct, eq=False):
     """One workload's pods.
 
-    ``plan`` is None where nothing can be said of their shutdown; then ``skipped`` says why.
+    ``plan`` is None where their shutdown is not known; then ``skipped`` has the reason.
     ``facts`` and ``container_facts`` are what platforms noted for their rules, by type.
     ``edit_targets`` are by container (None: the pod's own) and by the field's name. ``versions``
     are those that apply to this pod, by platform, where they are known.
-    ``replicas`` is None where nodes or an autoscaler decide, or nobody knows.
+    ``replicas`` is None where nodes or an autoscaler decide, or that is not known.
     """
 
     id: ObjectId

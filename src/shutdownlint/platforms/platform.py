@@ -36,7 +36,7 @@ class Platform:
         return None
 
     def extra_workloads(self, _context: AnalysisContext) -> Iterable[Workload]:
-        """Workloads that the platform makes of objects that are none themselves."""
+        """Workloads that the platform derives from other objects."""
         return ()
 
     def context_problems(self, _context: AnalysisContext) -> Iterable[Problem]:

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 
 class ContainerDraft:
-    """A container while it is planned. ``spec`` and ``ref`` are what is written of it, if it is.
+    """A container while it is planned. ``spec`` and ``ref`` are its manifest, where it
+    has one.
 
     ``owner`` names the platform that it belongs to; None: it is the app's. ``settled`` is set by
     the platform that knows what its process does; the others then leave that alone.

@@ -1,7 +1,7 @@
-"""Problems in what is written, found before any timing: one class for each kind.
+"""Configuration problems, found before any timing: one class for each kind.
 
 A platform declares its problems as subclasses; their fields are what messages can name. A rule of
-``for: problem`` names the kind, so a kind that nobody declares is an error in the rule file.
+``for: problem`` names the kind, so a kind that no platform declares is an error in the rule file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the user said about the environment: versions, meshes, apps.
+"""What the user configured about the environment: versions, meshes, apps.
 
 Every run imports this module, so it imports nothing that is slow to import.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.suppressions import Suppression
     from shutdownlint.platforms.versions import Version
 
-#: Said instead of a mesh's name: pods are in none.
+#: Written instead of a mesh's name: pods are in none.
 NO_MESH = "none"
 
 
@@ -26,7 +26,7 @@ class AppFacts(Struct, frozen=True):
     """What the user says about the apps whose workload matches ``Kind/namespace/name``.
 
     ``behaviour`` is ``graceful``, ``abrupt`` or ``ignoring``. ``source_label`` is how messages
-    name where it was said.
+    name its source.
     """
 
     match: str
@@ -81,7 +81,7 @@ class UserFacts(Struct, frozen=True):
         return self.versions.get(platform)
 
     def mesh_of(self, namespace: str | None) -> str | None:
-        """The mesh that the user says a namespace is in; None where that is not said.
+        """The mesh that the user puts a namespace is in; None where that is not configured.
 
         A statement about the namespace counts before one about all of them. Two of the same rank
         that name different meshes only say versions.

@@ -12,7 +12,7 @@ _CLAUSE: Final = re.compile(r"\s*(>=|<=|==|>|<)\s*(v?\d+\.\d+(?:\.\d+)?)\s*")
 
 
 class Version(Struct, frozen=True, order=True):
-    """A release; a missing patch number stands for the newest patch of that minor."""
+    """A release; a missing patch number means the newest patch of that minor."""
 
     major: int
     minor: int
@@ -43,7 +43,7 @@ class Version(Struct, frozen=True, order=True):
 
 
 NEWEST_PATCH: Final = 999
-#: Stands for "a release of today" where a version is not known: later than every fixed bug.
+#: Means "a release of today" where a version is not known: later than every fixed bug.
 CURRENT: Final = Version(1, 999, 0)
 
 

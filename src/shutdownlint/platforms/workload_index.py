@@ -1,4 +1,4 @@
-"""What is kept of every workload after it was judged: small entries for rules over all of them."""
+"""The workload index: a small entry for each checked workload, for rules over all of them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from shutdownlint.platforms.context import home_of
+from shutdownlint.platforms.context import scope_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shutdownlint.manifests.object_index import ObjectId
-    from shutdownlint.platforms.context import Home
+    from shutdownlint.platforms.context import Scope
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.yaml_source.location import Region
 
@@ -21,11 +21,11 @@ class WorkloadEntry(Struct, frozen=True):
     """One workload. ``replicas`` is None where nodes or an autoscaler decide the number.
 
     ``complete`` is false for patches and other fragments, which rules over all workloads count,
-    but about which nothing is said.
+    but which is not known.
     """
 
     id: ObjectId
-    home: Home
+    scope: Scope
     labels: dict[str, str]
     region: Region
     replicas: int | None = None
@@ -38,14 +38,14 @@ class WorkloadIndex:
 
     def __init__(self) -> None:
         self.entries: list[WorkloadEntry] = []
-        self._by_home: dict[Home, list[WorkloadEntry]] = {}
+        self._by_scope: dict[Scope, list[WorkloadEntry]] = {}
 
     def add(self, pod: PlannedPod) -> None:
         """Keep an entry of a workload."""
         workload, replicas = pod.workload, pod.replicas
         entry = WorkloadEntry(
             workload.id,
-            home_of(workload),
+            scope_of(workload),
             workload.template.metadata.labels,
             workload.ref.region(),
             replicas=replicas.value if replicas is not None else None,
@@ -53,8 +53,8 @@ class WorkloadIndex:
             complete=pod.plan is not None,
         )
         self.entries.append(entry)
-        self._by_home.setdefault(entry.home, []).append(entry)
+        self._by_scope.setdefault(entry.scope, []).append(entry)
 
-    def in_home(self, home: Home) -> Sequence[WorkloadEntry]:
+    def in_scope(self, scope: Scope) -> Sequence[WorkloadEntry]:
         """The workloads that live there."""
-        return self._by_home.get(home, ())
+        return self._by_scope.get(scope, ())

@@ -1,1 +1,1 @@
-"""How it is told: one module a format."""
+"""Output formats: one module for each."""

@@ -36,7 +36,7 @@ class Activity(StrEnum):
 
     ACCEPTS = "accepts"
     FINISHES = "finishes what it has"
-    #: It has given up its requests, and still runs.
+    #: It has cut its requests, and still runs.
     LINGERS = "serves nothing more"
     RACE = "may already have exited"
 
@@ -75,7 +75,7 @@ class Explanation:
 
     @cached_property
     def timeline(self) -> Timeline:
-        """The timeline that is shown: with the requests asked about, else a telling one.
+        """The timeline that is shown: with the requests asked about, else a typical one.
 
         A proxy that is stopped after the app lives as long as the app, so without a request the
         app is taken to be busy to the end.

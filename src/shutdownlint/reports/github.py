@@ -43,7 +43,9 @@ def render_github(report: Report, _output: ReportOutput) -> str:
         message = _data(safe(finding.message) + fix)
         lines.append(f"::{_COMMANDS[finding.severity]} {text}::{message}\n")
     if any(report.count(severity) > _SHOWN for severity in _COMMANDS):
-        lines.append(f"GitHub annotates the first {_SHOWN} of a level; all of them stand here.\n")
+        lines.append(
+            f"GitHub annotates the first {_SHOWN} of a level; this list has all of them.\n"
+        )
     return "".join([*lines, f"{report.format_counts()}\n"])
 
 

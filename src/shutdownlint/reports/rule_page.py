@@ -56,10 +56,10 @@ def _condition(rule: RuleSchema) -> str:
 def _example(example: Example, number: str, draw: Callable[[str, Example], str]) -> Iterator[str]:
     options = ""
     if example.options is not None:
-        said = [f"{name} {version}" for name, version in example.options.versions.items()]
-        said += [f"mesh {mesh}" for mesh in example.options.mesh]
-        said += [f"p99 {example.options.p99}"] if example.options.p99 else []
-        options = f" (with {', '.join(said)})"
+        settings = [f"{name} {version}" for name, version in example.options.versions.items()]
+        settings += [f"mesh {mesh}" for mesh in example.options.mesh]
+        settings += [f"p99 {example.options.p99}"] if example.options.p99 else []
+        options = f" (with {', '.join(settings)})"
     heads = ((f"## Example{number}{options}", example.bad), ("Instead:", example.good))
     for head, text in heads:
         yield f"{head}\n\n```yaml\n{text.rstrip()}\n```"

@@ -74,8 +74,8 @@ def render_sarif(report: Report, _output: ReportOutput) -> str:
     index = {rule.id: number for number, rule in enumerate(rules)}
     why = {id(one.finding): one for one in report.result.suppressed}
     found = [*report.findings, *(one.finding for one in report.result.suppressed)]
-    kept = [f for f in found if f.rule != "SL001"][:MOST_RESULTS]
-    names = fingerprints(kept, report.lines)
+    reported = [f for f in found if f.rule != "SL001"][:MOST_RESULTS]
+    names = fingerprints(reported, report.lines)
     run = SarifRun(
         tool=Tool(driver=Driver(rules=[_descriptor(rule) for rule in rules])),
         invocations=[
@@ -93,7 +93,7 @@ def render_sarif(report: Report, _output: ReportOutput) -> str:
         ],
         results=[
             _result(finding, index[finding.rule], name, why.get(id(finding)))
-            for finding, name in zip(kept, names, strict=True)
+            for finding, name in zip(reported, names, strict=True)
         ],
     )
     log = Log(runs=[run])

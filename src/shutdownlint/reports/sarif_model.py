@@ -12,7 +12,7 @@ from shutdownlint import __version__
 SCHEMA: Final = (
     "https://raw.githubusercontent.com/oasis-tcs/sarif-spec/master/Schemata/sarif-schema-2.1.0.json"
 )
-HOME: Final = "https://github.com/shutdownlint/shutdownlint"
+PROJECT_URL: Final = "https://github.com/shutdownlint/shutdownlint"
 
 
 class _Sarif(BaseModel):
@@ -63,7 +63,7 @@ class Driver(_Sarif):
 
     name: str = "shutdownlint"
     semantic_version: str = __version__
-    information_uri: str = HOME
+    information_uri: str = PROJECT_URL
     rules: list[Descriptor]
 
 

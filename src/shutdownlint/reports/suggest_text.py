@@ -71,7 +71,7 @@ def _format_result(suggestion: Suggestion) -> str:
     if solution.failure is not None:
         return f"not proven: {safe(format_failure(solution.failure))}"
     if suggestion.pod.plan is not None and suggestion.pod.plan.runs_to_completion:
-        return "runs to completion: nobody sends it requests"
+        return "runs to completion: it receives no requests"
     late = f" or arriving within {format_duration(until)}" if until else ""
     served = f"every request of up to {format_duration(p99)} is served, in flight at deletion{late}"
     return served if solution.changes else f"nothing to change: {served}"

@@ -37,7 +37,7 @@ def signal_forwarding(script: str) -> SignalForwarding:
     if piped:
         return SignalForwarding.NO
     if any(step.words[0] == "exec" and step.join not in ("|", "|&", "&") for step in steps):
-        return SignalForwarding.YES  # wherever it stands: what is behind it is never run
+        return SignalForwarding.YES  # wherever it is: what is behind it is never run
     if any(step.words[0] == "eval" for step in steps):
         return SignalForwarding.UNKNOWN if "exec" in words else SignalForwarding.NO
     if last.join == "&" or (last.words[0] == "wait" and any(s.join == "&" for s in steps)):

@@ -195,10 +195,10 @@ def _timeout_time(words: Sequence[str]) -> DurationRange:
 
 def _sleep_time(words: Sequence[str], lookup: Callable[[str], str | None]) -> DurationRange:
     total = _NO_TIME
-    given = [word for word in words if not word.startswith("-")]
-    if not given:
+    arguments = [word for word in words if not word.startswith("-")]
+    if not arguments:
         return _UNKNOWN_TIME
-    for word in given:
+    for word in arguments:
         text = _expand(word, lookup)
         time = None if text is None else _one_sleep(text)
         if time is None:

@@ -31,7 +31,7 @@ _ENDLESS = Request(ZERO, UNBOUNDED)
 
 
 class Traffic(Struct, frozen=True):
-    """What else is on the pod besides the requests that are asked about.
+    """What else is on the pod besides the requests in question.
 
     ``idle``: keep-alive connections of clients, used before and held open silently.
     ``open_connections``: how many others are open on average at any moment; None: unknown.
@@ -95,14 +95,14 @@ class Answer(Struct, frozen=True):
 
 
 class ShutdownAnalysis:
-    """Everything that can be asked about one pod's shutdown."""
+    """All answers about one pod's shutdown."""
 
     def __init__(self, plan: PodPlan) -> None:
         self.plan = plan
 
     @cached_property
     def cases(self) -> tuple[PodPlan, ...]:
-        """The plans that stand for all values of what is only bounded."""
+        """The plans that represent all values of what is only bounded."""
         return tuple(self.plan.concretize())
 
     @cached_property
@@ -134,7 +134,7 @@ class ShutdownAnalysis:
     def predict(
         self, requests: Sequence[Request], traffic: Traffic = NO_TRAFFIC
     ) -> tuple[Answer, ...]:
-        """What becomes of these requests, asked together.
+        """The outcomes of these requests, which are on the pod together.
 
         Tried are all ends of what is only bounded, every container that requests may be meant
         for, and, as far as ``traffic`` leaves it open, with and without other connections.
@@ -247,7 +247,7 @@ def _merge(predictions: Sequence[Prediction], doubt: Doubt) -> Answer:
 
 
 def _merge_targets(answers: Sequence[Answer]) -> Answer:
-    """The answer for a request of which nobody knows the container that it is meant for."""
+    """The answer for a request whose target container is not known."""
     failed = [a for a in answers if a.prediction.outcome is not Outcome.OK]
     if not failed:
         return answers[0]
@@ -306,7 +306,7 @@ def _served_just_before(plan: PodPlan, last: timedelta) -> Instant:
 
 
 def _losses_of(plans: Sequence[PodPlan]) -> list[Loss]:
-    """The losses of plans that stand for each other; one that some do not have is uncertain."""
+    """The losses of equivalent plans; one that some do not have is uncertain."""
     each = [_losses(plan) for plan in plans]
     found: dict[LossKind, Loss] = {}
     for losses in each:

@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct
 
 ZERO: Final = timedelta(0)
-#: Stands for "without an end": a century, longer than any grace period in use.
+#: Means "without an end": a century, longer than any grace period in use.
 UNBOUNDED: Final = timedelta(days=36525)
 _SECOND: Final = timedelta(seconds=1)
 _INSTANT: Final = timedelta(microseconds=1)

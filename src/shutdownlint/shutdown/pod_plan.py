@@ -27,7 +27,7 @@ class Confidence(StrEnum):
 
 
 class Assumption(Struct, frozen=True):
-    """Something that the input does not show, what is taken instead, and what to tell the tool.
+    """Something that the input does not show, what is taken instead, and the option to set.
 
     ``confidence`` is that of a finding which rests on it. ``about_versions`` names the systems
     whose versions decide it.
@@ -131,7 +131,7 @@ class PodPlan(Struct, frozen=True):
     ``front`` names the containers that inbound requests pass before the app, outermost first;
     ``back`` those that the app's calls pass; ``needed`` those that the app's calls need while it
     answers a request. ``p99`` is how long the slowest ordinary requests take, where that is known.
-    ``runs_to_completion``: the pod ends by itself, and nobody sends it requests.
+    ``runs_to_completion``: the pod ends by itself, and it receives no requests.
     ``grace_counts_hook``: the grace period runs during preStop hooks.
     """
 

@@ -29,7 +29,7 @@ class Reaction(StrEnum):
     SERVES = "serves"
     #: The connection is refused or reset.
     REFUSES = "refuses"
-    #: The kernel takes the connection, nobody answers, and it is reset in the end.
+    #: The kernel accepts the connection, there is no answer, and it is reset in the end.
     HANGS = "hangs"
     #: It answers that it does not serve.
     ERROR = "error"
@@ -38,13 +38,13 @@ class Reaction(StrEnum):
 class Acceptance(Struct, frozen=True):
     """What a process does with new requests during a phase.
 
-    ``new`` is for requests on new connections, ``kept`` for those on connections that were opened
+    ``new`` is for requests on new connections, ``reused`` for those on connections that were opened
     before. ``closes_after``, counted from the begin of the phase, is when new connections begin to
     be refused. ``status`` is what an ``ERROR`` answers.
     """
 
     new: Reaction = Reaction.SERVES
-    kept: Reaction = Reaction.SERVES
+    reused: Reaction = Reaction.SERVES
     closes_after: Setting[timedelta] | None = None
     status: int = 503
 
@@ -114,7 +114,7 @@ class Trigger(StrEnum):
 class Phase(Struct, frozen=True):
     """A part of a process's shutdown.
 
-    ``cuts``: as the phase begins, the process gives up every request that it still has.
+    ``cuts``: as the phase begins, the process cuts every request that it still has.
     """
 
     begins: Trigger
@@ -132,7 +132,7 @@ class Process(Struct, frozen=True):
     """A process and the phases of its shutdown, in order.
 
     Before the first phase it serves everything. A signal moves it to the next phase that begins
-    at a signal, and is ignored where there is none. After the last phase it exits, and gives up
+    at a signal, and is ignored where there is none. After the last phase it exits, and cuts
     what it still has.
     """
 

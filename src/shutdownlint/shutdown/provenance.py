@@ -89,7 +89,7 @@ def with_value(setting: Setting[object], value: T) -> Setting[T]:
 
 
 class CauseKind(StrEnum):
-    """Why something happens when it does; the texts stand in ``CAUSE_TEXTS``."""
+    """Why something happens when it does; the texts are in ``CAUSE_TEXTS``."""
 
     SETTING = "setting"
     POD_DELETED = "pod-deleted"

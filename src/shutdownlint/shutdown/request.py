@@ -1,4 +1,4 @@
-"""Requests that are asked about, and what becomes of them."""
+"""Requests and their outcomes."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Outcome(StrEnum):
     CUT = "cut"
     #: Not accepted; hanging counts as that.
     REFUSED = "refused"
-    #: A living proxy or server answers that nobody serves.
+    #: A living proxy or server answers that no app serves.
     UNAVAILABLE = "503"
     UNKNOWN = "unknown"
 
 
 class ClientSees(StrEnum):
-    """What the caller notices. An answer's status is told beside it."""
+    """What the caller notices. The status of an answer is a field of its own."""
 
     ANSWER = "answer"
     RESET = "reset"
@@ -43,13 +43,13 @@ class Request(Struct, frozen=True):
     """A request that reaches the pod ``arrival`` after its deletion and takes ``duration``.
 
     One that arrives at zero is in flight at deletion: it was accepted before anything happened,
-    and ``duration`` is what it has left. ``kept``: it comes on a connection that was opened before.
+    and ``duration`` is what it has left. ``reused``: its connection was opened before.
     """
 
     arrival: timedelta
     duration: timedelta
     direction: Direction = Direction.INBOUND
-    kept: bool = False
+    reused: bool = False
 
     @property
     def outbound(self) -> bool:

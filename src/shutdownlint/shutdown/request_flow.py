@@ -76,8 +76,8 @@ class RequestFlow:
 
     def accept(self, running: RunningRequest) -> None:
         for container in running.path:
-            container.held.add(running)
-            container.open_requests.append((self.clock.now, len(container.held)))
+            container.active.add(running)
+            container.open_requests.append((self.clock.now, len(container.active)))
         self.clock.at(max(running.end, self.clock.now), Order.FINISH, lambda: self._finish(running))
 
     def arrive(self, running: RunningRequest) -> None:
@@ -115,9 +115,9 @@ class RequestFlow:
             self._release(container, running)
 
     def _release(self, container: RunningContainer, running: RunningRequest) -> None:
-        if running in container.held:
-            container.held.discard(running)
-            container.open_requests.append((self.clock.now, len(container.held)))
+        if running in container.active:
+            container.active.discard(running)
+            container.open_requests.append((self.clock.now, len(container.active)))
             if self.on_release is not None:
                 self.on_release(container)
 
@@ -125,8 +125,8 @@ class RequestFlow:
         """Cut every request that the container has."""
         if container.gave_up is None:
             container.gave_up = Instant(self.clock.now, cause)
-        held, container.held = container.held, set()
-        for running in sorted(held, key=lambda r: r.request.arrival):
+        cut, container.active = container.active, set()
+        for running in sorted(cut, key=lambda r: r.request.arrival):
             self._cut(running, container, cause)
         container.open_requests.append((self.clock.now, 0))
 
@@ -149,14 +149,14 @@ class RequestFlow:
     def break_dependent_requests(self, container: RunningContainer) -> None:
         if container.plan.name in self.plan.needed:
             for running in self.requests:
-                if self.target is not None and running in self.target.held:
+                if self.target is not None and running in self.target.active:
                     self._break_if_dependent(running)
 
     def _break_if_dependent(self, running: RunningRequest) -> None:
         if running.request.outbound:
             return
         for needed in self._needed():
-            if not needed.serves_kept(Direction.OUTBOUND):
+            if not needed.serves_reused(Direction.OUTBOUND):
                 ended = needed.accepts_until.get(Direction.OUTBOUND) or needed.exit
                 settings = _cause_of(ended).settings
                 cause = Cause(CauseKind.NEEDED_PROCESS, settings, needed.plan.name)

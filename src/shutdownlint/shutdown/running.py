@@ -51,7 +51,7 @@ class RunningContainer:
         self.phases = plan.process.phases
         self.phase = -1
         self.phase_begin = _START
-        self.held: set[RunningRequest] = set()
+        self.active: set[RunningRequest] = set()
         #: When its turn for the stop signal came: its hook is over.
         self.hook_end: Instant | None = None
         self.signal: Instant | None = None
@@ -63,7 +63,7 @@ class RunningContainer:
         #: Phases that a timer or a check belongs to; a later phase makes it void.
         self.token = 0
         self.next_check: timedelta | None = None
-        #: From when on how many of the requests are open at it.
+        #: The number of its open requests, by the time from which it holds.
         self.open_requests: list[tuple[timedelta, int]] = []
 
     @property
@@ -79,15 +79,15 @@ class RunningContainer:
         if phase is None:
             return Reaction.SERVES, 0
         acceptance = phase.acceptance(request.direction)
-        if request.kept:
-            return acceptance.kept, acceptance.status
+        if request.reused:
+            return acceptance.reused, acceptance.status
         if acceptance.closes_after is not None and acceptance.new is Reaction.SERVES:
             closed = self.phase_begin.at + acceptance.closes_after.value <= now
             return (Reaction.REFUSES if closed else Reaction.SERVES), 0
         return acceptance.new, acceptance.status
 
-    def serves_kept(self, direction: Direction) -> bool:
+    def serves_reused(self, direction: Direction) -> bool:
         """Whether requests on connections that are open are served now."""
         phase = self.current
-        open_phase = phase is None or phase.acceptance(direction).kept is Reaction.SERVES
+        open_phase = phase is None or phase.acceptance(direction).reused is Reaction.SERVES
         return self.exit is None and open_phase

@@ -106,7 +106,7 @@ class Simulation:
 
     def _condition_met(self, ending: Ending, container: RunningContainer) -> bool:
         if isinstance(ending, WhenFinished):
-            return not container.held and container.plan.name not in self.busy
+            return not container.active and container.plan.name not in self.busy
         if isinstance(ending, WhenGone):
             return all(self.requests.by_name[name].exit is not None for name in ending.containers)
         return False
@@ -350,13 +350,13 @@ class Simulation:
 
     def _recheck_after_idle(self, container: RunningContainer) -> None:
         """Plan a check for the time at which idle connections of clients end."""
-        if not container.held and not self.others and self.clock.now < self.idle_until:
+        if not container.active and not self.others and self.clock.now < self.idle_until:
             self.clock.at(self.idle_until, Order.CHANGE, lambda: self._schedule_check(container))
 
     def _is_busy(self, container: RunningContainer, ending: WhenIdle) -> bool:
         if self.others:
             return True
-        return len(container.held) + (self.clock.now < self.idle_until) > ending.threshold
+        return len(container.active) + (self.clock.now < self.idle_until) > ending.threshold
 
     def _check(self, container: RunningContainer, ending: WhenIdle, check: timedelta) -> None:
         if container.next_check == check:

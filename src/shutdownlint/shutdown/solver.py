@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from shutdownlint.shutdown.pod_plan import ContainerPlan, PodPlan
     from shutdownlint.shutdown.process import Ending, Phase
 
-#: How long requests take where nobody said it.
+#: How long requests take where it is not known.
 DEFAULT_REQUEST_DURATION: Final = timedelta(seconds=10)
 #: Left between the last thing that has to happen and SIGKILL.
 MARGIN: Final = timedelta(seconds=5)
@@ -45,7 +45,7 @@ class Targets(Struct, frozen=True):
     def of(
         cls, plan: PodPlan, p99: timedelta | None = None, propagation: timedelta | None = None
     ) -> Targets:
-        """The targets of a pod; what is not given comes from its plan."""
+        """The targets of a pod; what is not set comes from its plan."""
         known = plan.p99.value if plan.p99 is not None else DEFAULT_REQUEST_DURATION
         if propagation is None:
             propagation = max((s.window.value for s in plan.senders), default=ZERO)
@@ -246,13 +246,13 @@ class _Solver:
 
 
 def _phase_length(ending: Ending) -> timedelta:
-    """How long a phase takes by what is written; what only depends on requests counts nothing."""
+    """How long a phase takes by its settings; what depends only on requests counts as zero."""
     if isinstance(ending, After):
         return max(ending.duration.value, ZERO)
     if isinstance(ending, WhenIdle):
         return ending.delay.value + (ZERO if ending.immediately else ending.interval)
     if isinstance(ending, WhenFinished) and ending.limit is not None:
-        # A default limit is rarely used up, and may be changed where nobody sees it.
+        # A default limit is rarely used up, and may be changed where it is not visible.
         return ending.limit.value if ending.limit.origin.written else ZERO
     return ZERO
 
@@ -284,7 +284,7 @@ def set_knob(container: ContainerPlan, knob: Knob, value: timedelta) -> Containe
 
 
 def _replace_setting(phase: Phase, old: object, new: Setting[timedelta]) -> Phase:
-    """The phase with a setting replaced wherever it stands."""
+    """The phase with a setting replaced wherever it is."""
     ending = phase.ending
     for name in ("duration", "limit", "delay"):
         if getattr(ending, name, None) is old:

@@ -47,7 +47,7 @@ class _TooDeepError(Exception):
 
 
 class _NoResolver:
-    """Stands where PyYAML expects a resolver; keeps count of the depth instead."""
+    """Replaces the resolver of PyYAML, and counts the depth."""
 
     depth = 0
 

@@ -34,7 +34,7 @@ class EditError(Exception):
 
 
 class LiteralText(str):
-    """Text that is written as a literal block, where blocks can stand."""
+    """Text that is written as a literal block, where blocks are possible."""
 
     __slots__ = ()
 
@@ -209,7 +209,7 @@ class Editor:
         return self._end(entry[1] if isinstance(parent, MappingNode) else entry)
 
     def block_column(self, key_path: KeyPath) -> int | None:
-        """The column of the entry's key, if a block of text can stand behind it."""
+        """The column of the entry's key, if a block of text can follow it."""
         for length in range(len(key_path)):
             if getattr(self._node(key_path[:length]), "flow_style", False):
                 return None
@@ -226,7 +226,7 @@ class Editor:
         return node
 
     def _below(self, node: Node, step: str | int) -> Node | None:
-        """The entry's value, which must stand here and nowhere else."""
+        """The entry's value, which must be here and nowhere else."""
         found = child(node, step)
         if found is None:
             return None
@@ -250,21 +250,21 @@ class Editor:
 
     def _replace(self, node: Node, value: Value) -> Edit:
         if isinstance(value, dict) or not isinstance(node, ScalarNode):
-            raise EditError("something else stands there")
+            raise EditError("there is something else in that place")
         if node.style in ("|", ">"):
-            raise EditError("a block of text stands there")
+            raise EditError("there is a block of text in that place")
         quote = node.style if node.style in ("'", '"') and isinstance(value, str) else ""
         text = scalar_text(value, '"' if self.json else quote)
         at = node.start_mark.index
         if at == node.end_mark.index and self.text[at - 1 : at] == ":":
-            text = f" {text}"  # nothing stands behind the key yet
+            text = f" {text}"  # there is nothing behind the key yet
         return Edit(at, node.end_mark.index, text)
 
     def _insert(self, above: KeyPath, node: Node, value: dict[str, Any]) -> Edit:
         if isinstance(node, ScalarNode):
             return self._fill(above, node, value)
         if not isinstance(node, MappingNode):
-            raise EditError("something else stands there")
+            raise EditError("there is something else in that place")
         if node.flow_style:
             as_json = self.json or self._is_json(node)
             (added, inner) = next(iter(value.items()))
@@ -285,7 +285,7 @@ class Editor:
                 return Edit(at, at, self.line_end + block_text(value, column, self.line_end, step))
             at = self._line_start(start)
             return Edit(at, at, block_text(value, column, self.line_end, step) + self.line_end)
-        # The first entry of a list's item stands behind its dash: go below it and its like.
+        # The first entry of a list's item is behind its dash: go below it and its like.
         at = self.line_close(self._end(node.value[self._last_simple(node)][1]))
         return Edit(at, at, self.line_end + block_text(value, column, self.line_end, step))
 
@@ -302,15 +302,15 @@ class Editor:
         return number
 
     def _fill(self, above: KeyPath, node: ScalarNode, value: dict[str, Any]) -> Edit:
-        """Where nothing stands behind a key."""
+        """Where there is nothing behind a key."""
         if read_scalar(node) is not None or not above:
-            raise EditError("something else stands there")
+            raise EditError("there is something else in that place")
         if node.end_mark.index > node.start_mark.index:
             text = _flow_text(value, as_json=self.json)
             return Edit(node.start_mark.index, node.end_mark.index, text)
         key = self._key_of(above)
         if key is None:
-            raise EditError("something else stands there")
+            raise EditError("there is something else in that place")
         indent = key.start_mark.column + _STEP
         at = self.line_close(key.end_mark.index)
         return Edit(at, at, self.line_end + block_text(value, indent, self.line_end))
@@ -357,7 +357,7 @@ class Editor:
         elif number:
             edit = Edit(self._close(parent, number - 1), end, "")
         if "#" in self.text[edit.start : start] + self.text[end : edit.end]:
-            raise EditError("a comment stands between")
+            raise EditError("there is a comment in between")
         return edit
 
     def _remove_lines(self, parent: Node, number: int) -> Edit:
@@ -365,16 +365,16 @@ class Editor:
         begin, close = self._line_start(start), self.line_close(end)
         lead, after = self.text[begin:start].strip(), self.text[end:close].strip()
         if after and not after.startswith("#"):
-            raise EditError("something else stands on its line")
+            raise EditError("there is something else on its line")
         if lead == ("-" if isinstance(parent, SequenceNode) else ""):
             stop = close + (2 if self.text.startswith("\r\n", close) else 1)
             return Edit(begin, min(stop, len(self.text)), "")
         if lead.strip("- ") or number + 1 >= len(parent.value):
-            raise EditError("something else stands on its line")
+            raise EditError("there is something else on its line")
         # The first entry of a list's item: the next one takes its place behind the dash.
         following = self._begin(parent, number + 1)
         if "#" in self.text[end:following]:
-            raise EditError("a comment stands between")
+            raise EditError("there is a comment in between")
         return Edit(start, following, "")
 
 

@@ -1,4 +1,4 @@
-"""Locations: regions of files, and things that can give theirs when asked."""
+"""Locations: regions of files, and things that have one."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Region(Struct, frozen=True, order=True):
 
 
 class SourceLocation(Protocol):
-    """Something that can give its region when asked."""
+    """Something that has a region."""
 
     @property
     def template(self) -> str | None:

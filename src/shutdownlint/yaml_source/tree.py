@@ -54,7 +54,7 @@ def iterate_nodes(root: Node) -> Iterator[Node]:
 
 
 class Tree:
-    """One document's root node and the questions that are asked of it."""
+    """One document's root node, and lookups in it."""
 
     __slots__ = ("root",)
 
@@ -79,7 +79,7 @@ class Tree:
         return Entry(None, self.root), ()
 
     def region(self, key_path: KeyPath, part: EntryPart, file: str, first_line: int) -> Region:
-        """Where the entry at ``key_path`` stands; what does not exist is shown at its parent's key.
+        """Where the entry at ``key_path`` is; what does not exist is shown at its parent's key.
 
         A collection's value is shown by its key, so that a region stays one key or one value
         and never a whole block.
@@ -181,7 +181,7 @@ class _Converter:
         if isinstance(node, ScalarNode):
             self._spend()
             value = read_scalar(node)
-            # Manifests say the same words over and over: each is kept once.
+            # Manifests say the same words over and over: each is stored once.
             return intern(value) if type(value) is str else value
         if id(node) in self.inside:
             return None

@@ -158,7 +158,7 @@ def test_how_many_may_go(spec: str, before: str, allowed: int | None, tmp_path: 
     for pod in run.planned_pods():
         index.add(pod)
     (entry,) = index.entries
-    budgets = run.context.in_home(PodDisruptionBudget, entry.home)
+    budgets = run.context.in_scope(PodDisruptionBudget, entry.scope)
     found = disruptions_allowed(entry, index, budgets)
     assert (found.value if found else None) == allowed
 

@@ -347,6 +347,6 @@ def test_no_rule_of_another_mesh_speaks() -> None:
     for text in (BAD, GOOD, WRITTEN, DEPLOYMENT):
         findings = check_text(text, user_facts(mesh=["linkerd=2.18"], p99="10s")).findings
         for finding in findings:
-            said = f"{finding.message} {finding.fix.description if finding.fix else ''}"
+            texts = f"{finding.message} {finding.fix.description if finding.fix else ''}"
             assert not finding.rule.startswith("SL2"), finding
-            assert "istio" not in said.lower(), said
+            assert "istio" not in texts.lower(), texts

@@ -1,1 +1,1 @@
-"""Istio: whether a pod gets a proxy, which settings it gets, and what Istio makes of them."""
+"""Istio: whether a pod gets a proxy, which settings it gets, and their effect."""

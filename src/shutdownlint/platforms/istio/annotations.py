@@ -72,7 +72,7 @@ def misplaced_annotations(workload: Workload) -> Iterator[IstioProblem]:
 
 
 def ineffective_settings(workload: Workload) -> Iterator[IstioProblem]:
-    """What has no effect on the pod: unknown annotations, variables that nobody reads."""
+    """What has no effect on the pod: unknown annotations, variables that nothing reads."""
     metadata, ref = workload.template.metadata, workload.annotations
     for name, instead in facts.UNKNOWN_ANNOTATIONS.value.items():
         if name in metadata.annotations:

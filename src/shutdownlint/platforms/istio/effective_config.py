@@ -41,7 +41,7 @@ _ISTIO_DEFAULT: Final = "Istio's default"
 class EffectiveConfig(Struct):
     """What has been merged so far.
 
-    ``unresolved``: a setting is a placeholder, so nothing can be said about the timing.
+    ``unresolved``: a setting is a placeholder, so the timing is not known.
     ``replaced``: variables of the mesh that an old release drops for those of the annotation.
     """
 

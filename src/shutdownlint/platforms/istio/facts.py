@@ -104,7 +104,7 @@ UNKNOWN_ANNOTATIONS: Final = SourcedValue(
         "sidecar.istio.io/drainDuration": "proxy.istio.io/config",
         "sidecar.istio.io/holdApplicationUntilProxyStarts": "proxy.istio.io/config",
     },
-    "istio/api annotation/annotations.yaml; the first is misspelt in the notes of 1.24 and 1.27",
+    "istio/api annotation/annotations.yaml; the first is misspelled in the notes of 1.24 and 1.27",
 )
 #: What a ProxyConfig object has no field for (istio/api networking/v1beta1/proxy_config.proto:112).
 NOT_IN_PROXY_CONFIG_OBJECT: Final = (
@@ -225,7 +225,7 @@ VERSION_TABLES: Final = (
         "native sidecars",
         (
             (f"<{NATIVE_SINCE.value}", "none"),
-            (f">={NATIVE_SINCE.value},<{NATIVE_AUTO_SINCE.value}", "off unless asked for"),
+            (f">={NATIVE_SINCE.value},<{NATIVE_AUTO_SINCE.value}", "off by default"),
             (
                 f">={NATIVE_AUTO_SINCE.value}",
                 f"on where Kubernetes is {NATIVE_AUTO_KUBERNETES.value} or later",

@@ -138,9 +138,9 @@ def _pod_spec(text: str) -> PodSpec:
 
 def requested_service(workload: Workload, *, waypoint: bool) -> RequestedService | None:
     """The Service that istiod makes for a Gateway, if it is reached from outside the cluster."""
-    asked = workload.owner.annotations.get(facts.SERVICE_TYPE, "LoadBalancer")
-    if waypoint or asked not in ("LoadBalancer", "NodePort"):
+    service_type = workload.owner.annotations.get(facts.SERVICE_TYPE, "LoadBalancer")
+    if waypoint or service_type not in ("LoadBalancer", "NodePort"):
         return None
     location = workload.ref / "metadata" / "annotations" / facts.SERVICE_TYPE
     origin = Origin(OriginKind.DEFAULT, "the default of a Gateway", location)
-    return RequestedService(Setting("load balancer", f"a Service of type {asked}", origin))
+    return RequestedService(Setting("load balancer", f"a Service of type {service_type}", origin))

@@ -111,7 +111,7 @@ def _deployed(workload: Workload, mesh: Mesh, overridden: Sidecar | None) -> Sid
 
 
 def is_gateway(workload: Workload) -> bool:
-    """Whether the pod is a gateway: all its listeners drain, and no app stands behind it."""
+    """Whether the pod is a gateway: all its listeners drain, and there is no app behind it."""
     if facts.GATEWAY_TEMPLATE in _templates(workload):
         return True
     return bool({"router", "waypoint"} & set(_proxy_arguments(workload)))
@@ -223,7 +223,7 @@ def _infer_injection(
         return (Assumption(text, NAMESPACE_REMEDY),), revision
     written = any(c.name == facts.PROXY_CONTAINER for c in workload.template.spec.containers)
     if facts.CONFIG_ANNOTATION in metadata.annotations or written:
-        text = f"{location} is not among the files; what is written of its proxy suggests injection"
+        text = f"{location} is not among the files; the proxy settings of the pod suggest injection"
         return (Assumption(text, NAMESPACE_REMEDY, Confidence.LOW),), None
     return None
 
@@ -244,7 +244,7 @@ def _mode(
         return _mode_setting(mode, Origin(OriginKind.INHERITED, label, config.native_location)), ()
     kubernetes = mesh.context.version_of("kubernetes", workload.namespace)
     if version is None:
-        text = "Istio's version is not known: its proxy is taken for a classic sidecar"
+        text = "Istio's version is not known: its proxy is assumed to be a classic sidecar"
         return _default(ProxyMode.CLASSIC, "assumed", nearest), (
             _unknown(text, "istio", "kubernetes"),
         )
@@ -254,7 +254,7 @@ def _mode(
         needs = facts.NATIVE_AUTO_KUBERNETES.value
         text = (
             f"Istio {version} makes native sidecars on Kubernetes {needs.major}.{needs.minor} and "
-            "later; Kubernetes' version is not known: taken for a classic sidecar"
+            "later; Kubernetes' version is not known: a classic sidecar is assumed"
         )
         return _default(ProxyMode.CLASSIC, "assumed", nearest), (_unknown(text, "kubernetes"),)
     native = kubernetes >= facts.NATIVE_AUTO_KUBERNETES.value

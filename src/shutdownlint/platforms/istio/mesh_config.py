@@ -101,9 +101,9 @@ class Mesh:
 
     def version_for(self, revision: str | None, namespace: str | None = None) -> Version | None:
         """The release of the control plane that serves this revision."""
-        said = self.context.version_of("istio", namespace)
-        if said is not None:
-            return said
+        configured = self.context.version_of("istio", namespace)
+        if configured is not None:
+            return configured
         named = revision_version(revision)
         if named is not None:
             return named
@@ -114,10 +114,10 @@ class Mesh:
 
     @cached_property
     def version(self) -> Version | None:
-        """The release in force: said by the user, or the only one that the files show."""
-        said = self.context.version_of("istio")
-        if said is not None:
-            return said
+        """The release in force: configured by the user, or the only one that the files show."""
+        configured = self.context.version_of("istio")
+        if configured is not None:
+            return configured
         shown = {c.version for c in self.configs if c.version is not None}
         shown |= set(read_versions(self._istiods))
         minors = {(version.major, version.minor) for version in shown}

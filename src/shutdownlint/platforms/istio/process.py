@@ -44,7 +44,7 @@ class ProxyMode(StrEnum):
 
     CLASSIC = "classic"
     NATIVE = "native"
-    #: The pod is the proxy: no app stands behind it.
+    #: The pod is the proxy: there is no app behind it.
     GATEWAY = "gateway"
 
 

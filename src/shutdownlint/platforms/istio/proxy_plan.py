@@ -67,7 +67,7 @@ _VARIABLES = ("exitOnZero", "minimumDrain")
 class IstioProxyFacts(Struct, frozen=True):
     """What Istio's rules look at.
 
-    ``stats_matched``: the statistic that exit-on-zero reads is asked for in proxyStatsMatcher.
+    ``stats_matched``: the statistic that exit-on-zero reads is turned on in proxyStatsMatcher.
     ``calls_quit``: a command of the pod asks the proxy to end (/quitquitquit). ``waypoint``: it
     serves a namespace of an ambient mesh. ``image`` is empty where it is not written.
     """
@@ -81,7 +81,7 @@ class IstioProxyFacts(Struct, frozen=True):
 
     @property
     def drain_hook_replaced(self) -> bool:
-        """Whether another hook stands in the place of the drain hook of a native sidecar."""
+        """Whether another hook replaces the drain hook of a native sidecar."""
         replaces = self.hook.value.kind in (HookKind.NONE, HookKind.EXEC)
         return self.settings.native and not self.settings.drain_hook and replaces
 
@@ -245,7 +245,7 @@ def _nearest(workload: Workload) -> NodeRef:
 
 
 def _own_hook(sidecar: Sidecar, mesh: Mesh, nearest: NodeRef) -> HookSettings:
-    """The proxy container's own preStop hook: written on it, or given mesh-wide."""
+    """The proxy container's own preStop hook: written on it, or set mesh-wide."""
     written = sidecar.written
     if written is not None and sidecar.ref is not None and written.lifecycle is not None:
         hook = read_pre_stop(written, sidecar.ref)
@@ -275,7 +275,7 @@ def _calls_agent_drain(handler: HookHandler) -> bool:
 
 
 def _drains(sidecar: Sidecar, handler: HookHandler) -> bool:
-    """Whether a native proxy's own hook tells the agent to drain."""
+    """Whether a native proxy's own hook makes the agent drain."""
     if handler is not NO_HOOK:
         return _calls_agent_drain(handler)
     if sidecar.already_injected:

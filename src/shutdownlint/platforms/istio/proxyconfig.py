@@ -326,7 +326,7 @@ _CHECKS: Final[dict[str, Callable[[Node], str]]] = {
 
 
 def parse_bool(text: str) -> bool | None:
-    """What Go's ``strconv.ParseBool`` makes of it; None where it fails."""
+    """The result of Go's ``strconv.ParseBool``; None where it fails."""
     if text in ("1", "t", "T", "TRUE", "true", "True"):
         return True
     if text in ("0", "f", "F", "FALSE", "false", "False"):

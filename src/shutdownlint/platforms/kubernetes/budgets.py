@@ -46,7 +46,7 @@ def _selected_pods(
 ) -> int | None:
     """How many pods a budget counts, of all workloads that it selects; None if that is open."""
     counts: dict[ObjectId, int] = {}  # a workload may be rendered into several files
-    for other in index.in_home(entry.home):
+    for other in index.in_scope(entry.scope):
         if not selects(selector, other.labels):
             continue
         if other.replicas is None or not other.replicas_written:

@@ -1,4 +1,4 @@
-"""What is written of a container besides its hook: start command, signals, probes."""
+"""Settings of a container besides its hook: start command, signals, probes."""
 
 from __future__ import annotations
 

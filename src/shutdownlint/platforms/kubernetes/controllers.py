@@ -132,9 +132,9 @@ def read_rollout(workload: Workload, count: Setting[int] | None) -> Setting[Roll
         gone = _share(update.get("maxUnavailable"), number, up=False)
         return Setting("strategy", Rollout(way, number, max(surge + gone, 1), False, after), origin)
     if kind == "StatefulSet" and way == "RollingUpdate":
-        kept = update.get("partition")
-        if isinstance(kept, int) and number is not None:
-            number = max(number - kept, 0)
+        partition = update.get("partition")
+        if isinstance(partition, int) and number is not None:
+            number = max(number - partition, 0)
         return Setting("strategy", Rollout(way, number, 1, True, after), origin)
     if kind == "DaemonSet" and way == "RollingUpdate" and not update.get("maxSurge"):
         batch = update.get("maxUnavailable", 1)

@@ -41,7 +41,7 @@ NATIVE_ORDER_SINCE: Final = SourcedValue(
 SLEEP_SINCE: Final = SourcedValue(
     Version(1, 30, 0), "pkg/features/kube_features.go:1785-1789, KEP-3960"
 )
-#: A hook that fails is told in an event, and the stop signal follows at once.
+#: A hook that fails is reported in an event, and the stop signal follows at once.
 FAILING_HOOK: Final = SourcedValue(
     timedelta(0), "pkg/kubelet/kuberuntime/kuberuntime_container.go:796"
 )

@@ -29,7 +29,7 @@ _S = FieldType.STRING
 
 
 def _disruptions_allowed(view: WorkloadView) -> Setting[int] | None:
-    budgets = view.context.in_home(PodDisruptionBudget, view.entry.home)
+    budgets = view.context.in_scope(PodDisruptionBudget, view.entry.scope)
     return disruptions_allowed(view.entry, view.workloads, budgets)
 
 

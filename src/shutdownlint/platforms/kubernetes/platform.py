@@ -170,10 +170,10 @@ def _read_behaviour(
     assert ref is not None
     location = ref / "name"
     drain, drain_label, behaviour = ZERO, "none is known", None
-    for said in draft.context.user_facts.apps_for(draft.workload.id):
-        if said.drain is not None and not drain:
-            drain, drain_label = said.drain, said.source_label
-        behaviour = behaviour or said.behaviour
+    for app in draft.context.user_facts.apps_for(draft.workload.id):
+        if app.drain is not None and not drain:
+            drain, drain_label = app.drain, app.source_label
+        behaviour = behaviour or app.behaviour
     drain_kind = OriginKind.MEASURED if drain > ZERO else OriginKind.DEFAULT
     drain_setting = Setting("drain", drain, Origin(drain_kind, drain_label, location))
     if behaviour is not None:
@@ -213,9 +213,9 @@ def _read_p99(draft: PodDraft) -> Setting[timedelta] | None:
             )
             return None
         return Setting("p99", value, Origin(OriginKind.MEASURED, P99_ANNOTATION, location))
-    for said in draft.context.user_facts.apps_for(workload.id):
-        if said.p99 is not None:
-            return Setting("p99", said.p99, Origin(OriginKind.MEASURED, said.source_label))
+    for app in draft.context.user_facts.apps_for(workload.id):
+        if app.p99 is not None:
+            return Setting("p99", app.p99, Origin(OriginKind.MEASURED, app.source_label))
     return None
 
 

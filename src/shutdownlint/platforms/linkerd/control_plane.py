@@ -49,8 +49,8 @@ class LinkerdMesh:
 
     def version_for(self, namespace: str | None) -> Version | None:
         """The version that the user says, else the one that the files show."""
-        said = self.context.version_of(facts.MESH, namespace)
-        return said if said is not None else self.version
+        configured = self.context.version_of(facts.MESH, namespace)
+        return configured if configured is not None else self.version
 
 
 def _agreed(versions: list[Version]) -> Version | None:

@@ -109,7 +109,7 @@ VERSION_TABLES: Final = (
     VersionTable(
         "native sidecars",
         (
-            (f"<{_NATIVE_DEFAULT}", "off unless asked for"),
+            (f"<{_NATIVE_DEFAULT}", "off by default"),
             (f">={_NATIVE_DEFAULT}", "on unless switched off"),
         ),
         NATIVE_BY_DEFAULT_SINCE.source,

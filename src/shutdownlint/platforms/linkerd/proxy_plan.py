@@ -41,7 +41,7 @@ _VERSION_REMEDY: Final = "say --mesh linkerd=VERSION"
 class PlannedProxy(Struct):
     """A proxy's settings, and what they rest on.
 
-    ``unused_wait`` is a wait before the exit that is asked for, of a native proxy.
+    ``unused_wait`` is a wait before the exit that is configured for a native proxy.
     """
 
     settings: ProxySettings
@@ -160,8 +160,8 @@ def _mode(
     nearest = workload.annotations / facts.NATIVE_STABLE
     if version is None:
         text = (
-            "Linkerd's version is not known: its proxy is taken for a classic sidecar, which was "
-            "the default before 2.20"
+            "Linkerd's version is not known: its proxy is assumed to be a classic sidecar, "
+            "which was the default before 2.20"
         )
         origin = Origin(OriginKind.ASSUMED, "assumed", nearest)
         assumption = Assumption(text, _VERSION_REMEDY, about_versions=(facts.MESH,))

@@ -110,7 +110,7 @@ def _alb(
         return  # annotations of an ALB may be left over
     if not whose and not any(key.startswith(facts.ALB_PREFIX) for key in annotations):
         return
-    # What stands on the Service counts for its target group.
+    # What is set on the Service counts for its target group.
     for loaded in (service, ingress):
         kind = loaded.model.metadata.annotations.get(facts.ALB_TARGET_TYPE)
         if kind is None:

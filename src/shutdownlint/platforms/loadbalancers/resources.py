@@ -15,7 +15,7 @@ class ConnectionDraining(ApiModel, frozen=True):
 
 
 class BackendConfigSpec(ApiModel, frozen=True):
-    """What GKE's Ingress is told of a Service."""
+    """What GKE's Ingress reads about a Service."""
 
     connectionDraining: ConnectionDraining | None = None  # noqa: N815
 
@@ -27,7 +27,7 @@ class BackendConfig(Resource, frozen=True):
 
 
 class GCPBackendPolicySpec(ApiModel, frozen=True):
-    """What GKE's Gateway is told of a Service."""
+    """What GKE's Gateway reads about a Service."""
 
     default: BackendConfigSpec | None = None
     targetRef: TargetReference | None = None  # noqa: N815
@@ -56,7 +56,7 @@ class TargetGroupProps(ApiModel, frozen=True):
 
 
 class TargetGroupConfigurationSpec(ApiModel, frozen=True):
-    """What AWS's Gateway is told of a Service."""
+    """What AWS's Gateway reads about a Service."""
 
     targetReference: TargetReference | None = None  # noqa: N815
     defaultConfiguration: TargetGroupProps | None = None  # noqa: N815

@@ -91,7 +91,7 @@ def _at(data: Any, *key_path: str) -> Any:
 def _required(
     spec: PodSpec, ref: NodeRef, *, single: bool = True
 ) -> Iterator[tuple[str, str, NodeRef]]:
-    """Labels that a node must have: one value each, or (not ``single``) any that is asked of."""
+    """Labels that a node must have: one value each, or (not ``single``) any of several."""
     for name, value in spec.nodeSelector.items():
         yield name, value, ref / "nodeSelector" / name
     key_path = (

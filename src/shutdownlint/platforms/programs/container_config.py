@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, field
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class WrittenText(Struct, frozen=True):
-    """A text and where it stands; ``inherited``: in another object than the pod."""
+    """A text and where it is; ``inherited``: in another object than the pod."""
 
     text: str
     location: SourceLocation
@@ -46,6 +47,7 @@ class ContainerConfig(Struct):
     open_ended: bool = False
 
 
+@lru_cache(maxsize=1024)
 def canonical(name: str) -> str:
     """A property's name as relaxed binding compares it: without dashes, underscores and case."""
     return re.sub(r"[-_]", "", name).lower()

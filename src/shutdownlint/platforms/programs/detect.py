@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 class DefaultLimit(Struct, frozen=True):
     """What a program does where no limit is written: by its defaults.
 
-    They can be changed out of sight, so nothing of it enters the timeline. ``default`` is its limit
-    (None: there is none, or it is not known), ``unbounded`` says that it waits without one,
+    They can be changed in a file of the image, so they do not enter the timeline. ``default`` is its
+    limit (None: there is none, or it is not known), ``unbounded`` says that it waits without one,
     ``delay`` how long it goes on before its shutdown begins.
     """
 
@@ -69,7 +69,7 @@ class _Word(Struct, frozen=True):
 def detect_program(
     container: Container, ref: NodeRef, workload: Workload, context: AnalysisContext
 ) -> ProgramFacts:
-    """The framework's limit, its default, and what is written in vain."""
+    """The framework's limit, its default, and settings without effect."""
     known = read_container_config(container, ref, workload, context)
     words = list(_words(container, ref, known))
     options = _java_options(known, words)
@@ -81,7 +81,7 @@ def detect_program(
         if proof is None:
             continue
         if found.behaviour is not None and framework.name in (facts.SPRING, facts.CELERY):
-            continue  # it is told not to wait
+            continue  # it is configured not to wait
         limits = _limits(framework, words, options, known)
         taken = [limit for limit in limits if isinstance(limit, Setting)]
         found.problems += [limit for limit in limits if isinstance(limit, SettingIgnored)]
@@ -119,15 +119,15 @@ def _split(text: str) -> list[str]:
 
 def _java_options(known: ContainerConfig, words: Sequence[_Word]) -> dict[str, WrittenText]:
     """System properties given to the JVM, by their canonical name."""
-    given = [
+    found_options = [
         WrittenText(option, written.location, written.inherited)
         for name in facts.JAVA_OPTIONS
         if (written := known.variables.get(name)) is not None
         for option in _split(written.text)
     ]
-    given += [WrittenText(word.text, word.location, word.inherited) for word in words]
+    found_options += [WrittenText(word.text, word.location, word.inherited) for word in words]
     found = {}
-    for option in given:
+    for option in found_options:
         key, equals, value = option.text.removeprefix("-D").partition("=")
         if option.text.startswith("-D") and equals:
             found[canonical(key)] = WrittenText(value, option.location, option.inherited)
@@ -136,6 +136,8 @@ def _java_options(known: ContainerConfig, words: Sequence[_Word]) -> dict[str, W
 
 def _runs(programs: tuple[str, ...], words: Sequence[_Word]) -> _Word | None:
     """Where the command line runs one of these programs: first, or behind what starts it."""
+    if not programs:
+        return None
     for index, word in enumerate(words):
         before = base_name(words[index - 1].text) if index else "--"
         if base_name(word.text) in programs and (before in facts.LAUNCHERS or "=" in before):
@@ -164,8 +166,9 @@ def _proof(
     for name, written in known.variables.items():
         if name.upper().startswith(framework.proofs) or name.upper() in framework.variables:
             return written or WrittenText("", ref / "name")
-    wanted = {canonical(name) for name in framework.properties}
-    prefixes = {name.partition(".")[0] for name in wanted}
+    if not options and not known.properties:
+        return None
+    prefixes = {canonical(name).partition(".")[0] for name in framework.properties}
     for source in (options, known.properties):
         for name, written in source.items():
             if name.partition(".")[0] in prefixes or (
@@ -181,14 +184,14 @@ def _limits(
     options: dict[str, WrittenText],
     known: ContainerConfig,
 ) -> list[Setting[timedelta] | SettingIgnored]:
-    """The limit wherever it is written, the strongest first; a defect where it is in vain."""
+    """The limit wherever it is written, the strongest first; a problem where it has no effect."""
     if framework.name == facts.MICRONAUT and not _says(
         facts.MICRONAUT_SWITCH.value, "true", options, known
     ):
         return []  # its graceful shutdown is off, and the period dead
     upper = {name.upper(): written for name, written in known.variables.items()}
     hidden = known.open_ended or any(upper.get(n, "") is None for n in framework.variables)
-    files = {} if hidden else known.properties  # a variable out of sight is stronger
+    files = {} if hidden else known.properties  # a variable where it is not visible is stronger
     places = [
         *_flags(framework, words),
         *((name, options.get(canonical(name))) for name in framework.properties),
@@ -216,16 +219,16 @@ def _flags(framework: Framework, words: Sequence[_Word]) -> Iterator[tuple[str, 
 def _abrupt(
     words: Sequence[_Word], options: dict[str, WrittenText], known: ContainerConfig
 ) -> Setting[str] | None:
-    """What is told not to wait for its requests."""
+    """What is configured not to wait for its requests."""
     mode = canonical(facts.SPRING_MODE.value)
     hidden = known.open_ended or known.variables.get("SERVER_SHUTDOWN", "") is None
     files = None if hidden else known.properties.get(mode)  # a variable is stronger
     flag = f"--{facts.SPRING_MODE.value}="
-    said = [
+    flags = [
         WrittenText(w.text.removeprefix(flag), w.location) for w in words if w.text.startswith(flag)
     ]
     for written in (
-        *said,
+        *flags,
         options.get(mode),
         known.variables.get("SERVER_SHUTDOWN"),
         files,
@@ -263,7 +266,7 @@ def _default_limit(
     *,
     limited: bool,
 ) -> DefaultLimit | None:
-    """What it does where nothing is written; None where that may be set out of sight."""
+    """What it does where nothing is written; None where that may be set where it is not visible."""
     delay = _delay(framework, options, known)
     origin = Origin(OriginKind.DEFAULT, f"{framework.name}'s default", proof.location)
     name = Setting("framework", framework.name, origin)

@@ -1,6 +1,6 @@
-"""What frameworks do at their stop signal, and where they are told how long it may take.
+"""What frameworks do at their stop signal, and where their limit is configured.
 
-Only what is written counts; that an image's name sounds like a framework proves nothing.
+Only settings count; that an image's name sounds like a framework proves nothing.
 """
 
 from __future__ import annotations
@@ -160,10 +160,10 @@ FRAMEWORKS: Final = (
         "httpd docs/manual/mod/mpm_common.xml:118-134 (WINCH; GracefulShutdownTimeout 0)",
     ),
 )
-#: Flags that name a configuration file, in which anything may be said; PM2 takes it as an argument.
+#: Flags that name a configuration file, which may set anything; PM2 takes it as an argument.
 CONFIG_FLAGS: Final = ("-c", "--config", "-C")
 CONFIG_FILES: Final = re.compile(r"-[cC].+|--config=.*|.*\.config\.(?:c?js|json|ya?ml)")
-#: What a program's name may stand behind on a command line.
+#: What a program's name may follow on a command line.
 LAUNCHERS: Final = frozenset(
     (
         "&&",
@@ -193,7 +193,7 @@ LAUNCHERS: Final = frozenset(
 GUNICORN_ARGUMENTS: Final = "GUNICORN_CMD_ARGS"
 #: The JVM takes further options from here.
 JAVA_OPTIONS: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS")
-#: Puma's workers, of cluster mode, are given this long.
+#: Puma's workers, of cluster mode, get this long.
 PUMA_WORKER: Final = SourcedValue(
     seconds(30), "puma lib/puma/configuration.rb (worker_shutdown_timeout)"
 )

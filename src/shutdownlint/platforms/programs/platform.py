@@ -56,7 +56,7 @@ _FIELDS: Final[Fields] = {
         Field(
             "defaultFinish",
             _D,
-            "its default limit, which may be changed out of sight; absent without one",
+            "its default limit, which may be changed where it is not visible; absent without one",
             _default(lambda defaults: defaults.default),
             setting=True,
         ),
