@@ -134,7 +134,7 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scales", type=int, nargs="*", default=list(SCALES))
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with TemporaryDirectory() as temporary:
         folder = Path(temporary)
         start_up(folder)
@@ -144,7 +144,7 @@ def main() -> None:
             named.append(("real manifests", real))
         else:
             say("(the corpus of real manifests is not here: only a generated one is measured)\n")
-        for scale in asked.scales:
+        for scale in options.scales:
             made = folder / f"generated-{scale}"
             write_corpus(made, scale)
             named.append((f"generated, {scale}x", made))

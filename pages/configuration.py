@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from pages.sources import PAGES, RULES, rules_by_title
+from shutdownlint.reports.sarif_model import PROJECT_URL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
 #: The sections of the navigation, with the pages of each.
 _SECTIONS: Final = {
     "Guide": ("configuration.md", "fixes.md", "own-rules.md", "rule-fields.md"),
-    "Why it is true": ("facts.md", "conformance.md", "story.md"),
-    "The project": ("performance.md", "decisions.md", "contributing.md", "changelog.md"),
+    "Sources and verification": ("facts.md", "conformance.md", "story.md"),
+    "Project": ("performance.md", "decisions.md", "contributing.md", "changelog.md"),
 }
 #: The pictures follow the colours that the reader chose for the site.
 STYLE: Final = """\

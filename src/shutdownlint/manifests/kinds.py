@@ -16,8 +16,8 @@ class KindEntry(Struct, frozen=True):
     ``model`` is the import path of its typed model, ``module:Class``; empty: only its location is
     stored, and the platform reads the document itself. Without ``kind`` it is for documents that
     are no Kubernetes objects (Helm values). ``words``: groups of words; a document is read if all
-    words of one group are in it, and always where there are none. ``strict``: values of a wrong type are
-    reported.
+    words of one group are in it, and always where there are none. ``strict``: values of a wrong
+    type are reported.
     """
 
     group: str

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 class DefaultLimit(Struct, frozen=True):
     """What a program does where no limit is written: by its defaults.
 
-    They can be changed in a file of the image, so they do not enter the timeline. ``default`` is its
-    limit (None: there is none, or it is not known), ``unbounded`` says that it waits without one,
+    They can be changed in a file of the image, so they do not enter the timeline. ``default`` is
+    its limit (None: there is none, or it is not known), ``unbounded``: it waits without one,
     ``delay`` how long it goes on before its shutdown begins.
     """
 
