@@ -1,4 +1,4 @@
-"""Fixtures that every room's tests use."""
+"""Fixtures for all tests."""
 
 from __future__ import annotations
 

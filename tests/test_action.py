@@ -27,7 +27,7 @@ def _step(name: str) -> dict[str, Any]:
 def _run(
     step: dict[str, Any], location: Path, values: dict[str, str]
 ) -> subprocess.CompletedProcess[str]:
-    """The script that the runner makes of a step: expressions filled in, then bash with -e and pipefail."""
+    """The script of a step as the runner writes it: expressions filled in, then bash with -e and pipefail."""
 
     def filled(text: str) -> str:
         return re.sub(r"\$\{\{ *([^ ]*) *\}\}", lambda found: values[found[1]], text)

@@ -230,7 +230,7 @@ def test_explain_keeps_its_contract() -> None:
             "probability": None,
         }
     ]
-    assert workload["assumed"][0].startswith("the app is taken to be graceful")
+    assert workload["assumed"][0].startswith("the app is assumed to be graceful")
     assert {frozenset(event) for event in workload["events"]} == {
         frozenset(("at", "container", "kind", "text", "cause"))
     }

@@ -83,11 +83,11 @@ def test_a_hook_longer_than_the_grace_period(root: Path) -> None:
 
 
 def test_headroom(root: Path) -> None:
-    rooms = {
+    headrooms = {
         name: {at: explain(root, name)["headroom"][at] for at in ("in_flight", "late")}
         for name in ("classic-defaults", "exit-on-zero", "native-sidecar", "app-sleep-15")
     }
-    assert rooms == {
+    assert headrooms == {
         "classic-defaults": {"in_flight": 5.0, "late": 5.0},
         "exit-on-zero": {"in_flight": 30.0, "late": 30.0},
         "native-sidecar": {"in_flight": 30.0, "late": 25.0},

@@ -8,7 +8,7 @@ import time
 
 from tests.conformance.cases import Case
 from tests.conformance.compare import observe_all
-from tests.conformance.compare import verdicts as judge
+from tests.conformance.compare import verdicts as compare_all
 from tests.conformance.envoy import VERSIONS, binary
 from tests.conformance.pod import Observed
 
@@ -28,7 +28,7 @@ def main() -> int:
         envoy = binary(version)
         seen = observe_all([(seed, envoy) for seed in seeds], _dot)
         sys.stderr.write("\n")
-        verdicts = [verdict for case, observed in seen for verdict in judge(case, observed)]
+        verdicts = [verdict for case, observed in seen for verdict in compare_all(case, observed)]
         agree = sum(verdict.agrees for verdict in verdicts)
         kind = sum(verdict.same_kind for verdict in verdicts)
         row = [version, f"{seeds[0]}-{seeds[-1]}", str(len(seeds)), str(len(verdicts))]

@@ -26,7 +26,7 @@ async def call(port: int, lasts: float) -> str:
 
 
 async def idle(port: int) -> asyncio.StreamWriter:
-    """A keep-alive connection that was used once and is then held open without a word."""
+    """A keep-alive connection that was used once and is then held open silently."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(b"GET /0 HTTP/1.1\r\nhost: app\r\n\r\n")
     await writer.drain()

@@ -61,13 +61,13 @@ def seen(version: str) -> list[tuple[Case, Observed]]:
     return seen_all()[version]
 
 
-def judged(version: str) -> list[Verdict]:
+def compared(version: str) -> list[Verdict]:
     return [verdict for case, observed in seen(version) for verdict in verdicts(case, observed)]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_model_agrees_with_the_real_envoy(version: str) -> None:
-    found = judged(version)
+    found = compared(version)
     assert len(found) > 200
     assert [str(v) for v in found if not v.agrees and v.distance >= TIE] == []
     assert sum(v.agrees for v in found) >= len(found) - 1
@@ -94,7 +94,7 @@ def test_a_drain_that_is_two_seconds_off_is_caught(monkeypatch: pytest.MonkeyPat
 
     seen(VERSIONS[0])
     monkeypatch.setattr(proxy_plan, "proxy_process", off)
-    assert [v for v in judged(VERSIONS[0]) if not v.agrees]
+    assert [v for v in compared(VERSIONS[0]) if not v.agrees]
 
 
 def test_a_native_proxy_that_ends_first_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,7 +106,7 @@ def test_a_native_proxy_that_ends_first_is_caught(monkeypatch: pytest.MonkeyPatc
 
     seen(VERSIONS[0])
     monkeypatch.setattr(ContainerDraft, "plan", too_early)
-    wrong = {v.seed for v in judged(VERSIONS[0]) if not v.agrees}
+    wrong = {v.seed for v in compared(VERSIONS[0]) if not v.agrees}
     assert wrong
     assert all(make(seed).mode == NATIVE for seed in wrong)
 

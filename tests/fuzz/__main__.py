@@ -1,6 +1,6 @@
 """The long run: ``python -m tests.fuzz --inputs 2000000 --seed 1``.
 
-What goes wrong is told, and kept in ``tests/fuzz/found``, where the tests try it again.
+Failures are printed, and stored in ``tests/fuzz/found``, where the tests try it again.
 """
 
 from __future__ import annotations

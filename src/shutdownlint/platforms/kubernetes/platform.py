@@ -48,9 +48,9 @@ P99_ANNOTATION: Final = "shutdownlint.dev/p99"
 #: The app's behaviour that is taken where nothing shows another.
 GRACEFUL: Final = "graceful"
 _GRACEFUL_ASSUMED: Final = Assumption(
-    "the app is taken to be graceful: at its stop signal it stops accepting and finishes what "
+    "the app is assumed to be graceful: at its stop signal it stops accepting and finishes what "
     "it has",
-    "say otherwise with 'app' in the configuration",
+    "set 'app' in the configuration where it does not",
 )
 
 
