@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+from shutdownlint.engine.cache import RuleLoader
 
 ROOT = Path(__file__).resolve().parents[1]
+
+# The same examples on every machine and in every run; a long search is a command of its own.
+settings.register_profile("fixed", derandomize=True, deadline=None, database=None)
+settings.register_profile("search", deadline=None)
+settings.load_profile(os.environ.get("SHUTDOWNLINT_HYPOTHESIS", "fixed"))
 
 
 def corpus_folder() -> Path | None:
@@ -15,6 +24,26 @@ def corpus_folder() -> Path | None:
     given = os.environ.get("SHUTDOWNLINT_CORPUS")
     folder = Path(given) if given else ROOT.parent / "shared" / "corpus"
     return folder if folder.is_dir() else None
+
+
+@pytest.fixture(scope="session")
+def _warm_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache folder in which every bundled rule is checked."""
+    folder = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SHUTDOWNLINT_CACHE_DIR", str(folder))
+        RuleLoader().load_all_bundled()
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(
+    _warm_cache: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every test has a cache folder of its own, so none sees what another wrote."""
+    folder = tmp_path_factory.mktemp("cache") / "rules"
+    shutil.copytree(_warm_cache, folder)
+    monkeypatch.setenv("SHUTDOWNLINT_CACHE_DIR", str(folder))
 
 
 @pytest.fixture(scope="session")

@@ -31,6 +31,8 @@ TRUE_OF_FIXTURES = {
     "cronjob-old-version.yaml.injected": ["SL232"],
 }
 
+pytestmark = pytest.mark.slow
+
 
 @cache
 def run(corpus: Path) -> LintResult:
@@ -120,6 +122,7 @@ def test_errors_are_few_and_of_known_rules(corpus: Path) -> None:
     }
 
 
+@pytest.mark.network
 def test_sarif_is_valid_and_points_at_real_lines(
     corpus: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

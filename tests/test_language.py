@@ -14,7 +14,13 @@ from shutdownlint.cli.app import command_line
 ROOT = Path(__file__).resolve().parents[1]
 WORDS = ROOT / "tests" / "mannered_words.txt"
 #: Not our sentences, or the words as data.
-EXEMPT = ("tests/mannered_words.txt", "tests/fuzz/found/", "tests/fixtures/", "LICENSE")
+EXEMPT = (
+    "tests/mannered_words.txt",
+    "tests/test_language.py",
+    "tests/fuzz/found/",
+    "tests/fixtures/",
+    "LICENSE",
+)
 COMMANDS = ("", "check", "explain", "suggest", "rule", "init", "schema")
 
 

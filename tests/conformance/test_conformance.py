@@ -23,6 +23,9 @@ from tests.conformance.pod import ROOT, Observed, observe
 from tests.conformance.predict import predict
 from tests.conformance.story import CHAPTERS, outputs
 
+# The real Envoy is downloaded, and the runs take about a minute.
+pytestmark = [pytest.mark.network, pytest.mark.slow]
+
 SEEDS = range(20)
 #: A verdict closer to an event than this is a tie that the machine's speed decides.
 TIE = 0.5

@@ -20,6 +20,9 @@ from tests.conformance.test_conformance import have
 from tests.helpers import plan_files, user_facts
 from tests.platforms.istio.proxies import proxy_of
 
+# The real Envoy is downloaded, and the runs take about a minute.
+pytestmark = [pytest.mark.network, pytest.mark.slow]
+
 P99, PROPAGATION = 7, 6
 MANIFEST = """\
 apiVersion: v1

@@ -18,6 +18,8 @@ from shutdownlint.manifests.loader import InputSource
 from tests.fuzz.targets import FIXABLE, FIXING, check_fixes
 from tests.helpers import lint_options
 
+pytestmark = pytest.mark.slow
+
 
 def comments(data: bytes) -> Counter[str]:
     """Every comment of a text, found by the ends of lines, since PyYAML's scanner drops them."""

@@ -140,6 +140,7 @@ def schema(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return official_schema(tmp_path_factory.getbasetemp())
 
 
+@pytest.mark.network
 @pytest.mark.parametrize(
     "text",
     [POD, "kind: Pod\napiVersion: v1\nx: [containers\n", "a: 1\n"],
