@@ -242,7 +242,7 @@ def test_rule_pages() -> None:
     assert code == 0
     assert "SL101  error    grace-too-short" in out
     page = invoke("rule", "sl102")[1]
-    assert page.startswith("# SL102 grace-spent-by-prestop")
+    assert page.startswith("# SL102 The preStop hook uses the whole grace period")
     assert "## Sources" in page
     assert invoke("rule", "SL999")[0] == 2
 

@@ -136,3 +136,10 @@ _STATS_BUG: tuple[tuple[str | None, bool], ...] = (
     ("1.14.0", False),
     (None, False),
 )
+
+
+def test_every_rule_has_a_title() -> None:
+    titles = [rule.title for rule in rules() if rule.title != rule.name.replace("-", " ")]
+    assert len(titles) == len(rules())
+    assert not [title for title in titles if title.endswith(".") or len(title) > 90]
+    assert len(set(titles)) == len(titles)

@@ -298,5 +298,5 @@ spec: {containers: [{name: app, image: a, lifecycle: {preStop: {sleep: {seconds:
 """
     result = check_text(text)
     (finding,) = [f for f in result.findings if f.rule == "SL201"]
-    assert finding.message.endswith("(holds for Kubernetes 1.32 and before)")
+    assert finding.holds_for == "Kubernetes 1.32 and before"
     assert result.warnings == []

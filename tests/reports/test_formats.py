@@ -54,7 +54,9 @@ def test_junit() -> None:
 def test_github() -> None:
     _, out, _ = run("--format", "github", "bad.yaml")
     command, count = out.splitlines()
-    assert command.startswith("::error file=bad.yaml,line=9,endLine=9,title=SL102 grace-spent")
+    assert command.startswith(
+        "::error file=bad.yaml,line=9,endLine=9,title=SL102 The preStop hook uses"
+    )
     assert "%250A" in command
     assert not any(line.startswith("::error::x") for line in out.splitlines())
     assert count == "1 error; 1 workload in 1 document of 1 file"

@@ -291,10 +291,13 @@ class _CheckCommand:
         if not _write_fixed(sources, fixed):
             result.complete = False
         if self.paths == ["-"]:  # the report goes to stderr then
+            from shutdownlint.reports.report import full_message  # noqa: PLC0415
+
             text = fixed.texts.get("<stdin>", fixed.originals.get("<stdin>", b""))
             sys.stdout.buffer.write(text)
             for finding in result.findings:
-                warn(f"{finding.region}: {finding.severity.value} {finding.rule} {finding.message}")
+                level = finding.severity.value
+                warn(f"{finding.region}: {level} {finding.rule} {full_message(finding)}")
         return result
 
 

@@ -194,6 +194,7 @@ class RuleEvaluator:
         return Finding(
             rule=rule.id,
             name=rule.name,
+            title=rule.title,
             severity=severity,
             confidence=_confidence(assumptions),
             region=region,

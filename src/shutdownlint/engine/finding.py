@@ -72,11 +72,13 @@ class Related(Struct, frozen=True):
 class Finding(Struct, frozen=True):
     """One finding. ``region`` is the key or value that decides it.
 
-    ``about_versions`` names the systems whose unknown versions it rests on.
+    ``title`` is that of its rule. ``about_versions`` names the systems whose unknown versions it
+    rests on; ``holds_for`` the versions that it is certain for, empty where it holds for all.
     """
 
     rule: str
     name: str
+    title: str
     severity: Severity
     confidence: Confidence
     region: Region
@@ -88,3 +90,4 @@ class Finding(Struct, frozen=True):
     about_versions: tuple[str, ...] = ()
     related: tuple[Related, ...] = ()
     template: str | None = None
+    holds_for: str = ""

@@ -137,6 +137,7 @@ class _RuleBuilder:
         return Rule(
             id=schema.id,
             name=schema.name,
+            title=schema.headline,
             severity=schema.severity,
             subject=schema.subject,
             problem=schema.problem,

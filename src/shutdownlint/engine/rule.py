@@ -47,11 +47,12 @@ class Rule(Struct, frozen=True):
     that it mentions have values; without one the rule always applies. ``makes_solution``: its fix
     is the smallest set of changes with which the pod serves every request. ``platforms`` are those
     whose fields it uses, ``folder`` is the platform whose folder it is in (none for users' own
-    rules): a rule of a mesh is about the proxies of that mesh.
+    rules): a rule of a mesh is about the proxies of that mesh. ``title`` is a sentence for lists.
     """
 
     id: str
     name: str
+    title: str
     severity: Severity
     subject: SubjectKind
     message: MessageTemplate

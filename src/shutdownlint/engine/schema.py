@@ -128,6 +128,10 @@ class RuleSchema(SchemaModel):
     name: str = Field(
         pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$", description="A few words joined by hyphens."
     )
+    title: str = Field(
+        default="",
+        description="What is wrong in general, as a short sentence for lists; no full stop.",
+    )
     severity: Severity = Field(
         description="error: certain; warning: loss under ordinary traffic; note: advice."
     )
@@ -155,6 +159,11 @@ class RuleSchema(SchemaModel):
     )
     explanation: str = Field(default="", description="Why, as Markdown.")
     examples: list[Example] = Field(default_factory=list)
+
+    @property
+    def headline(self) -> str:
+        """The title; the words of the name where it has none."""
+        return self.title or self.name.replace("-", " ")
 
     @model_validator(mode="after")
     def _check(self) -> Self:

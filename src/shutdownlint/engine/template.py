@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from string import Formatter
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec import Struct
 
@@ -74,4 +75,17 @@ class MessageTemplate(Struct, frozen=True, array_like=True):
             if not value:  # an empty value leaves no gap
                 out[-1] = out[-1].removesuffix(" ")
             out.append(value)
-        return "".join(out)
+        text = "".join(out)
+        return _without_zero_terms(text) if " + " in text or ", minus " in text else text
+
+
+#: Terms of a sum that are zero, and a sum of one term that is left.
+_ZERO_TERM: Final = re.compile(
+    r"(?<![\w.])0s [A-Za-z0-9-]+ \+ | \+ 0s [A-Za-z0-9-]+|, minus 0s \w+"
+)
+_ONE_TERM: Final = re.compile(r"(?<!\+ )(?<![\w.])([0-9][0-9a-z.]*) ([A-Za-z0-9-]+) = \1(?![\w.])")
+
+
+def _without_zero_terms(text: str) -> str:
+    """``0s preStop + 10s p99 = 10s`` as ``10s p99``."""
+    return _ONE_TERM.sub(r"\1 \2", _ZERO_TERM.sub("", text))

@@ -39,7 +39,7 @@ class VersionSweep:
         self._found: dict[_Combination, set[tuple[str, str | None]]] = {}
 
     def with_versions(self, finding: Finding, pod: PlannedPod) -> Finding:
-        """The finding, with the versions that it holds for in its message if not for all."""
+        """The finding, with the versions that it holds for if not for all."""
         if not finding.about_versions:
             return finding
         groups = [group for name in finding.about_versions if (group := self._group(name))]
@@ -50,7 +50,7 @@ class VersionSweep:
         affected = describe_affected(groups, holds)
         if not affected:
             return finding
-        return replace(finding, message=f"{finding.message} (holds for {affected})")
+        return replace(finding, holds_for=affected)
 
     def _group(self, name: str) -> VersionGroups | None:
         if name not in self._groups:

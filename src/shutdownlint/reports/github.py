@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from shutdownlint.engine.finding import Severity
-from shutdownlint.reports.report import safe
+from shutdownlint.reports.report import full_message, safe
 from shutdownlint.reports.source_mapping import report_file
 
 if TYPE_CHECKING:
@@ -34,13 +34,13 @@ def render_github(report: Report, _output: ReportOutput) -> str:
             "file": file.removeprefix("./"),
             "line": region.line if known else 1,
             "endLine": region.end_line if known else 1,
-            "title": f"{finding.rule} {finding.name}",
+            "title": f"{finding.rule} {finding.title}",
         }
         if known and region.line == region.end_line:  # columns of several lines are refused
             properties |= {"col": region.column, "endColumn": region.end_column}
         text = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
         fix = f"\nFix: {safe(finding.fix.description)}" if finding.fix else ""
-        message = _data(safe(finding.message) + fix)
+        message = _data(safe(full_message(finding)) + fix)
         lines.append(f"::{_COMMANDS[finding.severity]} {text}::{message}\n")
     if any(report.count(severity) > _SHOWN for severity in _COMMANDS):
         lines.append(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from shutdownlint.engine.finding import Severity
 from shutdownlint.linter.fingerprint import fingerprints
-from shutdownlint.reports.report import to_json
+from shutdownlint.reports.report import full_message, to_json
 from shutdownlint.reports.source_mapping import report_file
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ def render_gitlab(report: Report, _output: ReportOutput) -> str:
     names = fingerprints(report.findings, report.lines)
     entries = [
         {
-            "description": finding.message,
-            "check_name": f"{finding.rule} {finding.name}",
+            "description": full_message(finding),
+            "check_name": f"{finding.rule} {finding.title}",
             "fingerprint": hashlib.sha256(f"{finding.region.file}\n{name}".encode()).hexdigest(),
             "severity": _SEVERITIES[finding.severity],
             "location": _location(finding),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from shutdownlint.engine.finding import Severity
 from shutdownlint.fixes.replacements import list_replacements
-from shutdownlint.reports.report import to_json
+from shutdownlint.reports.report import full_message, to_json
 
 if TYPE_CHECKING:
     from shutdownlint.engine.finding import Finding
@@ -87,7 +87,9 @@ def _finding(finding: Finding) -> dict[str, Any]:
             "name": workload.name,
         },
         "container": finding.container,
-        "message": finding.message,
+        "message": full_message(finding),
+        "title": finding.title,
+        "holds_for": finding.holds_for or None,
         "fix": finding.fix.description if finding.fix else None,
         "fixes": _fixes(finding),
         "assumed": list(finding.assumptions),

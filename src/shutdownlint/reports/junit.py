@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from shutdownlint.engine.finding import Severity
-from shutdownlint.reports.report import safe
+from shutdownlint.reports.report import full_message, safe
 
 if TYPE_CHECKING:
     from shutdownlint.reports.output import ReportOutput
@@ -34,12 +34,12 @@ def render_junit(report: Report, _output: ReportOutput) -> str:
                 line=str(region.line),
             )
             fix = f"\nFix: {safe(finding.fix.description)}" if finding.fix else ""
-            text = safe(f"{region}: {finding.message}") + fix
+            text = safe(f"{region}: {full_message(finding)}") + fix
             if finding.severity is Severity.NOTE:
                 SubElement(case, "system-out").text = text
             else:
                 failures += 1
-                message = safe(finding.message)
+                message = safe(full_message(finding))
                 problem = SubElement(case, "failure", type=finding.severity.value, message=message)
                 problem.text = text
             suite.set("tests", str(count))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from shutdownlint.reports.report import safe
+from shutdownlint.reports.report import full_message, safe
 
 if TYPE_CHECKING:
     from shutdownlint.engine.finding import Finding
@@ -42,7 +42,7 @@ def _row(finding: Finding) -> str:
         finding.severity.value,
         f"{finding.rule} {_escape(finding.name)}",
         f"{_escape(str(finding.region))}{of}",
-        _escape(finding.message),
+        _escape(full_message(finding)),
         _escape(finding.fix.description) if finding.fix else "",
     )
     return f"| {' | '.join(cells)} |\n"

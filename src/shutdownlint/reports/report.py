@@ -31,6 +31,12 @@ _UNSAFE_IN_JSON: Final = re.compile(
 )
 
 
+def full_message(finding: Finding) -> str:
+    """The message with the versions that the finding holds for, for formats of one line."""
+    holds = f" (holds for {finding.holds_for})" if finding.holds_for else ""
+    return f"{finding.message}{holds}"
+
+
 def safe(text: str) -> str:
     """Text from the input with control characters escaped: it cannot act on a terminal."""
     return _UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", text).replace("\t", "    ")

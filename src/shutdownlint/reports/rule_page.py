@@ -23,7 +23,7 @@ def rule_page(rule: RuleSchema, draw: Callable[[str, Example], str] = _no_pictur
     ``draw`` gives what is below each text of an example.
     """
     parts = [
-        f"# {rule.id} {rule.name}",
+        f"# {rule.id} {rule.headline}",
         f"Severity: {rule.severity.value}. Evaluated for: each {rule.subject.value}.",
         rule.explanation.strip(),
         _condition(rule),

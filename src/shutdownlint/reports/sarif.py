@@ -14,7 +14,7 @@ from shutdownlint.engine.finding import Severity
 from shutdownlint.engine.loader import load_schema
 from shutdownlint.fixes.replacements import list_replacements
 from shutdownlint.linter.fingerprint import fingerprints
-from shutdownlint.reports.report import to_json
+from shutdownlint.reports.report import full_message, to_json
 from shutdownlint.reports.sarif_model import (
     Artifact,
     ArtifactChange,
@@ -113,7 +113,7 @@ def _descriptor(rule: Rule) -> Descriptor:
     return Descriptor(
         id=form.id,
         name="".join(part.capitalize() for part in form.name.split("-")),
-        short_description=Message(text=form.name.replace("-", " ")),
+        short_description=Message(text=form.headline),
         full_description=Message(text=first),
         help=Help(
             text=form.explanation,
@@ -139,7 +139,7 @@ def _result(
         )
         for number, other in enumerate(finding.related, 1)
     ]
-    text = _sentence(finding.message)
+    text = _sentence(full_message(finding))
     for location in related:
         assert location.message is not None
         text += f" See [{_escape(location.message.text)}]({location.id})."

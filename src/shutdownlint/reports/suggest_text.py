@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from shutdownlint.reports.report import safe
+from shutdownlint.reports.report import full_message, safe
 from shutdownlint.reports.texts import format_failure, format_grace_reason, format_reason
 from shutdownlint.shutdown.durations import format_duration
 from shutdownlint.shutdown.solver import GRACE_FIELD
@@ -45,7 +45,7 @@ def _lines(suggestion: Suggestion, fixed: list[Finding]) -> Iterator[Text]:
         if finding.workload == workload and finding.fix is not None:
             line = Text(f"  {finding.rule}: ")
             line.append(safe(finding.fix.description), "green")
-            line.append(f"  {safe(finding.message)}", "dim")
+            line.append(f"  {safe(full_message(finding))}", "dim")
             yield line
     yield Text(f"  {_format_result(suggestion)}", "dim")
     if suggestion.refused:

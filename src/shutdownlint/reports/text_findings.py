@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from shutdownlint.engine.finding import Severity
-from shutdownlint.reports.report import safe
+from shutdownlint.reports.report import full_message, safe
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,7 +38,7 @@ def draw_lines(report: Report, console: Console) -> None:
     for finding in report.findings:
         line = Text(f"{safe(str(finding.region))}: ")
         line.append(f"{finding.severity.value} {finding.rule}", _COLOURS[finding.severity])
-        line.append(f" {safe(finding.message)}")
+        line.append(f" {safe(full_message(finding))}")
         if finding.workload is not None:
             line.append(f" [{safe(str(finding.workload))}]", "dim")
         console.print(line, soft_wrap=True)
@@ -109,6 +109,8 @@ def _details(finding: Finding, report: Report) -> list[tuple[str, str]]:
         near, far = f"line {related.region.line}", f"{related.region.file}:{related.region.line}"
         if near not in finding.message and far not in finding.message:
             details.append(("see", f"{related.label} at {related.region}"))
+    if finding.holds_for:
+        details.append(("holds for", finding.holds_for))
     if finding.template:
         details.append(("template", finding.template))
     details += [(f"{finding.confidence.value} confidence", text) for text in finding.assumptions]

@@ -55,6 +55,8 @@ class ProgramFacts(Struct):
     """What is known about a container's program. ``behaviour`` is set where it does not wait."""
 
     finish_within: Setting[timedelta] | None = None
+    #: The flag, variable or property of ``finish_within`` with its value.
+    finish_setting: str = ""
     defaults: DefaultLimit | None = None
     behaviour: Setting[str] | None = None
     problems: list[SettingIgnored] = field(default_factory=list)
@@ -83,10 +85,11 @@ def detect_program(
         if found.behaviour is not None and framework.name in (facts.SPRING, facts.CELERY):
             continue  # it is configured not to wait
         limits = _limits(framework, words, options, known)
-        taken = [limit for limit in limits if isinstance(limit, Setting)]
-        found.problems += [limit for limit in limits if isinstance(limit, SettingIgnored)]
-        if taken:
-            found.finish_within = found.finish_within or taken[0]
+        for text, limit in limits:
+            if isinstance(limit, SettingIgnored):
+                found.problems.append(limit)
+            elif found.finish_within is None:
+                found.finish_within, found.finish_setting = limit, text
         if found.defaults is None:
             found.defaults = _default_limit(
                 framework, words, options, known, proof, limited=bool(limits)
@@ -183,8 +186,11 @@ def _limits(
     words: Sequence[_Word],
     options: dict[str, WrittenText],
     known: ContainerConfig,
-) -> list[Setting[timedelta] | SettingIgnored]:
-    """The limit wherever it is written, the strongest first; a problem where it has no effect."""
+) -> list[tuple[str, Setting[timedelta] | SettingIgnored]]:
+    """The limit with its text wherever it is written, the strongest first.
+
+    A problem where it has no effect.
+    """
     if framework.name == facts.MICRONAUT and not _says(
         facts.MICRONAUT_SWITCH.value, "true", options, known
     ):
@@ -199,10 +205,15 @@ def _limits(
         *((name, files.get(canonical(name))) for name in framework.properties),
     ]
     return [
-        read_limit(framework, name, written)
+        (_as_written(name, written.text), read_limit(framework, name, written))
         for name, written in places
         if written is not None and not is_templated(written.text)
     ]
+
+
+def _as_written(name: str, value: str) -> str:
+    """A flag, variable or property with its value, as people write it."""
+    return f"{name} {value}" if name.startswith("-") else f"{name}={value}"
 
 
 def _flags(framework: Framework, words: Sequence[_Word]) -> Iterator[tuple[str, WrittenText]]:

@@ -46,6 +46,18 @@ _FIELDS: Final[Fields] = {
             setting=True,
         ),
         Field(
+            "finishSetting",
+            FieldType.STRING,
+            "where finishWithin is written: the flag, variable or property with its value",
+            _fact(lambda found: found.finish_setting or None),
+        ),
+        Field(
+            "program",
+            FieldType.STRING,
+            "the program that finishWithin belongs to",
+            _fact(lambda found: found.finish_within and found.finish_within.origin.label),
+        ),
+        Field(
             "framework",
             FieldType.STRING,
             "a program that the container shows without its limit, or empty",

@@ -1,0 +1,67 @@
+"""Messages: fields filled in, terms that are zero left out."""
+
+from __future__ import annotations
+
+import pytest
+
+from shutdownlint.engine.template import MessageTemplate, TemplatePart
+from tests.helpers import check_text
+
+
+class Values:
+    """Values by the name of their field."""
+
+    def __init__(self, **texts: str) -> None:
+        self.texts = texts
+
+    def value_text(self, name: str) -> str:
+        return self.texts[name]
+
+    def origin_text(self, name: str, file: str) -> str:
+        return f"origin of {name} in {file}"
+
+
+def fill(text: str, **values: str) -> str:
+    parts = []
+    for piece in text.split("}"):
+        literal, _, name = piece.partition("{")
+        parts.append(TemplatePart(literal, name or None))
+    return MessageTemplate(tuple(parts)).fill(Values(**values), "a.yaml")
+
+
+SUM = "needs {a} preStop + {b} drain + {c} p99 = {d}, but"
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "c", "d", "expected"),
+    [
+        ("5s", "2s", "10s", "17s", "needs 5s preStop + 2s drain + 10s p99 = 17s, but"),
+        ("0s", "2s", "10s", "12s", "needs 2s drain + 10s p99 = 12s, but"),
+        ("5s", "0s", "10s", "15s", "needs 5s preStop + 10s p99 = 15s, but"),
+        ("0s", "0s", "10s", "10s", "needs 10s p99, but"),
+        ("10s", "20s", "0s", "30s", "needs 10s preStop + 20s drain = 30s, but"),
+    ],
+)
+def test_terms_that_are_zero_are_left_out(a: str, b: str, c: str, d: str, expected: str) -> None:
+    assert fill(SUM, a=a, b=b, c=c, d=d) == expected
+
+
+def test_a_number_that_only_ends_in_zero_stays() -> None:
+    assert fill("x {a} wait + {b} grace y", a="10s", b="0.0s") == "x 10s wait + 0.0s grace y"
+
+
+def test_a_program_is_named_with_its_setting() -> None:
+    text = """
+apiVersion: v1
+kind: Pod
+metadata: {name: shop}
+spec:
+  containers:
+    - {name: app, image: a, command: [gunicorn, --graceful-timeout, "90", app:app]}
+"""
+    (finding,) = [f for f in check_text(text).findings if f.rule == "SL124"]
+    assert finding.message == (
+        "Gunicorn may take up to 90s to stop (--graceful-timeout 90), but Kubernetes kills the pod "
+        "30s after the stop signal (grace period 30s, the Kubernetes default)"
+    )
+    assert finding.title == "The app's shutdown limit is longer than the grace period"
