@@ -15,7 +15,14 @@ if TYPE_CHECKING:
 _SECTIONS: Final = {
     "Guide": ("configuration.md", "fixes.md", "own-rules.md", "rule-fields.md"),
     "Sources and verification": ("facts.md", "conformance.md", "story.md"),
-    "Project": ("performance.md", "decisions.md", "contributing.md", "changelog.md"),
+    "Project": (
+        "architecture.md",
+        "writing-style.md",
+        "performance.md",
+        "decisions.md",
+        "contributing.md",
+        "changelog.md",
+    ),
 }
 #: The pictures follow the colours that the reader chose for the site.
 STYLE: Final = """\

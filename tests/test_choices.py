@@ -1,0 +1,169 @@
+"""Where two settings compete: which one counts, and what is said when none does."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+
+from shutdownlint.engine.finding import Finding
+from tests.helpers import check_files, user_facts
+
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: shop, namespace: shop%s}
+spec:
+  containers:
+    - name: app
+      image: a
+      ports: [{containerPort: 1}]
+      lifecycle: {preStop: {sleep: {seconds: 15}}}
+"""
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: shop}
+spec:
+  selector: {matchLabels: {a: b}}
+  template:
+    metadata: {labels: {a: b}}
+    spec: {containers: [{name: app, %slifecycle: {preStop: {sleep: {seconds: 35}}}}]}
+"""
+
+
+def namespace(labels: str) -> str:
+    return f"apiVersion: v1\nkind: Namespace\nmetadata: {{name: shop, labels: {{{labels}}}}}\n"
+
+
+def mesh(revision: str, seconds: int) -> str:
+    return (
+        "apiVersion: v1\nkind: ConfigMap\n"
+        f"metadata: {{name: istio{revision}, namespace: istio-system}}\n"
+        f"data:\n  mesh: |\n    defaultConfig:\n      terminationDrainDuration: {seconds}s\n"
+    )
+
+
+def istiod(tag: str, name: str = "istiod") -> str:
+    return (
+        f"apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, namespace: istio-system}}\n"
+        f"spec: {{containers: [{{name: discovery, image: 'docker.io/istio/pilot:{tag}'}}]}}\n"
+    )
+
+
+def proxy_findings(files: dict[str, str], istio: str | None = "1.26") -> list[Finding]:
+    """The findings of SL201: the app's preStop of 15 s outlasts the proxy."""
+    facts = user_facts(istio=istio) if istio else None
+    return [f for f in check_files(files, facts).findings if f.rule == "SL201"]
+
+
+def test_the_revision_of_the_namespace_chooses_the_mesh_configuration() -> None:
+    files = {"old.yaml": mesh("-old", 7), "new.yaml": mesh("-new", 20), "pod.yaml": POD % ""}
+    (finding,) = proxy_findings({**files, "ns.yaml": namespace("istio.io/rev: old")})
+    assert finding.region.file == "old.yaml"
+    assert not proxy_findings({**files, "ns.yaml": namespace("istio.io/rev: new")})
+
+
+def test_the_revision_of_the_pod_counts_where_the_namespace_has_none() -> None:
+    files = {"old.yaml": mesh("-old", 7), "new.yaml": mesh("-new", 20), "ns.yaml": namespace("")}
+    (finding,) = proxy_findings({**files, "pod.yaml": POD % ", labels: {istio.io/rev: old}"})
+    assert finding.region.file == "old.yaml"
+    assert not proxy_findings({**files, "pod.yaml": POD % ", labels: {istio.io/rev: new}"})
+    assert not proxy_findings({**files, "pod.yaml": POD % ""}), "not in the mesh"
+
+
+def test_istio_injection_beats_the_revision_of_a_namespace() -> None:
+    files = {"old.yaml": mesh("-old", 7), "all.yaml": mesh("", 20), "pod.yaml": POD % ""}
+    both = namespace("istio-injection: enabled, istio.io/rev: old")
+    assert not proxy_findings({**files, "ns.yaml": both})
+
+
+def test_one_istiod_shows_the_version_and_two_minors_do_not() -> None:
+    files = {"ns.yaml": namespace("istio-injection: enabled"), "pod.yaml": POD % ""}
+    (certain,) = proxy_findings({**files, "i.yaml": istiod("1.26.1")}, None)
+    assert (certain.severity, certain.assumptions) == ("error", ())
+    (patches,) = proxy_findings(
+        {**files, "i.yaml": istiod("1.26.1"), "j.yaml": istiod("1.26.4", "other")}, None
+    )
+    assert patches.severity in ("error", "warning")
+    (unknown,) = proxy_findings(
+        {**files, "i.yaml": istiod("1.26.1"), "j.yaml": istiod("1.28.0", "other")}, None
+    )
+    assert unknown.severity == "warning"
+    assert "version is not known" in unknown.assumptions[0]
+
+
+def test_namespaces_that_contradict_each_other_show_nothing() -> None:
+    files = {"pod.yaml": POD % "", "a/ns.yaml": namespace("istio-injection: enabled")}
+    assert proxy_findings(files)
+    same = {**files, "b/ns.yaml": namespace("istio-injection: enabled")}
+    assert proxy_findings(same)
+    assert not proxy_findings({**files, "b/ns.yaml": namespace("istio-injection: disabled")})
+
+
+def test_the_worst_assumption_sets_the_confidence() -> None:
+    one = POD % ", labels: {sidecar.istio.io/inject: 'true'}"
+    (medium,) = proxy_findings({"pod.yaml": one})
+    assert medium.confidence == "medium"
+    (low,) = proxy_findings(
+        {"pod.yaml": POD % ", annotations: {proxy.istio.io/config: 'concurrency: 1'}"}, None
+    )
+    assert low.confidence == "low"
+    assert len(low.assumptions) > 1, "the version is a medium one"
+
+
+def test_nulls_in_metadata_are_absent_fields() -> None:
+    files = {"ns.yaml": namespace("istio-injection: enabled, other: null")}
+    assert proxy_findings({**files, "pod.yaml": POD % ", labels: null, annotations: null"})
+    assert proxy_findings({**files, "pod.yaml": POD % ", labels: {a: null}"})
+
+
+@pytest.mark.parametrize(("image", "count"), [("image: a, ", 1), ("", 0)])
+def test_a_complete_deployment_in_a_file_called_patch_is_checked(image: str, count: int) -> None:
+    findings = check_files({"patch-foo.yaml": DEPLOYMENT % image}).findings
+    assert [f.rule for f in findings] == ["SL103"] * count
+
+
+@pytest.mark.parametrize(("days", "suppressed"), [(1, True), (0, True), (-1, False)])
+def test_a_suppression_counts_on_its_last_day(days: int, suppressed: bool) -> None:
+    day = dt.datetime.now(dt.UTC).date() + dt.timedelta(days=days)
+    comment = f"# shutdownlint: ignore[SL103 until {day.isoformat()}] planned\n"
+    text = DEPLOYMENT.replace("    spec: {cont", f"    {comment}    spec: {{cont") % "image: a, "
+    result = check_files({"a.yaml": text})
+    assert len(result.suppressed) == suppressed
+    assert len(result.findings) == (not suppressed)
+    assert bool(result.warnings) is not suppressed
+
+
+def test_a_location_in_a_block_scalar_of_the_second_document() -> None:
+    text = (
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: first}\n---\n"
+        "apiVersion: v1\nkind: Pod\nmetadata:\n  name: shop\n"
+        "  labels: {sidecar.istio.io/inject: 'true'}\n  annotations:\n"
+        "    proxy.istio.io/config: |\n      # a comment\n      terminationDrainDuration: 7s\n"
+        "spec:\n  containers:\n    - name: app\n      image: a\n      ports: [{containerPort: 1}]\n"
+        "      lifecycle: {preStop: {sleep: {seconds: 15}}}\n"
+    )
+    (finding,) = proxy_findings({"a.yaml": text})
+    assert (finding.region.line, finding.region.column) == (13, 33)
+
+
+def test_replicas_of_a_pod_that_lasts_to_sigkill() -> None:
+    """A pod that ignores its stop signal costs a rollout its whole grace period."""
+    text = """\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: shop}
+spec:
+  replicas: 10
+  selector: {matchLabels: {a: b}}
+  template:
+    metadata: {labels: {a: b}}
+    spec:
+      terminationGracePeriodSeconds: 90
+      containers:
+        - {name: app, image: a, command: [sh, -c, "sleep 1000000"]}
+"""
+    (finding,) = [f for f in check_files({"a.yaml": text}).findings if f.rule == "SL151"]
+    assert "15m" in finding.message
+    assert "each up to 90s" in finding.message
