@@ -1,4 +1,4 @@
-"""Where two settings compete: which one counts, and what is said when none does."""
+"""Where two settings compete: which one counts, and what is reported when none does."""
 
 from __future__ import annotations
 

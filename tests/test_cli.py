@@ -101,7 +101,12 @@ def test_select_ignore_and_notes() -> None:
     pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {a: b}}\n"
     pod += "spec: {containers: [{name: c, image: i}]}\n"
     Path("note.yaml").write_text(pod + service)
-    assert "SL108" not in invoke("check", "note.yaml")[1]
+    code, out, _ = invoke("check", "note.yaml")
+    assert (code, "note[SL108]" in out) == (0, False)
+    assert "not shown: 1 note (SL108 1): --notes shows them" in out
+    assert "note[SL108]" in invoke("check", "note.yaml", "--select", "SL108")[1]
+    assert "note[SL108]" not in invoke("check", "note.yaml", "--select", "SL1")[1]
+    assert "note[SL108]" in invoke("check", "note.yaml", "--fail-on", "note")[1]
     code, out, _ = invoke("check", "note.yaml", "--notes")
     assert (code, "note[SL108]" in out) == (0, True)
     assert invoke("check", "note.yaml", "--notes", "--fail-on", "note")[0] == 1
@@ -260,10 +265,40 @@ def test_a_closed_pipe_is_no_traceback() -> None:
     assert b"Traceback" not in done.stderr
 
 
-def test_no_manifests_is_clean() -> None:
+@pytest.mark.parametrize("text", [None, "", "a: 1\n", "---\n# nothing\n---\n"])
+def test_a_run_without_manifests_is_not_green(text: str | None) -> None:
     Path("empty").mkdir()
+    if text is not None:
+        Path("empty/a.yaml").write_text(text)
     code, out, _ = invoke("check", "empty")
-    assert (code, out) == (0, "no findings; 0 workloads in 0 documents of 0 files\n")
+    assert (code, out.splitlines()[-1]) == (2, "no Kubernetes manifests found")
+    code, out, err = invoke("check", "--format", "json", "empty")
+    assert (code, "no Kubernetes manifests found" in err) == (2, True)
+    assert invoke("check", "empty", "--allow-empty")[0] == 0
+    assert invoke("check", "-", "--allow-empty", stdin="")[0] == 0
+    assert invoke("check", "-", stdin="")[0] == 2
+
+
+def test_a_run_in_which_no_pod_could_be_checked_is_not_green() -> None:
+    Path("chart/templates").mkdir(parents=True)
+    Path("chart/templates/a.yaml").write_text(
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: {{ .Release.Name }}}\n"
+        "spec:\n  template:\n    spec:\n      containers:\n        - {name: a, image: b}\n"
+    )
+    for options in ((), ("--allow-empty",)):
+        code, out, _ = invoke("check", "chart", *options)
+        assert code == 2
+        last = "nothing could be checked: unrendered Helm or Go templates (1). Render them, or "
+        assert out.splitlines()[-1].startswith(last)
+    Path("pod.yaml").write_text(BAD)
+    assert invoke("check", ".")[0] == 1
+
+
+def test_objects_without_pods_are_no_findings() -> None:
+    Path("a.yaml").write_text("apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n")
+    code, out, _ = invoke("check", "a.yaml")
+    assert code == 0
+    assert out.splitlines()[-1].startswith("no workloads to check; ")
 
 
 @pytest.mark.parametrize(

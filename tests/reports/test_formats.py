@@ -85,7 +85,7 @@ def test_markdown() -> None:
     assert "<b>" not in row
     assert "@me" not in row
     assert row.replace("\\|", "").count("|") == 6
-    assert run("--format", "markdown", "good.yaml")[1].startswith("**shutdownlint**: no findings")
+    assert run("--format", "markdown", "good.yaml")[1].startswith("**shutdownlint**: no workloads")
 
 
 def test_markdown_is_cut_where_a_comment_ends() -> None:

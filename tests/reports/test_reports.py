@@ -131,6 +131,8 @@ def test_json_keeps_its_contract() -> None:
         "errors": 2,
         "warnings": 0,
         "notes": 0,
+        "hidden_notes": {},
+        "known": 0,
     }
     json.dumps(data)
 

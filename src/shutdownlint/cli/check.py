@@ -95,6 +95,14 @@ class RuleOptions:
         bool,
         typer.Option("--notes", rich_help_panel=RULES, help="Report notes (advice) as well."),
     ] = False
+    allow_empty: Annotated[
+        bool,
+        typer.Option(
+            "--allow-empty",
+            rich_help_panel=RULES,
+            help="Exit with 0 where there are no manifests; without it that is exit code 2.",
+        ),
+    ] = False
 
 
 @dataclass
@@ -196,8 +204,10 @@ class _CheckCommand:
         selection = session.config.selection
         selection.select += split_commas(rules.select)
         selection.ignore += split_commas(rules.ignore)
-        selection.notes = selection.notes or rules.notes
         self.fail_on: str = rules.fail_on.value if rules.fail_on else session.config.fail_on
+        # A note that makes the run fail must be visible.
+        selection.notes = selection.notes or rules.notes or self.fail_on == Severity.NOTE
+        self.allow_empty = rules.allow_empty
 
     def run(self) -> NoReturn:
         """Check, fix, report; the exit code says how it went."""
@@ -219,6 +229,17 @@ class _CheckCommand:
         self._report(result)
         raise typer.Exit(self._exit_code(result))
 
+    def _is_incomplete(self, result: "LintResult") -> bool:
+        """Whether a part of the job was not done: unreadable input, or nothing to check."""
+        from shutdownlint.reports.report import Report  # noqa: PLC0415
+
+        if not result.complete:
+            return True
+        report = Report(result)
+        if report.nothing_checked is None:
+            return False
+        return not (report.is_empty and self.allow_empty)
+
     def _check(self) -> "LintResult":
         with self.session.progress(self.paths) as (sources, options):
             options.all_rules = any(reporter.rules for reporter, _ in self.reports)
@@ -231,14 +252,17 @@ class _CheckCommand:
         report = Report(result)
         for text in result.warnings:
             warn(text)
-        if any(reporter.name == "concise" and output is None for reporter, output in self.reports):
-            for line in report.skipped_lines():
+        shown = any(name == _TEXT for name in (reporter.name for reporter, _ in self.reports))
+        if not shown:  # the text report ends with the same lines
+            for line in report.summary()[:-1]:
                 warn(line)
+            if report.nothing_checked is not None:
+                warn(report.nothing_checked)
         for reporter, output in self.reports:
             write_output(reporter.render(report, ReportOutput(output)), output)
 
     def _exit_code(self, result: "LintResult") -> int:
-        if not result.complete:
+        if self._is_incomplete(result):
             return INCOMPLETE
         if self.fail_on == _NEVER:
             return CLEAN

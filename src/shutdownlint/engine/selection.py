@@ -58,12 +58,16 @@ class RuleSelection(Struct):
                 )
         return [rule for rule in rules if self.includes(rule)]
 
+    def hides(self, rule: Rule) -> bool:
+        """Whether the rule's findings are only counted: notes that are not selected by id."""
+        if self.notes or self.severities.get(rule.id, rule.severity) is not Severity.NOTE:
+            return False
+        return not any(name.upper() == rule.id for name in self.select)
+
     def includes(self, rule: Rule) -> bool:
         """Whether a rule is evaluated."""
         if rule.id in ALWAYS_REPORTED:
             return True
-        if not self.notes and self.severities.get(rule.id, rule.severity) is Severity.NOTE:
-            return False
         chosen = _longest(rule.id, self.select) if self.select else 0
         return chosen > _longest(rule.id, self.ignore)
 

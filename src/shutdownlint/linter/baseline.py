@@ -66,6 +66,7 @@ def apply_baseline(result: LintResult, text: str) -> list[BaselineEntry]:
     Raises ``BaselineError``.
     """
     known = _parse(text)
+    before = len(result.suppressed)
     new = [finding for finding in result.findings if finding.rule in ALWAYS_REPORTED]
     unmatched: list[tuple[BaselineEntry, Finding]] = []
     for entry, finding in _entries(result):
@@ -86,6 +87,7 @@ def apply_baseline(result: LintResult, text: str) -> list[BaselineEntry]:
         else:
             new.append(finding)
     result.findings = new
+    result.known = len(result.suppressed) - before
     return list(known.elements())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -50,15 +51,21 @@ class LintOptions(Struct):
 class LintResult(Struct):
     """What a check has found. ``complete`` is false if a part of the job could not be done.
 
-    ``workloads`` is how many were checked. ``warnings`` are about the run as a whole.
+    ``workloads`` is how many were checked, ``objects`` how many others were read for context.
+    ``warnings`` are about the run as a whole, ``hints`` what would make its answers more exact.
+    ``hidden`` counts by rule the notes that are not reported, ``known`` the findings of a baseline.
     """
 
     stats: ReadStats = field(default_factory=ReadStats)
     findings: list[Finding] = field(default_factory=list)
     suppressed: list[SuppressedFinding] = field(default_factory=list)
     workloads: int = 0
+    objects: int = 0
     complete: bool = True
     warnings: list[str] = field(default_factory=list)
+    hints: list[str] = field(default_factory=list)
+    hidden: Counter[str] = field(default_factory=Counter)
+    known: int = 0
     rules: Sequence[Rule] = ()
 
 

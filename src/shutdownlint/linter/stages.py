@@ -114,6 +114,7 @@ class CheckRun(_Stages):
         if options.expressions is None:
             options.expressions = ExpressionCache()
         severities, cache = options.selection.severities, options.expressions
+        self.hidden = {rule.id for rule in rules if options.selection.hides(rule)}
         self.evaluator = RuleEvaluator(rules, vocabulary, severities, cache)
         self.sweep = VersionSweep(self.context, self.platforms, self.evaluator)
         self.workloads = WorkloadIndex()
@@ -126,7 +127,8 @@ class CheckRun(_Stages):
         for pod in self.planned_pods():
             self.annotated += read_annotations(pod.workload)
             for finding in self._check_pod(pod):
-                self._add(self.sweep.with_versions(finding, pod))
+                hidden = finding.rule in self.hidden
+                self._add(finding if hidden else self.sweep.with_versions(finding, pod))
             self.workloads.add(pod)
         self._check_context()
         for subject in workload_subjects(self.workloads, self.context, self.evaluator.vocabulary):
@@ -172,6 +174,7 @@ class CheckRun(_Stages):
             self.stats,
             [self._found[order] for order in sorted(self._found)],
             workloads=len(self.workloads.entries),
+            objects=self.context.index.count,
             complete=not self.stats.unreadable and not self.evaluator.failures,
             warnings=self.warnings(),
             rules=self.evaluator.rules,
@@ -185,4 +188,8 @@ class CheckRun(_Stages):
             from shutdownlint.linter.suppression import apply_suppressions  # noqa: PLC0415
 
             apply_suppressions(result, suppressions)
+        if self.hidden:
+            result.hidden.update(f.rule for f in result.findings if f.rule in self.hidden)
+            result.findings = [f for f in result.findings if f.rule not in self.hidden]
+            result.suppressed = [s for s in result.suppressed if s.finding.rule not in self.hidden]
         return result

@@ -55,6 +55,11 @@ class ObjectIndex(Struct):
     patch_files: set[str] = field(default_factory=set)
     rejected: list[tuple[NodeRef, FieldError]] = field(default_factory=list)
 
+    @property
+    def count(self) -> int:
+        """How many objects there are."""
+        return len(self.raw) + sum(len(found) for found in self.resources.values())
+
     def all_of(self, model: type[_AnyModel]) -> list[LoadedResource[_AnyModel]]:
         """Every object of this type."""
         return self.resources.get(model, [])

@@ -8,21 +8,50 @@ from msgspec import Struct
 
 
 class SkipReason(Struct, frozen=True):
-    """A reason: a code for programs, and its text, which names what was skipped."""
+    """A reason: a code for programs, and its text, which names what was skipped.
+
+    ``advice`` is how to get it checked. ``holds_pods``: there are pods in it that no other way
+    shows.
+    """
 
     code: str
     text: str
+    advice: str = ""
+    holds_pods: bool = False
 
 
 EMPTY: Final = SkipReason("empty", "empty documents")
 CRDS: Final = SkipReason("custom-resource-definitions", "custom resource definitions")
 NO_PODS: Final = SkipReason("no-pods", "objects without pods")
 NOT_KUBERNETES: Final = SkipReason("not-kubernetes", "documents that are not Kubernetes objects")
-GO_TEMPLATE: Final = SkipReason("go-template", "unrendered Helm or Go templates")
-OTHER_TEMPLATE: Final = SkipReason(
-    "other-template", "templates of other tools (ytt, Jinja, Terraform)"
+GO_TEMPLATE: Final = SkipReason(
+    "go-template",
+    "unrendered Helm or Go templates",
+    "check the rendered text: --render, or helm template CHART | shutdownlint check -",
+    holds_pods=True,
 )
-KUSTOMIZE_PATCH: Final = SkipReason("kustomize-patch", "kustomize patches")
+OTHER_TEMPLATE: Final = SkipReason(
+    "other-template",
+    "templates of other tools (ytt, Jinja, Terraform)",
+    "check their output",
+    holds_pods=True,
+)
+KUSTOMIZE_PATCH: Final = SkipReason(
+    "kustomize-patch",
+    "kustomize patches",
+    "check the built kustomization: --render, or kustomize build | shutdownlint check -",
+)
+REMOTE_RESOURCES: Final = SkipReason(
+    "remote-resources",
+    "kustomizations with charts or remote resources",
+    "check the built kustomization: kustomize build --enable-helm | shutdownlint check -",
+    holds_pods=True,
+)
 PATCH_BY_NAME: Final = SkipReason("patch-by-name", "patches and assertions, by the file's name")
 FRAGMENT: Final = SkipReason("fragment", "pod templates without images (patches and fragments)")
-PLACEHOLDERS: Final = SkipReason("placeholders", "pods whose shutdown settings are placeholders")
+PLACEHOLDERS: Final = SkipReason(
+    "placeholders",
+    "pods whose shutdown settings are placeholders",
+    "check the manifests with the values filled in",
+    holds_pods=True,
+)

@@ -46,7 +46,7 @@ def render_github(report: Report, _output: ReportOutput) -> str:
         lines.append(
             f"GitHub annotates the first {_SHOWN} of a level; this list has all of them.\n"
         )
-    return "".join([*lines, f"{report.format_counts()}\n"])
+    return "".join([*lines, f"{report.last_line()}\n"])
 
 
 def _data(text: str) -> str:

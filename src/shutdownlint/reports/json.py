@@ -35,6 +35,8 @@ def to_data(report: Report) -> dict[str, Any]:
             "errors": report.count(Severity.ERROR),
             "warnings": report.count(Severity.WARNING),
             "notes": report.count(Severity.NOTE),
+            "hidden_notes": dict(sorted(report.result.hidden.items())),
+            "known": report.result.known,
         },
         "suppressed": [
             {**_finding(one.finding), "reason": one.reason, "in_source": one.in_source}

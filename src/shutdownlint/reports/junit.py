@@ -46,6 +46,6 @@ def render_junit(report: Report, _output: ReportOutput) -> str:
             suite.set("failures", str(failures))
     if not report.findings:
         suite = SubElement(root, "testsuite", name="shutdownlint", tests="1", failures="0")
-        SubElement(suite, "testcase", classname="shutdownlint", name=safe(report.format_counts()))
+        SubElement(suite, "testcase", classname="shutdownlint", name=safe(report.last_line()))
     indent(root)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(root, encoding="unicode") + "\n"

@@ -20,8 +20,8 @@ _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~&@$])")
 def render_markdown(report: Report, _output: ReportOutput) -> str:
     """The counts, and a row for each finding, the worst first, as far as a comment holds them."""
     if not report.findings:
-        return f"**shutdownlint**: {_escape(report.format_counts())}\n"
-    head = f"**shutdownlint**: {_escape(report.format_counts())}\n\n"
+        return f"**shutdownlint**: {_escape(report.last_line())}\n"
+    head = f"**shutdownlint**: {_escape(report.last_line())}\n\n"
     head += "| | rule | where | what | fix |\n|---|---|---|---|---|\n"
     rows, length = [], len(head)
     ordered = sorted(report.findings, key=lambda finding: -finding.severity.rank)

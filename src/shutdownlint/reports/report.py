@@ -10,6 +10,13 @@ from msgspec import Struct
 
 from shutdownlint.engine.finding import Severity
 from shutdownlint.linter.source_lines import SourceLines
+from shutdownlint.manifests.skips import (
+    EMPTY,
+    FRAGMENT,
+    KUSTOMIZE_PATCH,
+    NOT_KUBERNETES,
+    PATCH_BY_NAME,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +36,9 @@ _UNSAFE: Final = re.compile(
 _UNSAFE_IN_JSON: Final = re.compile(
     r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufffe\uffff]"
 )
+
+#: Of the notes that are not shown, so many rules are named.
+_MOST_RULES: Final = 5
 
 
 def full_message(finding: Finding) -> str:
@@ -87,23 +97,77 @@ class Report(Struct):
             for severity in (Severity.ERROR, Severity.WARNING, Severity.NOTE)
             if self.count(severity)
         ]
-        found = ", ".join(parts) if parts else "no findings"
-        if self.result.suppressed:
-            found += f" ({len(self.result.suppressed):,} suppressed)"
+        found = ", ".join(parts) if parts else self._no_findings()
+        if self.result.known:
+            found += f"; {self.result.known:,} known"
+        suppressed = len(self.result.suppressed) - self.result.known
+        if suppressed:
+            found += f" ({suppressed:,} suppressed)"
         workloads = _plural(self.result.workloads, "workload")
         documents = _plural(self.stats.documents, "document")
         return f"{found}; {workloads} in {documents} of {_plural(self.stats.files, 'file')}"
 
     def summary(self) -> list[str]:
         """What was skipped, and the counts, line by line."""
+        return [*self.footnotes(), self.last_line()]
+
+    def last_line(self) -> str:
+        """The counts, or why nothing was checked."""
+        if self.nothing_checked is not None:
+            return self.nothing_checked
         failed = len(self.stats.unreadable)
-        more = f"; {failed} could not be read" if failed else ""
-        return [*self.skipped_lines(), f"{self.format_counts()}{more}"]
+        return f"{self.format_counts()}{f'; {failed} could not be read' if failed else ''}"
 
     def skipped_lines(self) -> list[str]:
         """What was recognized and not checked, the most frequent reason first."""
         skipped = sorted(self.stats.skipped.items(), key=lambda item: -item[1])
-        return [f"skipped: {reason.text} ({count:,})" for reason, count in skipped]
+        return [
+            f"skipped: {reason.text} ({count:,}){f': {reason.advice}' if reason.advice else ''}"
+            for reason, count in skipped
+        ]
+
+    def hidden_line(self) -> str | None:
+        """The notes that are not shown, counted by rule."""
+        hidden = sorted(self.result.hidden.items(), key=lambda item: (-item[1], item[0]))
+        if not hidden:
+            return None
+        first = ", ".join(f"{rule} {count:,}" for rule, count in hidden[:_MOST_RULES])
+        more = f" and {len(hidden) - _MOST_RULES} more rules" if len(hidden) > _MOST_RULES else ""
+        notes = _plural(sum(self.result.hidden.values()), "note")
+        return f"not shown: {notes} ({first}{more}): --notes shows them"
+
+    def footnotes(self) -> list[str]:
+        """What a reader of the findings must know: what was skipped, what is not shown, hints."""
+        hidden = self.hidden_line()
+        return [*self.skipped_lines(), *([hidden] if hidden else []), *self.result.hints]
+
+    @property
+    def nothing_checked(self) -> str | None:
+        """Why nothing was checked; None where something was."""
+        if self.result.workloads or self.stats.unreadable:
+            return None
+        pods = [reason for reason in self.stats.skipped if reason.holds_pods]
+        if pods and not self.result.objects:
+            reasons = ", ".join(f"{r.text} ({self.stats.skipped[r]:,})" for r in pods)
+            return (
+                f"nothing could be checked: {reasons}. Render them, or leave them out (--exclude)"
+            )
+        if self.is_empty:
+            return "no Kubernetes manifests found"
+        return None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there was no Kubernetes object at all."""
+        others = (NOT_KUBERNETES, EMPTY)
+        kubernetes = self.stats.documents - sum(self.stats.skipped[reason] for reason in others)
+        patches = sum(self.stats.skipped[r] for r in (KUSTOMIZE_PATCH, PATCH_BY_NAME, FRAGMENT))
+        return not self.result.workloads and not self.result.objects and kubernetes <= patches
+
+    def _no_findings(self) -> str:
+        if self.result.known:
+            return "no new findings"
+        return "no findings" if self.result.workloads else "no workloads to check"
 
 
 def _plural(count: int, noun: str) -> str:
