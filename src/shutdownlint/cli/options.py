@@ -79,6 +79,15 @@ class EnvironmentOptions:
             show_default=False,
         ),
     ] = None
+    namespace: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=ENVIRONMENT,
+            metavar="NAME",
+            help="The namespace of manifests that write none, as with kubectl apply --namespace.",
+            show_default=False,
+        ),
+    ] = None
     istio_version: Annotated[
         Any,
         typer.Option(

@@ -36,6 +36,7 @@ class Session:
         self.p99: Any = None
         if environment is not None:
             self.p99 = environment.p99
+            config.namespace = environment.namespace or config.namespace
             config.meshes[:0] = environment.mesh or []
             versions = {
                 "kubernetes": environment.kubernetes_version,

@@ -47,6 +47,7 @@ class Config(Struct):
     render: bool = False
     values: list[str] = field(default_factory=list)
     suppressions: list[Suppression] = field(default_factory=list)
+    namespace: str | None = None
 
     def user_facts(self, p99: timedelta | None = None) -> UserFacts:
         """The facts for the platforms; ``p99`` is the command line's, which comes first."""
@@ -54,7 +55,13 @@ class Config(Struct):
         apps += self.apps
         if self.p99 is not None:
             apps.append(AppFacts("*", p99=self.p99))
-        return UserFacts(self.versions, tuple(self.meshes), tuple(apps), tuple(self.suppressions))
+        return UserFacts(
+            self.versions,
+            tuple(self.meshes),
+            tuple(apps),
+            tuple(self.suppressions),
+            self.namespace,
+        )
 
 
 def find_config(start: Path) -> Path | None:

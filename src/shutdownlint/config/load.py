@@ -130,6 +130,9 @@ class ConfigForm(_Form):
         default_factory=list,
         description="Meshes of the cluster, as --mesh takes them: ['istio=1.26', 'linkerd'].",
     )
+    namespace: str | None = Field(
+        default=None, description="The namespace of manifests that write none."
+    )
     p99: _Duration = Field(
         default=None, description="How long a request takes at most, of all workloads: '10s'."
     )
@@ -190,6 +193,7 @@ def load_config(path: Path) -> Config:
         versions={name: version for name, version in versions.items() if version is not None},
         meshes=[*map(_namespace_mesh, form.namespaces), *map(_mesh_of_file, form.mesh)],
         p99=form.p99,
+        namespace=form.namespace,
         selection=RuleSelection(
             form.select, form.ignore, form.severity, form.notes, _resolve(path, form.rules)
         ),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from shutdownlint.linter.lint_run import LintResult, PlannedRun
 from shutdownlint.manifests.loader import Loader
-from shutdownlint.platforms.registry import PlatformSet, kind_table
+from shutdownlint.platforms.registry import PlatformSet, kind_table, mesh_names
 from shutdownlint.platforms.user_facts import NO_MESH
 
 if TYPE_CHECKING:
@@ -53,7 +53,8 @@ def check(sources: Iterable[InputSource], options: LintOptions) -> LintResult:
 def plan_workloads(sources: Iterable[InputSource], options: LintOptions) -> PlannedRun:
     """Plan the pods of every workload among the files."""
     with gc_paused():
-        loader, platforms = _read_context(sources, options)
+        # Every mesh is a possible case, also where no file names one.
+        loader, platforms = _read_context(sources, options, mesh_names())
         if not loader.has_workloads and loader.index is None:
             return PlannedRun(loader.stats)
         from shutdownlint.linter.stages import PlanRun  # noqa: PLC0415 - the one lazy boundary
@@ -62,11 +63,11 @@ def plan_workloads(sources: Iterable[InputSource], options: LintOptions) -> Plan
 
 
 def _read_context(
-    sources: Iterable[InputSource], options: LintOptions
+    sources: Iterable[InputSource], options: LintOptions, named: Iterable[str] = ()
 ) -> tuple[Loader, PlatformSet]:
     facts = options.facts
-    named = {*facts.versions, *(fact.mesh for fact in facts.meshes)} - {NO_MESH}
-    platforms = PlatformSet(named)
+    meshes = {*facts.versions, *(fact.mesh for fact in facts.meshes)} - {NO_MESH}
+    platforms = PlatformSet({*meshes, *named})
     loader = Loader(kind_table(), platforms.notice, options.on_file)
     loader.read_context(sources)
     return loader, platforms

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from shutdownlint.engine.evaluator import ExpressionCache, RuleEvaluator
 from shutdownlint.engine.problems import RuleFailed, Unreadable
@@ -14,10 +17,13 @@ from shutdownlint.manifests.object_index import ObjectIndex
 from shutdownlint.manifests.reader import UnreadableInput
 from shutdownlint.manifests.suppressions import read_annotations
 from shutdownlint.manifests.workloads import incomplete_reason
+from shutdownlint.platforms.alternatives import MESH_REMEDY, AlternativePod
 from shutdownlint.platforms.context import AnalysisContext
 from shutdownlint.platforms.planner import plan_pod
 from shutdownlint.platforms.registry import PLATFORMS, mesh_names, platform_title
+from shutdownlint.platforms.traffic import MeshProxyFacts
 from shutdownlint.platforms.workload_index import WorkloadIndex
+from shutdownlint.shutdown.pod_plan import Assumption
 from shutdownlint.yaml_source.location import FixedLocation
 
 if TYPE_CHECKING:
@@ -33,6 +39,8 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.registry import PlatformSet
     from shutdownlint.yaml_source.location import Region
 
+#: Of the cases that fit a pod, so many are tried.
+MOST_ALTERNATIVES: Final = 16
 _Order = tuple["Region", str, str]
 
 
@@ -44,7 +52,9 @@ class _Stages:
         self.options = options
         self.stats = loader.stats
         index = loader.index if loader.index is not None else ObjectIndex()
-        self.context = AnalysisContext(index, options.facts)
+        index.namespaces.default = options.facts.namespace
+        evidence = tuple(loader.mesh_evidence.values())
+        self.context = AnalysisContext(index, options.facts, evidence)
         self.platforms = platforms.platforms
         self.version_assumptions: dict[str, None] = {}
 
@@ -61,6 +71,8 @@ class _Stages:
         patch_files = self.context.index.patch_files
         for workload in self.loader.workloads():
             workload.incomplete = incomplete_reason(workload, patch_files)
+            written, file = workload.namespace, workload.ref.document.file
+            workload.assigned_namespace = self.context.index.namespaces.of(written, file)
             yield workload
         for platform in self.platforms:
             yield from platform.extra_workloads(self.context)
@@ -83,6 +95,13 @@ class _Stages:
                         self.version_assumptions[assumption.about_versions[0]] = None
         return pod
 
+    def is_mesh_open(self, pod: PlannedPod) -> bool:
+        """Whether a pod is planned without a mesh, though its namespace may be in one."""
+        if pod.plan is None or pod.plan.runs_to_completion or pod.plan.edge is not None:
+            return False
+        meshed = any(MeshProxyFacts in noted for noted in pod.container_facts.values())
+        return not meshed and not self.context.is_namespace_known(pod.workload.namespace)
+
     def warnings(self) -> list[str]:
         """What a person should know about the run as a whole."""
         meshes = mesh_names()
@@ -100,7 +119,29 @@ class PlanRun(_Stages):
     def run(self) -> PlannedRun:
         """The planned pods."""
         pods = list(self.planned_pods())
+        for pod in pods:
+            if pod.plan is not None:
+                self._note_mesh(pod)
+                pod.alternatives = list(self._alternatives(pod))
         return PlannedRun(self.stats, pods, self.warnings())
+
+    def _note_mesh(self, pod: PlannedPod) -> None:
+        """Note that no mesh is assumed where the input leaves it open."""
+        assert pod.plan is not None
+        if self.is_mesh_open(pod):
+            namespace = pod.workload.namespace
+            where = f"namespace {namespace}" if namespace else "the pod's namespace"
+            open_mesh = Assumption(
+                f"{where} is not among the files: no mesh is assumed", MESH_REMEDY
+            )
+            pod.plan = replace(pod.plan, assumptions=(*pod.plan.assumptions, open_mesh))
+
+    def _alternatives(self, pod: PlannedPod) -> Iterator[AlternativePod]:
+        found = (a for p in self.platforms for a in p.alternatives(pod, self.context))
+        for alternative in islice(found, MOST_ALTERNATIVES):
+            context = self.context.with_facts(alternative.facts)
+            planned = plan_pod(pod.workload, context, self.platforms)
+            yield AlternativePod(alternative.when, alternative.how_to_say, planned)
 
 
 class CheckRun(_Stages):
@@ -121,6 +162,7 @@ class CheckRun(_Stages):
         self.annotated: list[Suppression] = []
         # The same workload in several files (renderings of one chart) makes the same finding.
         self._found: dict[_Order, Finding] = {}
+        self.without_mesh = self.without_p99 = 0
 
     def run(self) -> LintResult:
         """Check everything."""
@@ -130,12 +172,32 @@ class CheckRun(_Stages):
                 hidden = finding.rule in self.hidden
                 self._add(finding if hidden else self.sweep.with_versions(finding, pod))
             self.workloads.add(pod)
+            self._note_unknowns(pod)
         self._check_context()
         for subject in workload_subjects(self.workloads, self.context, self.evaluator.vocabulary):
             for finding in self.evaluator.evaluate(subject):
                 self._add(finding)
         self._check_run()
         return self._result()
+
+    def _note_unknowns(self, pod: PlannedPod) -> None:
+        if pod.plan is None or pod.plan.runs_to_completion:
+            return
+        self.without_mesh += self.is_mesh_open(pod)
+        self.without_p99 += pod.plan.p99 is None
+
+    def hints(self) -> list[str]:
+        """What would make the answers more exact."""
+        found = []
+        if self.without_mesh:
+            pods = _count_workloads(self.without_mesh)
+            text = f"no mesh is assumed for {pods} in namespaces that are not among the files"
+            found.append(f"{text}: {MESH_REMEDY}")
+        if self.without_p99:
+            pods = _count_workloads(self.without_p99)
+            text = f"how long requests take is not known for {pods}"
+            found.append(f"{text}: set it with --p99, such as --p99 10s")
+        return found
 
     def _add(self, finding: Finding) -> None:
         self._found[finding.region, finding.rule, finding.message] = finding
@@ -177,6 +239,7 @@ class CheckRun(_Stages):
             objects=self.context.index.count,
             complete=not self.stats.unreadable and not self.evaluator.failures,
             warnings=self.warnings(),
+            hints=self.hints(),
             rules=self.evaluator.rules,
         )
         suppressions = [
@@ -193,3 +256,7 @@ class CheckRun(_Stages):
             result.findings = [f for f in result.findings if f.rule not in self.hidden]
             result.suppressed = [s for s in result.suppressed if s.finding.rule not in self.hidden]
         return result
+
+
+def _count_workloads(count: int) -> str:
+    return f"{count:,} workload{'' if count == 1 else 's'}"

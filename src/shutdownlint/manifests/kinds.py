@@ -35,18 +35,35 @@ class KindEntry(Struct, frozen=True):
         return found
 
 
+class MeshWord(Struct, frozen=True):
+    """What shows that an object belongs to a mesh: the end of its API group."""
+
+    mesh: str
+    group: bytes
+
+
+class MeshEvidence(Struct, frozen=True):
+    """An object of a mesh among the files. ``namespace`` is empty where it writes none."""
+
+    mesh: str
+    file: str
+    kind: str
+    namespace: str
+
+
 class KindTable(Struct, frozen=True):
     """Everything that reading needs to know about kinds; the platforms provide it.
 
     ``describing_groups``: API groups whose objects only describe pods (policies, their tests).
     ``pod_kinds``: kinds, by group, that hold a pod spec themselves, as a Pod does.
-    ``batch_kinds``: kinds whose pods run to completion.
+    ``batch_kinds``: kinds whose pods run to completion. ``mesh_words``: what shows a mesh.
     """
 
     entries: tuple[KindEntry, ...] = ()
     describing_groups: frozenset[str] = frozenset()
     pod_kinds: frozenset[tuple[str, str]] = frozenset({("", "Pod")})
     batch_kinds: frozenset[str] = frozenset()
+    mesh_words: tuple[MeshWord, ...] = ()
 
     def entry(self, group: str, kind: str) -> KindEntry | None:
         """The entry of a kind."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from msgspec import Struct, field
 
+from shutdownlint.manifests.namespaces import NamespaceSources
 from shutdownlint.manifests.resources import Resource
 
 if TYPE_CHECKING:
@@ -47,13 +48,16 @@ class ObjectIndex(Struct):
     """Every object that gives context.
 
     ``rejected`` are values that the API server would not take; ``patch_files`` the files that
-    kustomizations name as patches.
+    kustomizations name as patches; ``namespaces`` what puts manifests into a namespace.
     """
 
     resources: dict[type[Resource], list[LoadedResource[Any]]] = field(default_factory=dict)
     raw: list[RawObject] = field(default_factory=list)
     patch_files: set[str] = field(default_factory=set)
+    namespaces: NamespaceSources = field(default_factory=NamespaceSources)
     rejected: list[tuple[NodeRef, FieldError]] = field(default_factory=list)
+    #: Kustomizations that need the network or a chart.
+    remote_kustomizations: int = 0
 
     @property
     def count(self) -> int:

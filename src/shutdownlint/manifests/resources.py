@@ -305,7 +305,13 @@ class Gateway(Resource, frozen=True):
 
 
 class Kustomization(ApiModel, frozen=True):
-    """A kustomization, read for the files that it names as patches."""
+    """A kustomization, read for its namespace and the files that it names."""
+
+    namespace: Any = None
+    resources: Any = None
+    bases: Any = None
+    components: Any = None
+    helmCharts: Any = None  # noqa: N815
 
     patches: Any = None
     patchesStrategicMerge: Any = None  # noqa: N815

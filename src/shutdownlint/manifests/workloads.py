@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from shutdownlint.manifests.decoding import FieldError, decode, shape_of
+from shutdownlint.manifests.namespaces import NamespaceSource
 from shutdownlint.manifests.object_index import LoadedResource, ObjectId, ObjectIndex, RawObject
 from shutdownlint.manifests.resources import (
     Kustomization,
@@ -45,6 +46,8 @@ _ASSERTION_NAME: Final = re.compile(
     r"(?:^|[-_.])(?:assert|errors)(?:[-_.]|$)|^\d+-(?:assert|errors)", re.IGNORECASE
 )
 _MAX_DEPTH: Final = 64
+#: A resource of a kustomization that is fetched.
+_REMOTE: Final = re.compile(r"://|^git@|^github\.com/|\?ref=|^git::")
 
 
 class Workload(Struct, eq=False):
@@ -76,6 +79,8 @@ class Workload(Struct, eq=False):
     default_grace: tuple[int, str] | None = None
     spec_at: NodeRef | None = None
     batch: bool = False
+    #: Its namespace where something else than the manifest decides it.
+    assigned_namespace: str | None = None
 
     @property
     def spec(self) -> NodeRef:
@@ -95,8 +100,8 @@ class Workload(Struct, eq=False):
 
     @property
     def namespace(self) -> str | None:
-        """The namespace that is written on the workload or its pods."""
-        return self.id.namespace or self.template.metadata.namespace
+        """Its namespace, as far as the files show it."""
+        return self.assigned_namespace or self.id.namespace or self.template.metadata.namespace
 
 
 class _Object(Struct, frozen=True):
@@ -114,7 +119,7 @@ def collect_context(document: Document, index: ObjectIndex, kinds: KindTable) ->
     """
     root = document.tree.root
     if document.file.rpartition("/")[2].startswith("kustomization."):
-        _add_patch_files(document, (), index)
+        _add_kustomization(document, (), index)
         return True
     objects = list(_objects(root))
     added = [_add_object(document, found, index, kinds) for found in objects]
@@ -350,7 +355,7 @@ def _duplicates(document: Document, key_path: KeyPath) -> Iterator[NodeRef]:
 def _add_object(document: Document, found: _Object, index: ObjectIndex, kinds: KindTable) -> bool:
     """Add an object; whether it gives context."""
     if (found.group, found.kind) == _KUSTOMIZATION:
-        _add_patch_files(document, found.key_path, index)
+        _add_kustomization(document, found.key_path, index)
         return True
     entry = kinds.entry(found.group, found.kind)
     if entry is None:
@@ -367,9 +372,22 @@ def _add_object(document: Document, found: _Object, index: ObjectIndex, kinds: K
     return True
 
 
-def _add_patch_files(document: Document, key_path: KeyPath, index: ObjectIndex) -> None:
+def _add_kustomization(document: Document, key_path: KeyPath, index: ObjectIndex) -> None:
     model, _ = decode(Kustomization, document.tree.to_python(key_path))
     folder = PurePosixPath(document.file).parent
+    named = [
+        path
+        for entries in (model.resources, model.bases, model.components)
+        for path in (entries if isinstance(entries, list) else ())
+        if isinstance(path, str)
+    ]
+    remote = [path for path in named if _REMOTE.search(path)]
+    if remote or model.helmCharts:
+        index.remote_kustomizations += 1
+    if isinstance(model.namespace, str) and model.namespace:
+        paths = tuple(_join(folder, path) for path in named if path not in remote)
+        source = NamespaceSource(model.namespace, paths, overrides=True)
+        index.namespaces.sources.append(source)
     for entries in (model.patches, model.patchesStrategicMerge, model.patchesJson6902):
         for entry in entries if isinstance(entries, list) else ():
             path = entry.get("path") if isinstance(entry, dict) else entry

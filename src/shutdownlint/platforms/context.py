@@ -10,6 +10,8 @@ from shutdownlint.platforms.user_facts import UserFacts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from shutdownlint.manifests.kinds import MeshEvidence
+    from shutdownlint.manifests.namespaces import NamespaceSources
     from shutdownlint.manifests.object_index import LoadedResource, ObjectIndex
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.versions import Version
@@ -26,16 +28,23 @@ def scope_of(workload: Workload) -> Scope:
     return _scope(workload.namespace, workload.ref.document.file)
 
 
-def scope_of_object(loaded: LoadedResource[Resource]) -> Scope:
+def scope_of_object(loaded: LoadedResource[Resource], namespaces: NamespaceSources) -> Scope:
     """Where another object lives; a Namespace lives in itself."""
-    metadata = loaded.model.metadata
-    namespace = metadata.name if isinstance(loaded.model, Namespace) else metadata.namespace
-    return _scope(namespace, loaded.ref.document.file)
+    metadata, file = loaded.model.metadata, loaded.ref.document.file
+    if isinstance(loaded.model, Namespace):
+        return _scope(metadata.name, file)
+    return _scope(namespaces.of(metadata.namespace, file), file)
 
 
 def _scope(namespace: str | None, file: str) -> Scope:
     # Where no namespace is written, only the same folder counts as the same namespace.
     return namespace, "" if namespace else file.rpartition("/")[0]
+
+
+def _is_near(file: str, other: str) -> bool:
+    """Whether two files share their top folder, or one of them is in none."""
+    folders = [name.removeprefix("./").split("/")[:-1] for name in (file, other)]
+    return not all(folders) or folders[0][0] == folders[1][0]
 
 
 class _Lookup:
@@ -54,7 +63,7 @@ class _Lookup:
             spec = service.model.spec
             if spec.selector and spec.type != "ExternalName":
                 first = min(spec.selector.items())
-                key = (*scope_of_object(service), *first)
+                key = (*scope_of_object(service, index.namespaces), *first)
                 self.services.setdefault(key, []).append(service)
 
     def by_scope(self, model: type[Resource]) -> dict[Scope, list[LoadedResource[Any]]]:
@@ -62,7 +71,8 @@ class _Lookup:
         if model not in self._by_scope:
             scopes: dict[Scope, list[LoadedResource[Any]]] = {}
             for loaded in self.index.all_of(model):
-                scopes.setdefault(scope_of_object(loaded), []).append(loaded)
+                scope = scope_of_object(loaded, self.index.namespaces)
+                scopes.setdefault(scope, []).append(loaded)
             self._by_scope[model] = scopes
         return self._by_scope[model]
 
@@ -74,16 +84,18 @@ class AnalysisContext:
         self,
         index: ObjectIndex,
         user_facts: UserFacts | None = None,
+        mesh_evidence: Sequence[MeshEvidence] = (),
         _lookup: _Lookup | None = None,
     ) -> None:
         self.index = index
+        self.mesh_evidence = mesh_evidence
         self.user_facts = user_facts if user_facts is not None else UserFacts()
         self._lookup = _lookup if _lookup is not None else _Lookup(index)
         self._states: dict[Any, Any] = {}
 
     def with_facts(self, user_facts: UserFacts) -> AnalysisContext:
         """The same objects, with other facts from the user."""
-        return AnalysisContext(self.index, user_facts, self._lookup)
+        return AnalysisContext(self.index, user_facts, self.mesh_evidence, self._lookup)
 
     def state(self, make: Callable[[AnalysisContext], _State]) -> _State:
         """What a platform works out once for the whole run, made when it is first needed."""
@@ -101,11 +113,35 @@ class AnalysisContext:
 
         None where it is not configured, and where the files show the namespace: then they decide.
         """
-        return None if namespace in self._lookup.namespaces else self.user_facts.mesh_of(namespace)
+        shown = (namespace or "default") in self._lookup.namespaces
+        return None if shown else self.user_facts.mesh_of(namespace)
+
+    def evidence_of(self, mesh: str, workload: Workload) -> MeshEvidence | None:
+        """An object near a workload which shows that its pods are likely in the mesh.
+
+        Near is the same namespace; where one of the two writes none, the same top folder.
+        """
+        file, namespace = workload.ref.document.file, workload.namespace
+        for evidence in self.mesh_evidence:
+            if evidence.mesh != mesh:
+                continue
+            if namespace and evidence.namespace:
+                if namespace == evidence.namespace:
+                    return evidence
+            elif _is_near(file, evidence.file):
+                return evidence
+        return None
+
+    def is_namespace_known(self, namespace: str | None) -> bool:
+        """Whether it is known which meshes a namespace is in: the files or the user show it."""
+        return (
+            self.namespace_labels(namespace) is not None
+            or self.user_facts.mesh_of(namespace) is not None
+        )
 
     def namespace_labels(self, name: str | None) -> dict[str, str] | None:
         """The labels of a namespace; None where no file shows them, or two files disagree."""
-        found = self._lookup.namespaces.get(name, [])
+        found = self._lookup.namespaces.get(name or "default", [])
         return found[0] if found and all(labels == found[0] for labels in found) else None
 
     def in_namespace_of(

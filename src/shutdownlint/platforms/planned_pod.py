@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.object_index import ObjectId
     from shutdownlint.manifests.skips import SkipReason
     from shutdownlint.manifests.workloads import Workload
+    from shutdownlint.platforms.alternatives import AlternativePod
     from shutdownlint.platforms.edit_target import EditTarget
     from shutdownlint.platforms.problem import Problem
     from shutdownlint.platforms.versions import Version
@@ -39,3 +40,5 @@ class PlannedPod(Struct, eq=False):
     edit_targets: dict[str | None, dict[str, EditTarget]] = field(default_factory=dict)
     versions: dict[str, Version] = field(default_factory=dict)
     replicas: Setting[int] | None = None
+    #: The same pod in the other cases that fit the input; only runs that explain need them.
+    alternatives: list[AlternativePod] = field(default_factory=list)

@@ -8,9 +8,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from shutdownlint.manifests.workloads import Workload
+    from shutdownlint.platforms.alternatives import Alternative
     from shutdownlint.platforms.context import AnalysisContext
     from shutdownlint.platforms.facts import SourcedValue
     from shutdownlint.platforms.fields import Fields
+    from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
     from shutdownlint.platforms.problem import Problem
     from shutdownlint.platforms.versions import Version, VersionRange
@@ -50,6 +52,10 @@ class Platform:
     def owns(self, _container: ContainerDraft, _draft: PodDraft) -> bool:
         """Whether a container that is written in a pod is this platform's, not the app's."""
         return False
+
+    def alternatives(self, _pod: PlannedPod, _context: AnalysisContext) -> Iterable[Alternative]:
+        """Other cases that fit what the input shows of a pod, the likeliest first."""
+        return ()
 
     def contribute(self, _draft: PodDraft) -> None:
         """Add to a pod what the platform means for it, or change what is there."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from shutdownlint.manifests.kinds import KindEntry, KindTable
+from shutdownlint.manifests.kinds import KindEntry, KindTable, MeshWord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,6 +38,8 @@ class PlatformEntry(Struct, frozen=True):
     kinds: tuple[KindEntry, ...] = ()
     describing_groups: tuple[str, ...] = ()
     pod_kinds: tuple[tuple[str, str], ...] = ()
+    #: The end of the API groups whose objects show that the mesh is in use.
+    mesh_group: bytes = b""
     batch_kinds: tuple[str, ...] = ()
 
 
@@ -103,6 +105,7 @@ PLATFORMS: Final = (
         "shutdownlint.platforms.istio.platform",
         words=(b"istio", b"meshConfig", b"drain_listeners", b"quitquitquit"),
         mesh=True,
+        mesh_group=b"istio.io",
         kinds=(
             KindEntry(
                 "networking.istio.io",
@@ -135,6 +138,7 @@ PLATFORMS: Final = (
         "shutdownlint.platforms.linkerd.platform",
         words=(b"linkerd",),
         mesh=True,
+        mesh_group=b"linkerd.io",
         kinds=(
             KindEntry("", "ConfigMap", f"{_RESOURCES}:ConfigMap", words=((b"linkerd-config",),)),
             KindEntry(
@@ -232,6 +236,7 @@ def kind_table() -> KindTable:
         describing_groups=frozenset(g for entry in PLATFORMS for g in entry.describing_groups),
         pod_kinds=frozenset(kind for entry in PLATFORMS for kind in entry.pod_kinds),
         batch_kinds=frozenset(kind for entry in PLATFORMS for kind in entry.batch_kinds),
+        mesh_words=tuple(MeshWord(e.name, e.mesh_group) for e in PLATFORMS if e.mesh_group),
     )
 
 

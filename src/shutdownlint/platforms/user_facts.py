@@ -65,13 +65,14 @@ class MeshFact(Struct, frozen=True):
 class UserFacts(Struct, frozen=True):
     """Versions by platform, meshes and apps; of several statements the first one counts.
 
-    ``suppressions`` are those of the configuration.
+    ``suppressions`` are those of the configuration. ``namespace`` is that of manifests without one.
     """
 
     versions: Mapping[str, Version] = field(default_factory=dict)
     meshes: Sequence[MeshFact] = ()
     apps: Sequence[AppFacts] = ()
     suppressions: Sequence[Suppression] = ()
+    namespace: str | None = None
 
     def version_of(self, platform: str, namespace: str | None = None) -> Version | None:
         """The version that the user says a platform has, for pods of that namespace."""

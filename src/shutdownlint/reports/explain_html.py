@@ -10,6 +10,7 @@ from shutdownlint.reports.report import safe
 from shutdownlint.reports.texts import (
     EVENT_TEXTS,
     format_answer_cause,
+    format_difference,
     format_headroom,
     format_loss,
     format_outcome,
@@ -64,6 +65,7 @@ def draw_tables(explanation: Explanation) -> str:
         (format_request(answer), format_outcome(answer), format_answer_cause(answer, file))
         for answer in explanation.answers
     ]
+    others = [(format_difference(each), each.how_to_say) for each in explanation.differences]
     shutdown = explanation.analysis.longest_shutdown
     rollout = [(explanation.rollout.describe(shutdown),)] if explanation.rollout else []
     events = [
@@ -82,6 +84,7 @@ def draw_tables(explanation: Explanation) -> str:
     return (
         _table("Longest requests", ("when", "served", "cause"), longest)
         + _table("Requests", ("request", "outcome", "cause"), answers)
+        + _table("Other cases", ("what is different", "how to settle it"), others)
         + _table("Rollout", ("cost",), rollout)
         + _table("Events", ("at", "container", "event", "cause"), events)
         + _table("Losses", ("window", "loss", "cause"), losses)

@@ -8,7 +8,8 @@ from shutdownlint.reports.report import to_json, to_seconds
 from shutdownlint.reports.texts import EVENT_TEXTS, format_answer_cause, format_loss
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from datetime import timedelta
 
     from shutdownlint.reports.explanation import Explanation
     from shutdownlint.reports.output import ReportOutput
@@ -40,12 +41,41 @@ def _workload(explanation: Explanation) -> dict[str, Any]:
             "late_at": to_seconds(headroom.late_at),
             "cause": str(headroom.cause),
             "late_cause": str(headroom.late_cause),
+            "alternatives": [
+                {
+                    "when": difference.when,
+                    "in_flight": _seconds(difference.headroom.max_in_flight),
+                    "how_to_say": difference.how_to_say,
+                }
+                for difference in explanation.differences
+                if difference.headroom is not None
+            ],
         },
         "rollout": _rollout(explanation),
         "events": [_event(event) for event in explanation.events],
         "losses": [_loss(loss) for loss in explanation.analysis.losses],
-        "requests": [_request(answer) for answer in explanation.answers],
+        "requests": [
+            {**_request(answer), "alternatives": list(_alternatives(explanation, number))}
+            for number, answer in enumerate(explanation.answers)
+        ],
     }
+
+
+def _alternatives(explanation: Explanation, number: int) -> Iterator[dict[str, Any]]:
+    """The other cases in which the request of that number fares differently."""
+    for difference in explanation.differences:
+        answer = difference.answers[number]
+        if answer is not None:
+            yield {
+                "when": difference.when,
+                "outcome": answer.prediction.outcome.value,
+                "at": to_seconds(answer.prediction.at),
+                "how_to_say": difference.how_to_say,
+            }
+
+
+def _seconds(duration: timedelta | None) -> float | None:
+    return None if duration is None else to_seconds(duration)
 
 
 def _rollout(explanation: Explanation) -> dict[str, Any] | None:

@@ -12,6 +12,7 @@ from shutdownlint.reports.report import safe
 from shutdownlint.reports.texts import (
     EVENT_TEXTS,
     format_answer_cause,
+    format_difference,
     format_headroom,
     format_loss,
     format_outcome,
@@ -117,6 +118,9 @@ class _PodText:
         yield from self._headroom()
         yield from self._losses()
         yield from self._answers()
+        for difference in explanation.differences:
+            text = format_difference(difference)
+            yield _line("otherwise", text, difference.how_to_say, "yellow")
         if explanation.rollout is not None:
             shutdown = explanation.analysis.longest_shutdown
             yield _line("rollout", "", explanation.rollout.describe(shutdown))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from shutdownlint.platforms.kubernetes.controllers import Rollout
     from shutdownlint.platforms.planned_pod import PlannedPod
-    from shutdownlint.shutdown.analysis import Answer
+    from shutdownlint.shutdown.analysis import Answer, Headroom
     from shutdownlint.shutdown.pod_plan import PodPlan
     from shutdownlint.shutdown.provenance import Setting
     from shutdownlint.shutdown.request import Request
@@ -46,6 +46,19 @@ class Lane(Struct, frozen=True):
 
     container: str
     activities: tuple[tuple[timedelta, Activity], ...]
+
+
+class Difference(Struct, frozen=True):
+    """What is different in another case that fits the input, and how to settle which one holds.
+
+    ``answers`` are those to the requests in question, ``headroom`` is the longest request in flight
+    (None: without a limit), where they differ from the likely case.
+    """
+
+    when: str
+    how_to_say: str
+    answers: tuple[Answer | None, ...] = ()
+    headroom: Headroom | None = None
 
 
 class Explanation:
@@ -89,6 +102,30 @@ class Explanation:
     def answers(self) -> tuple[Answer, ...]:
         """What becomes of the requests."""
         return self.analysis.predict(self.requests, self.traffic) if self.grace_known else ()
+
+    @cached_property
+    def differences(self) -> tuple[Difference, ...]:
+        """The other cases in which a request fares differently, or less is served."""
+        if not self.grace_known:
+            return ()
+        found = []
+        for alternative in self.pod.alternatives:
+            if alternative.pod.plan is None:
+                continue
+            other = Explanation(alternative.pod, self.requests, self.traffic)
+            if not other.grace_known:
+                continue
+            answers = tuple(
+                theirs if _result(theirs) != _result(ours) else None
+                for ours, theirs in zip(self.answers, other.answers, strict=True)
+            )
+            ours, theirs = self.analysis.headroom, other.analysis.headroom
+            headroom = theirs if theirs.max_in_flight != ours.max_in_flight else None
+            if any(answers) or headroom is not None:
+                found.append(
+                    Difference(alternative.when, alternative.how_to_say, answers, headroom)
+                )
+        return tuple(found)
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -168,6 +205,10 @@ class Explanation:
                 found.append(container.hook.duration)
             found += [knob.setting for knob in container.knobs]
         return list({id(setting): setting for setting in found}.values())
+
+
+def _result(answer: Answer) -> tuple[object, object]:
+    return answer.prediction.outcome, answer.prediction.at
 
 
 def explain_pods(

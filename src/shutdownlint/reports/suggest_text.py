@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from shutdownlint.platforms.alternatives import MESH_REMEDY
 from shutdownlint.reports.report import full_message, safe
 from shutdownlint.reports.texts import format_failure, format_grace_reason, format_reason
 from shutdownlint.shutdown.durations import format_duration
@@ -48,8 +49,21 @@ def _lines(suggestion: Suggestion, fixed: list[Finding]) -> Iterator[Text]:
             line.append(f"  {safe(full_message(finding))}", "dim")
             yield line
     yield Text(f"  {_format_result(suggestion)}", "dim")
+    for text in _doubts(suggestion):
+        yield Text(f"  {safe(text)}", "yellow")
     if suggestion.refused:
         yield Text(f"  not written as an edit: {safe(suggestion.refused)}", "yellow")
+
+
+def _doubts(suggestion: Suggestion) -> Iterator[str]:
+    """The cases that the suggestion does not cover, and the mesh that it assumes."""
+    plan = suggestion.pod.plan
+    for alternative in suggestion.pod.alternatives:
+        if alternative.pod.plan is not None and suggestion.solution.failure is None:
+            yield f"not computed for a pod {alternative.when} ({alternative.how_to_say})"
+    for assumption in plan.assumptions if plan is not None else ():
+        if assumption.remedy == MESH_REMEDY:
+            yield f"assumption: {assumption}"
 
 
 def _change(change: Change) -> Text:

@@ -13,6 +13,7 @@ from shutdownlint.shutdown.solver import MARGIN, Failure, FailureKind, Reason, R
 if TYPE_CHECKING:
     from datetime import timedelta
 
+    from shutdownlint.reports.explanation import Difference
     from shutdownlint.shutdown.request import Prediction
 
 EVENT_TEXTS: Final = {
@@ -53,6 +54,18 @@ _OUTCOME_TEXTS: Final = {
 def format_loss(loss: Loss) -> str:
     """What is lost."""
     return (_CERTAIN_LOSSES if loss.certain else _POSSIBLE_LOSSES)[loss.kind]
+
+
+def format_difference(difference: Difference) -> str:
+    """What is different in another case."""
+    parts = [
+        f"{format_request(answer)}: {format_outcome(answer)}"
+        for answer in difference.answers
+        if answer is not None
+    ]
+    if difference.headroom is not None and not parts:
+        parts = [f"in flight {format_headroom(difference.headroom.max_in_flight)}"]
+    return f"{difference.when}: {'; '.join(parts)}"
 
 
 def format_window(loss: Loss) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from shutdownlint.platforms.alternatives import MESH_REMEDY
 from shutdownlint.platforms.istio import facts
 from shutdownlint.platforms.istio.process import ProxyMode
 from shutdownlint.platforms.versions import Version
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.istio.mesh_sources import MeshConfig
 
 NAMESPACE_REMEDY = "add the Namespace to the files, or name it with --context"
-VERSION_REMEDY = "say --istio-version and --kubernetes-version"
+VERSION_REMEDY = "set --mesh istio=VERSION and --kubernetes-version"
 
 
 class Sidecar(Struct, frozen=True):
@@ -192,7 +193,7 @@ def _injected(workload: Workload, mesh: Mesh) -> tuple[tuple[Assumption, ...], s
         return _injected_by(labels, pod_label, metadata.labels.get(facts.REVISION))
     declared = mesh.context.declared_mesh(namespace)
     if declared is None:
-        return _infer_injection(workload, pod_label, namespace)
+        return _infer_injection(workload, mesh, pod_label)
     return ((), metadata.labels.get(facts.REVISION)) if declared == "istio" else None
 
 
@@ -211,11 +212,28 @@ def _injected_by(
     return ((), None) if pod_label == "true" else None
 
 
+def is_membership_open(workload: Workload, mesh: Mesh) -> bool:
+    """Whether the files and the user leave open if the pod gets a sidecar."""
+    metadata, namespace = workload.template.metadata, workload.namespace
+    switches = (metadata.labels.get(facts.INJECT), metadata.annotations.get(facts.INJECT))
+    ambient = metadata.labels.get(facts.DATAPLANE_MODE) == "ambient"
+    if workload.template.spec.hostNetwork is True or "false" in switches or ambient:
+        return False
+    if metadata.labels.get(facts.INJECT) == "true" or facts.REVISION in metadata.labels:
+        return False
+    if namespace in facts.IGNORED_NAMESPACES or _is_istiod(workload):
+        return False
+    written = _explicit_proxy(workload)
+    if (written is not None and written.already_injected) or is_gateway(workload):
+        return False
+    return workload.group != facts.GATEWAY_GROUP and not mesh.context.is_namespace_known(namespace)
+
+
 def _infer_injection(
-    workload: Workload, pod_label: str | None, namespace: str | None
+    workload: Workload, mesh: Mesh, pod_label: str | None
 ) -> tuple[tuple[Assumption, ...], str | None] | None:
-    """The same for a namespace that is not among the files: the pod alone has to show it."""
-    metadata = workload.template.metadata
+    """The same for a namespace that is not among the files: other signs have to show it."""
+    metadata, namespace = workload.template.metadata, workload.namespace
     location = f"namespace {namespace}" if namespace else "the pod's namespace"
     revision = metadata.labels.get(facts.REVISION)
     if pod_label == "true" or revision is not None:
@@ -225,7 +243,22 @@ def _infer_injection(
     if facts.CONFIG_ANNOTATION in metadata.annotations or written:
         text = f"{location} is not among the files; the proxy settings of the pod suggest injection"
         return (Assumption(text, NAMESPACE_REMEDY, Confidence.LOW),), None
-    return None
+    sign = _sign_of_mesh(workload, mesh)
+    if sign is None:
+        return None
+    text = f"{location} is not among the files; {sign} suggests that the pod is in the mesh"
+    return (Assumption(text, MESH_REMEDY),), None
+
+
+def _sign_of_mesh(workload: Workload, mesh: Mesh) -> str | None:
+    """What makes it likely that a pod of an unknown namespace is in the mesh."""
+    context = mesh.context
+    if not context.version_of("istio") and not context.mesh_evidence:
+        return None
+    if context.version_of("istio") is not None:
+        return "the Istio version that is set"
+    evidence = context.evidence_of("istio", workload)
+    return None if evidence is None else f"the {evidence.kind} in {evidence.file}"
 
 
 def _mode(

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from shutdownlint.manifests.skips import SkipReason
 from shutdownlint.platforms.istio import facts, fields, problems
+from shutdownlint.platforms.istio.alternatives import find_alternatives
 from shutdownlint.platforms.istio.annotations import (
     ineffective_settings,
     misplaced_annotations,
@@ -31,9 +32,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from shutdownlint.manifests.workloads import Workload
+    from shutdownlint.platforms.alternatives import Alternative
     from shutdownlint.platforms.context import AnalysisContext
     from shutdownlint.platforms.istio.injection import Sidecar
     from shutdownlint.platforms.istio.problems import IstioProblem
+    from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
     from shutdownlint.platforms.problem import Problem
     from shutdownlint.platforms.versions import Version
@@ -59,6 +62,10 @@ class Plugin(Platform):
     def context_problems(self, context: AnalysisContext) -> Iterator[Problem]:
         """What is wrong with the mesh's own configuration."""
         return context.state(Mesh).problems()
+
+    def alternatives(self, pod: PlannedPod, context: AnalysisContext) -> Iterable[Alternative]:
+        """In the mesh or not, and with which kind of sidecar, where the input leaves it open."""
+        return find_alternatives(pod, context)
 
     def owns(self, container: ContainerDraft, _draft: PodDraft) -> bool:
         """The proxy that is written in the pod."""

@@ -1,0 +1,51 @@
+"""Alternatives: other cases that fit what the input shows, so that no answer hides them."""
+
+from __future__ import annotations
+
+import glob
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from shutdownlint.platforms.user_facts import MeshFact
+
+if TYPE_CHECKING:
+    from shutdownlint.platforms.planned_pod import PlannedPod
+    from shutdownlint.platforms.user_facts import UserFacts
+    from shutdownlint.platforms.versions import Version
+
+#: How a user settles which mesh the pods of a namespace are in.
+MESH_REMEDY = "set --mesh istio, linkerd or none"
+
+
+class Alternative(Struct, frozen=True):
+    """A case besides the likely one: ``when`` it is, how to settle it, and what it means."""
+
+    when: str
+    how_to_say: str
+    facts: UserFacts
+
+
+class AlternativePod(Struct, frozen=True, eq=False):
+    """The pod as it is planned in an alternative."""
+
+    when: str
+    how_to_say: str
+    pod: PlannedPod
+
+
+def in_mesh(
+    facts: UserFacts, mesh: str, namespace: str | None, version: Version | None = None
+) -> UserFacts:
+    """The facts of a user who puts a namespace into a mesh (or into ``NO_MESH``)."""
+    pattern = glob.escape(namespace or "default")
+    return replace(facts, meshes=(MeshFact(mesh, version, pattern), *facts.meshes))
+
+
+def with_versions(facts: UserFacts, **versions: Version) -> UserFacts:
+    """The facts of a user who names these versions."""
+    meshes = tuple(
+        replace(fact, version=versions.get(fact.mesh, fact.version)) for fact in facts.meshes
+    )
+    return replace(facts, versions={**facts.versions, **versions}, meshes=meshes)
