@@ -167,3 +167,82 @@ spec:
     (finding,) = [f for f in check_files({"a.yaml": text}).findings if f.rule == "SL151"]
     assert "15m" in finding.message
     assert "each up to 90s" in finding.message
+
+
+def test_the_nearest_mesh_configuration_counts() -> None:
+    """Two clusters in one repository: each is checked with its own mesh configuration."""
+    files = {
+        "clusters/dev/mesh.yaml": mesh("", 5),
+        "clusters/prod/mesh.yaml": mesh("", 20),
+        "clusters/dev/ns.yaml": namespace("istio-injection: enabled"),
+        "clusters/prod/ns.yaml": namespace("istio-injection: enabled"),
+        "clusters/dev/apps/pod.yaml": POD % "",
+        "clusters/prod/apps/pod.yaml": POD % "",
+    }
+    (finding,) = proxy_findings(files)
+    assert finding.region.file == "clusters/dev/mesh.yaml"
+    assert finding.workload is not None
+    assert "clusters/dev/apps/pod.yaml" in {each.region.file for each in finding.related}
+    elsewhere = {**files, "apps/pod.yaml": POD % ""}
+    assert len(proxy_findings(elsewhere)) == 2, "equally far from both: Istio's default is assumed"
+
+
+def test_the_nearest_namespace_counts() -> None:
+    files = {
+        "dev/ns.yaml": namespace("istio-injection: disabled"),
+        "prod/ns.yaml": namespace("istio-injection: enabled"),
+    }
+    assert not proxy_findings({**files, "dev/pod.yaml": POD % ""})
+    assert proxy_findings({**files, "prod/pod.yaml": POD % ""})
+    assert not proxy_findings({**files, "pod.yaml": POD % ""})
+
+
+KUSTOMIZATION = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nnamespace: %s\nresources: [%s]\n"
+BARE = POD.replace(", namespace: shop", "") % ""
+
+
+def test_a_kustomization_gives_its_files_a_namespace() -> None:
+    files = {"ns.yaml": namespace("istio-injection: enabled"), "base/pod.yaml": BARE}
+    own = {**files, "base/kustomization.yaml": KUSTOMIZATION % ("shop", "pod.yaml")}
+    assert proxy_findings(own)
+    overlay = {**files, "over/kustomization.yaml": KUSTOMIZATION % ("shop", "../base")}
+    assert proxy_findings(overlay)
+    other = {**files, "over/kustomization.yaml": KUSTOMIZATION % ("other", "../base")}
+    (elsewhere,) = proxy_findings(other)
+    assert elsewhere.assumptions, "the version that is set shows a mesh, no file the namespace"
+
+
+def test_the_namespace_default_is_that_of_manifests_without_one() -> None:
+    default = namespace("istio-injection: enabled").replace("name: shop", "name: default")
+    (finding,) = proxy_findings({"ns.yaml": default, "pod.yaml": BARE})
+    assert not finding.assumptions
+
+
+SERVICE = """\
+apiVersion: networking.istio.io/v1
+kind: VirtualService
+metadata: {name: shop%s}
+spec: {hosts: [shop]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("pod", "object_file", "object_namespace", "member"),
+    [
+        (BARE, "k8s/vs.yaml", "", True),
+        (BARE, "k8s/mesh/vs.yaml", "", True),
+        (BARE, "other/vs.yaml", "", False),
+        (POD % "", "other/vs.yaml", ", namespace: shop", True),
+        (POD % "", "k8s/vs.yaml", ", namespace: cart", False),
+    ],
+)
+def test_mesh_objects_beside_a_pod_make_membership_likely(
+    pod: str, object_file: str, object_namespace: str, member: bool
+) -> None:
+    files = {"k8s/pod.yaml": pod, object_file: SERVICE % object_namespace, "cart/x.yaml": "a: 1\n"}
+    findings = proxy_findings(files, None)
+    assert bool(findings) is member
+    if member:
+        assert findings[0].severity == "warning"
+        assert "suggests that the pod is in the mesh" in " ".join(findings[0].assumptions)
+    assert not check_files(files, user_facts(mesh=["none"])).findings

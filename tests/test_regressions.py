@@ -70,7 +70,9 @@ def test_one_mistake_is_one_finding() -> None:
 )
 def test_placeholders_are_left_alone(annotations: str) -> None:
     text = POD.replace("app: shop}}", f"app: shop}}, annotations: {annotations}}}")
-    assert not check_text(text, user_facts(istio="1.26")).findings
+    findings = check_text(text, user_facts(istio="1.26")).findings
+    # The default drain of the mesh, which the version makes likely, is no placeholder.
+    assert {f.rule for f in findings} <= {"SL204"}
 
 
 def test_a_rejected_grace_period_is_not_called_the_default() -> None:

@@ -31,7 +31,7 @@ _SUPPRESSION_WORD = "hutdownlint:"
 #: Of an object as people write it: the group of its version, its kind and its namespace.
 _API_VERSION: Final = re.compile(rb"^[ \-]*\"?apiVersion\"?: *[\"']?([a-z0-9.\-]+)/", re.MULTILINE)
 _KIND: Final = re.compile(rb"^\"?kind\"?: *[\"']?([A-Za-z0-9]+)", re.MULTILINE)
-_NAMESPACE: Final = re.compile(rb"^  \"?namespace\"?: *[\"']?([a-z0-9\-]+)", re.MULTILINE)
+_NAMESPACE: Final = re.compile(rb"\bnamespace\"?: *[\"']?([a-z0-9\-]+)")
 
 
 class InputSource(Struct, frozen=True):
@@ -143,6 +143,7 @@ class Loader:
                     kind[1].decode(errors="replace") if kind else "an object",
                     namespace[1].decode(errors="replace") if namespace else "",
                 )
+                self._on_words(data)
                 folder = file.display_path.rpartition("/")[0]
                 self.mesh_evidence.setdefault((word.mesh, folder, evidence.namespace), evidence)
                 break

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from shutdownlint.manifests.resources import Namespace, Resource, Service
+from shutdownlint.platforms.nearness import nearest
 from shutdownlint.platforms.user_facts import UserFacts
 
 if TYPE_CHECKING:
@@ -53,10 +54,11 @@ class _Lookup:
     def __init__(self, index: ObjectIndex) -> None:
         self.index = index
         self._by_scope: dict[type[Resource], dict[Scope, list[LoadedResource[Any]]]] = {}
-        self.namespaces: dict[str | None, list[dict[str, str]]] = {}
+        self.namespaces: dict[str | None, list[tuple[str, dict[str, str]]]] = {}
         for namespace in index.all_of(Namespace):
             metadata = namespace.model.metadata
-            self.namespaces.setdefault(metadata.name, []).append(metadata.labels)
+            shown = namespace.ref.document.file, metadata.labels
+            self.namespaces.setdefault(metadata.name, []).append(shown)
         #: Services by their scope and the first label of their selector.
         self.services: dict[tuple[str | None, str, str, str], list[LoadedResource[Service]]] = {}
         for service in index.all_of(Service):
@@ -113,8 +115,7 @@ class AnalysisContext:
 
         None where it is not configured, and where the files show the namespace: then they decide.
         """
-        shown = (namespace or "default") in self._lookup.namespaces
-        return None if shown else self.user_facts.mesh_of(namespace)
+        return None if self.shows_namespace(namespace) else self.user_facts.mesh_of(namespace)
 
     def evidence_of(self, mesh: str, workload: Workload) -> MeshEvidence | None:
         """An object near a workload which shows that its pods are likely in the mesh.
@@ -133,16 +134,23 @@ class AnalysisContext:
         return None
 
     def is_namespace_known(self, namespace: str | None) -> bool:
-        """Whether it is known which meshes a namespace is in: the files or the user show it."""
-        return (
-            self.namespace_labels(namespace) is not None
-            or self.user_facts.mesh_of(namespace) is not None
-        )
+        """Whether the files or the user show a namespace, be it with contradictions."""
+        return self.shows_namespace(namespace) or self.user_facts.mesh_of(namespace) is not None
 
-    def namespace_labels(self, name: str | None) -> dict[str, str] | None:
-        """The labels of a namespace; None where no file shows them, or two files disagree."""
-        found = self._lookup.namespaces.get(name or "default", [])
-        return found[0] if found and all(labels == found[0] for labels in found) else None
+    def shows_namespace(self, namespace: str | None) -> bool:
+        """Whether a file shows the namespace."""
+        return (namespace or "default") in self._lookup.namespaces
+
+    def namespace_labels(self, workload: Workload) -> dict[str, str] | None:
+        """The labels of a workload's namespace; None where no file shows them.
+
+        Of files that disagree the nearest counts; where two are equally near, none does.
+        """
+        found = self._lookup.namespaces.get(workload.namespace or "default", [])
+        if any(labels != found[0][1] for _, labels in found):
+            found = nearest(found, workload.ref.document.file, lambda shown: shown[0])
+        labels = [each for _, each in found]
+        return labels[0] if labels and all(each == labels[0] for each in labels) else None
 
     def in_namespace_of(
         self, model: type[_AnyModel], workload: Workload
@@ -158,8 +166,11 @@ class AnalysisContext:
         """The Services that select the workload's pods."""
         labels = workload.template.metadata.labels
         scope = scope_of(workload)
+        by_name: dict[str | None, list[LoadedResource[Service]]] = {}
         for key in labels.items():
             for loaded in self._lookup.services.get((*scope, *key), ()):
                 selector = loaded.model.spec.selector
                 if all(labels.get(name) == value for name, value in selector.items()):
-                    yield loaded
+                    by_name.setdefault(loaded.model.metadata.name, []).append(loaded)
+        for same in by_name.values():  # variants of one Service: the nearest is meant
+            yield from nearest(same, workload.ref.document.file, lambda one: one.ref.document.file)

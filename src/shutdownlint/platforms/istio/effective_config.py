@@ -93,7 +93,7 @@ def merge_config(
 ) -> EffectiveConfig:
     """The settings of a pod's proxy; what had to be assumed is added to ``assumptions``."""
     merged = EffectiveConfig()
-    config, contradicting = mesh.config_for(sidecar.revision)
+    config, contradicting = mesh.config_for(sidecar.revision, workload)
     if sidecar.already_injected:
         if sidecar.gateway and config is not None:
             # A gateway that is not injected reads the mesh's ConfigMap itself.

@@ -64,8 +64,8 @@ def find_sidecar(workload: Workload, mesh: Mesh) -> Sidecar | None:
     if decided is None or _templates(workload) & facts.PROXYLESS_TEMPLATES:
         return None
     assumptions, revision = decided
-    config, _ = mesh.config_for(revision)
-    version = mesh.version_for(revision, workload.namespace)
+    config, _ = mesh.config_for(revision, workload)
+    version = mesh.version_for(revision, workload.namespace, workload)
     more: tuple[Assumption, ...] = ()
     if facts.GATEWAY_TEMPLATE in _templates(workload):
         location = workload.annotations / facts.TEMPLATES
@@ -105,7 +105,7 @@ def _deployed(workload: Workload, mesh: Mesh, overridden: Sidecar | None) -> Sid
         mode=_mode_setting(ProxyMode.GATEWAY, origin),
         written=overridden.written if overridden else None,
         ref=overridden.ref if overridden else None,
-        version=mesh.version_for(revision, workload.namespace),
+        version=mesh.version_for(revision, workload.namespace, workload),
         revision=revision,
         deployed=True,
     )
@@ -188,7 +188,7 @@ def _injected(workload: Workload, mesh: Mesh) -> tuple[tuple[Assumption, ...], s
     )
     if opted_out or metadata.labels.get(facts.DATAPLANE_MODE) == "ambient":
         return None
-    labels = mesh.context.namespace_labels(namespace)
+    labels = mesh.context.namespace_labels(workload)
     if labels is not None:
         return _injected_by(labels, pod_label, metadata.labels.get(facts.REVISION))
     declared = mesh.context.declared_mesh(namespace)
@@ -253,6 +253,8 @@ def _infer_injection(
 def _sign_of_mesh(workload: Workload, mesh: Mesh) -> str | None:
     """What makes it likely that a pod of an unknown namespace is in the mesh."""
     context = mesh.context
+    if context.shows_namespace(workload.namespace):
+        return None  # its files contradict each other
     if not context.version_of("istio") and not context.mesh_evidence:
         return None
     if context.version_of("istio") is not None:

@@ -24,6 +24,7 @@ from shutdownlint.platforms.istio.problems import (
     ProxyConfigObjectField,
 )
 from shutdownlint.platforms.istio.resources import ProxyConfigResource
+from shutdownlint.platforms.nearness import nearest
 from shutdownlint.platforms.versions import Version
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Mesh:
 
     def __init__(self, context: AnalysisContext) -> None:
         self.context = context
-        self._selected: dict[str, tuple[MeshConfig | None, bool]] = {}
+        self._selected: dict[str, list[MeshConfig]] = {}
 
     @cached_property
     def _istiods(self) -> tuple[IstiodPods, ...]:
@@ -60,22 +61,27 @@ class Mesh:
         """Every mesh configuration among the files."""
         return tuple(read_mesh_configs(self.context.index, self._istiods))
 
-    def config_for(self, revision: str | None) -> tuple[MeshConfig | None, bool]:
-        """The configuration of a revision, and whether several contradict each other."""
+    def config_for(
+        self, revision: str | None, workload: Workload | None = None
+    ) -> tuple[MeshConfig | None, bool]:
+        """The configuration of a revision, and whether several contradict each other.
+
+        Of those that contradict each other the one nearest to the workload counts.
+        """
         wanted = _revision_name(revision)
         if wanted not in self._selected:
-            self._selected[wanted] = self._select(wanted)
-        return self._selected[wanted]
-
-    def _select(self, wanted: str) -> tuple[MeshConfig | None, bool]:
-        fitting = [c for c in self.configs if c.revision == wanted and not c.is_invalid]
-        fitting = fitting or [c for c in self.configs if not c.is_invalid and not wanted]
-        fitting = _merge_istiod_env([c for c in fitting if c.has_drain_settings] or fitting)
+            self._selected[wanted] = self._fitting(wanted)
+        fitting = self._selected[wanted]
+        if not _agree(fitting) and workload is not None:
+            fitting = nearest(fitting, workload.ref.document.file, lambda config: config.file)
         if not fitting:
             return None, False
-        first = fitting[0]
-        same = all(config.drain_settings == first.drain_settings for config in fitting)
-        return (first, False) if same else (None, True)
+        return (fitting[0], False) if _agree(fitting) else (None, True)
+
+    def _fitting(self, wanted: str) -> list[MeshConfig]:
+        fitting = [c for c in self.configs if c.revision == wanted and not c.is_invalid]
+        fitting = fitting or [c for c in self.configs if not c.is_invalid and not wanted]
+        return _merge_istiod_env([c for c in fitting if c.has_drain_settings] or fitting)
 
     def has_invalid_config(self, revision: str | None) -> bool:
         """Whether a configuration that would count is invalid: an older one may be in force."""
@@ -99,7 +105,9 @@ class Mesh:
                     found.append(ProxyEnvironment(2, loaded))
         return sorted(found, key=lambda environment: environment.rank)
 
-    def version_for(self, revision: str | None, namespace: str | None = None) -> Version | None:
+    def version_for(
+        self, revision: str | None, namespace: str | None, workload: Workload | None = None
+    ) -> Version | None:
         """The release of the control plane that serves this revision."""
         configured = self.context.version_of("istio", namespace)
         if configured is not None:
@@ -107,7 +115,7 @@ class Mesh:
         named = revision_version(revision)
         if named is not None:
             return named
-        config, _ = self.config_for(revision)
+        config, _ = self.config_for(revision, workload)
         if config is not None and config.version is not None:
             return config.version
         return self.version
@@ -146,6 +154,11 @@ def _missing_fields(loaded: LoadedResource[ProxyConfigResource]) -> Iterator[Pro
         if location.exists:
             config = loaded.model.metadata.name or ""
             yield ProxyConfigObjectField(location=location.key, key=name, config=config)
+
+
+def _agree(configs: Sequence[MeshConfig]) -> bool:
+    """Whether configurations say the same about the drain."""
+    return all(config.drain_settings == configs[0].drain_settings for config in configs)
 
 
 def _revision_name(revision: str | None) -> str:

@@ -66,6 +66,11 @@ class MeshConfig(Struct, eq=False):
     typed_strictly: bool = False
 
     @property
+    def file(self) -> str:
+        """The file that it is written in."""
+        return self.location.document.file
+
+    @property
     def is_invalid(self) -> bool:
         """Whether istiod ignores it whole."""
         return bool(self.proxy.rejected) or self.unreadable is not None

@@ -89,7 +89,6 @@ class Plugin(Platform):
     def _add_proxy(self, draft: PodDraft, mesh: Mesh, sidecar: Sidecar | None) -> bool:
         """Whether a proxy has been added."""
         workload = draft.workload
-        namespace = workload.namespace
         version = sidecar.version if sidecar is not None else mesh.version
         if version is not None:
             draft.versions["istio"] = version
@@ -99,7 +98,7 @@ class Plugin(Platform):
         ]
         annotation, annotation_problems = read_annotation(workload)
         if sidecar is None:
-            known = draft.context.namespace_labels(namespace) is not None
+            known = draft.context.namespace_labels(workload) is not None
             draft.problems += settings_without_proxy(
                 workload, annotation, namespace_known=known, is_gateway=is_gateway(workload)
             )

@@ -97,9 +97,9 @@ def plan_proxy(
     workload = draft.workload
     nearest = sidecar.ref / "name" if sidecar.ref else _nearest(workload)
     problems: list[Problem] = []
-    hook = _own_hook(sidecar, mesh, nearest)
+    hook = _own_hook(sidecar, mesh, draft.workload)
     settings = _settings(sidecar, merged, nearest, problems)
-    config, _ = mesh.config_for(sidecar.revision)
+    config, _ = mesh.config_for(sidecar.revision, draft.workload)
     replaced = config is not None and config.replaces_hook and hook.handler.value is NO_HOOK
     drain_hook = settings.native and not replaced and _drains(sidecar, hook.handler.value)
     waypoint = is_waypoint(workload)
@@ -244,7 +244,7 @@ def _nearest(workload: Workload) -> NodeRef:
     return (workload.annotations / facts.CONFIG_ANNOTATION).key
 
 
-def _own_hook(sidecar: Sidecar, mesh: Mesh, nearest: NodeRef) -> HookSettings:
+def _own_hook(sidecar: Sidecar, mesh: Mesh, workload: Workload) -> HookSettings:
     """The proxy container's own preStop hook: written on it, or set mesh-wide."""
     written = sidecar.written
     if written is not None and sidecar.ref is not None and written.lifecycle is not None:
@@ -257,7 +257,7 @@ def _own_hook(sidecar: Sidecar, mesh: Mesh, nearest: NodeRef) -> HookSettings:
         if distroless or _calls_agent_drain(handler):
             return replace(hook, duration=with_value(hook.duration, DurationRange.exact(ZERO)))
         return hook
-    config, _ = mesh.config_for(sidecar.revision)
+    config, _ = mesh.config_for(sidecar.revision, workload)
     if not sidecar.already_injected and config is not None and config.hook is not None:
         location = config.hook.duration.origin.location
         origin = Origin(OriginKind.INHERITED, config.label, location)
@@ -265,7 +265,7 @@ def _own_hook(sidecar: Sidecar, mesh: Mesh, nearest: NodeRef) -> HookSettings:
             replace(config.hook.duration, origin=origin),
             replace(config.hook.handler, origin=origin),
         )
-    return no_hook(f"{facts.PROXY_CONTAINER} preStop", nearest)
+    return no_hook(f"{facts.PROXY_CONTAINER} preStop", _nearest(workload))
 
 
 def _calls_agent_drain(handler: HookHandler) -> bool:

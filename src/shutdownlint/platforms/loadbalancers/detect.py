@@ -94,7 +94,7 @@ def _named(label: str, location: SourceLocation | None) -> Setting[str]:
 
 def _has_no_gate(workload: Workload, context: AnalysisContext) -> bool:
     """Whether it is known that AWS' controller injects no readiness gate into these pods."""
-    labels = context.namespace_labels(workload.namespace)
+    labels = context.namespace_labels(workload)
     gates = workload.template.spec.readinessGates
     return labels is not None and labels.get(facts.AWS_GATE_LABEL) != "enabled" and not gates
 

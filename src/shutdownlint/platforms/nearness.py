@@ -1,0 +1,34 @@
+"""Which of several objects that contradict each other is meant: the nearest in the folders."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_Item = TypeVar("_Item")
+
+
+def nearest(items: Sequence[_Item], file: str, file_of: Callable[[_Item], str]) -> list[_Item]:
+    """The items whose files share most leading folders with ``file``; its own file comes first."""
+    if len(items) < 2:
+        return list(items)
+    ranked = [(_closeness(file, file_of(item)), item) for item in items]
+    best = max(closeness for closeness, _ in ranked)
+    return [item for closeness, item in ranked if closeness == best]
+
+
+def _closeness(file: str, other: str) -> int:
+    if file == other:
+        return 1000
+    shared = 0
+    for one, two in zip(_folders(file), _folders(other), strict=False):
+        if one != two:
+            break
+        shared += 1
+    return shared
+
+
+def _folders(file: str) -> list[str]:
+    return file.removeprefix("./").split("/")[:-1]
