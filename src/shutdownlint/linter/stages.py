@@ -53,8 +53,7 @@ class _Stages:
         self.stats = loader.stats
         index = loader.index if loader.index is not None else ObjectIndex()
         index.namespaces.default = options.facts.namespace
-        evidence = tuple(loader.mesh_evidence.values())
-        self.context = AnalysisContext(index, options.facts, evidence)
+        self.context = AnalysisContext(index, options.facts, loader.mesh_evidence)
         self.platforms = platforms.platforms
         self.version_assumptions: dict[str, None] = {}
 

@@ -42,15 +42,6 @@ class MeshWord(Struct, frozen=True):
     group: bytes
 
 
-class MeshEvidence(Struct, frozen=True):
-    """An object of a mesh among the files. ``namespace`` is empty where it writes none."""
-
-    mesh: str
-    file: str
-    kind: str
-    namespace: str
-
-
 class KindTable(Struct, frozen=True):
     """Everything that reading needs to know about kinds; the platforms provide it.
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from shutdownlint.manifests.discovery import InputError, InputFile
-from shutdownlint.manifests.kinds import MeshEvidence
+from shutdownlint.manifests.mesh_evidence import MeshEvidenceIndex, find_evidence
 from shutdownlint.manifests.prefilter import Content, Prefilter
 from shutdownlint.manifests.reader import ReadStats, UnreadableInput, read_bytes
 from shutdownlint.manifests.skips import EMPTY, SkipReason
@@ -28,10 +27,6 @@ if TYPE_CHECKING:
 _TOO_MANY_VALUES = "too many values after expanding YAML aliases"
 #: Every comment that is meant as a suppression has this; with a capital it is a slip.
 _SUPPRESSION_WORD = "hutdownlint:"
-#: Of an object as people write it: the group of its version, its kind and its namespace.
-_API_VERSION: Final = re.compile(rb"^[ \-]*\"?apiVersion\"?: *[\"']?([a-z0-9.\-]+)/", re.MULTILINE)
-_KIND: Final = re.compile(rb"^\"?kind\"?: *[\"']?([A-Za-z0-9]+)", re.MULTILINE)
-_NAMESPACE: Final = re.compile(rb"\bnamespace\"?: *[\"']?([a-z0-9\-]+)")
 
 
 class InputSource(Struct, frozen=True):
@@ -76,8 +71,7 @@ class Loader:
         self.index: ObjectIndex | None = None
         self.context_files: set[str] = set()
         self.suppressions: list[Suppression] = []
-        #: By mesh, folder and namespace the first object that shows the mesh.
-        self.mesh_evidence: dict[tuple[str, str, str], MeshEvidence] = {}
+        self.mesh_evidence = MeshEvidenceIndex()
         self._kinds = kinds
         self._prefilter = Prefilter(kinds.entries)
         self._on_words = on_words
@@ -129,24 +123,9 @@ class Loader:
             self._pending.append(pending)
 
     def _note_mesh(self, file: InputFile, data: bytes) -> None:
-        """Note that an object of a mesh is here; the text alone shows it."""
-        for word in self._kinds.mesh_words:
-            if word.group not in data:
-                continue
-            for found in _API_VERSION.finditer(data):
-                if not found[1].endswith(word.group):
-                    continue
-                kind, namespace = _KIND.search(data), _NAMESPACE.search(data)
-                evidence = MeshEvidence(
-                    word.mesh,
-                    file.display_path,
-                    kind[1].decode(errors="replace") if kind else "an object",
-                    namespace[1].decode(errors="replace") if namespace else "",
-                )
-                self._on_words(data)
-                folder = file.display_path.rpartition("/")[0]
-                self.mesh_evidence.setdefault((word.mesh, folder, evidence.namespace), evidence)
-                break
+        for evidence in find_evidence(self._kinds.mesh_words, file.display_path, data):
+            self._on_words(data)
+            self.mesh_evidence.add(evidence)
 
     def _read_context_chunk(
         self, file: InputFile, chunk: Chunk, *, both: bool, context_only: bool

@@ -11,7 +11,6 @@ from msgspec import Struct, field
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from shutdownlint.manifests.decoding import FieldError, decode, shape_of
-from shutdownlint.manifests.namespaces import NamespaceSource
 from shutdownlint.manifests.object_index import LoadedResource, ObjectId, ObjectIndex, RawObject
 from shutdownlint.manifests.resources import (
     Kustomization,
@@ -385,9 +384,8 @@ def _add_kustomization(document: Document, key_path: KeyPath, index: ObjectIndex
     if remote or model.helmCharts:
         index.remote_kustomizations += 1
     if isinstance(model.namespace, str) and model.namespace:
-        paths = tuple(_join(folder, path) for path in named if path not in remote)
-        source = NamespaceSource(model.namespace, paths, overrides=True)
-        index.namespaces.sources.append(source)
+        paths = [_join(folder, path) for path in named if path not in remote]
+        index.namespaces.add(model.namespace, paths, overrides=True)
     for entries in (model.patches, model.patchesStrategicMerge, model.patchesJson6902):
         for entry in entries if isinstance(entries, list) else ():
             path = entry.get("path") if isinstance(entry, dict) else entry

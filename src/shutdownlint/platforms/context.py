@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from shutdownlint.manifests.mesh_evidence import MeshEvidenceIndex
 from shutdownlint.manifests.resources import Namespace, Resource, Service
 from shutdownlint.platforms.nearness import nearest
 from shutdownlint.platforms.user_facts import UserFacts
@@ -11,7 +12,7 @@ from shutdownlint.platforms.user_facts import UserFacts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from shutdownlint.manifests.kinds import MeshEvidence
+    from shutdownlint.manifests.mesh_evidence import MeshEvidence
     from shutdownlint.manifests.namespaces import NamespaceSources
     from shutdownlint.manifests.object_index import LoadedResource, ObjectIndex
     from shutdownlint.manifests.workloads import Workload
@@ -40,12 +41,6 @@ def scope_of_object(loaded: LoadedResource[Resource], namespaces: NamespaceSourc
 def _scope(namespace: str | None, file: str) -> Scope:
     # Where no namespace is written, only the same folder counts as the same namespace.
     return namespace, "" if namespace else file.rpartition("/")[0]
-
-
-def _is_near(file: str, other: str) -> bool:
-    """Whether two files share their top folder, or one of them is in none."""
-    folders = [name.removeprefix("./").split("/")[:-1] for name in (file, other)]
-    return not all(folders) or folders[0][0] == folders[1][0]
 
 
 class _Lookup:
@@ -86,11 +81,11 @@ class AnalysisContext:
         self,
         index: ObjectIndex,
         user_facts: UserFacts | None = None,
-        mesh_evidence: Sequence[MeshEvidence] = (),
+        mesh_evidence: MeshEvidenceIndex | None = None,
         _lookup: _Lookup | None = None,
     ) -> None:
         self.index = index
-        self.mesh_evidence = mesh_evidence
+        self.mesh_evidence = mesh_evidence if mesh_evidence is not None else MeshEvidenceIndex()
         self.user_facts = user_facts if user_facts is not None else UserFacts()
         self._lookup = _lookup if _lookup is not None else _Lookup(index)
         self._states: dict[Any, Any] = {}
@@ -118,20 +113,8 @@ class AnalysisContext:
         return None if self.shows_namespace(namespace) else self.user_facts.mesh_of(namespace)
 
     def evidence_of(self, mesh: str, workload: Workload) -> MeshEvidence | None:
-        """An object near a workload which shows that its pods are likely in the mesh.
-
-        Near is the same namespace; where one of the two writes none, the same top folder.
-        """
-        file, namespace = workload.ref.document.file, workload.namespace
-        for evidence in self.mesh_evidence:
-            if evidence.mesh != mesh:
-                continue
-            if namespace and evidence.namespace:
-                if namespace == evidence.namespace:
-                    return evidence
-            elif _is_near(file, evidence.file):
-                return evidence
-        return None
+        """An object near a workload which shows that its pods are likely in the mesh."""
+        return self.mesh_evidence.near(mesh, workload.namespace, workload.ref.document.file)
 
     def is_namespace_known(self, namespace: str | None) -> bool:
         """Whether the files or the user show a namespace, be it with contradictions."""

@@ -253,9 +253,8 @@ def _infer_injection(
 def _sign_of_mesh(workload: Workload, mesh: Mesh) -> str | None:
     """What makes it likely that a pod of an unknown namespace is in the mesh."""
     context = mesh.context
-    if context.shows_namespace(workload.namespace):
-        return None  # its files contradict each other
-    if not context.version_of("istio") and not context.mesh_evidence:
+    # Files that show the namespace contradict each other; jobs are seldom meant to be in a mesh.
+    if context.shows_namespace(workload.namespace) or workload.runs_to_completion:
         return None
     if context.version_of("istio") is not None:
         return "the Istio version that is set"

@@ -1,0 +1,92 @@
+"""Objects of a mesh among the files: they make it likely that pods near them are in the mesh."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, field
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from shutdownlint.manifests.kinds import MeshWord
+
+#: Of an object as people write it: the group of its version, its kind and its namespace.
+_API_VERSION: Final = re.compile(rb"^[ \-]*\"?apiVersion\"?: *[\"']?([a-z0-9.\-]+)/", re.MULTILINE)
+_KIND: Final = re.compile(rb"^\"?kind\"?: *[\"']?([A-Za-z0-9]+)", re.MULTILINE)
+_NAMESPACE: Final = re.compile(rb"\bnamespace\"?: *[\"']?([a-z0-9\-]+)")
+
+
+class MeshEvidence(Struct, frozen=True):
+    """An object of a mesh. ``namespace`` is empty where it writes none."""
+
+    mesh: str
+    file: str
+    kind: str
+    namespace: str
+
+
+def find_evidence(words: Sequence[MeshWord], file: str, data: bytes) -> Iterator[MeshEvidence]:
+    """The meshes that objects in this text belong to; the text alone shows it."""
+    for word in words:
+        if word.group not in data:
+            continue
+        groups = (found[1] for found in _API_VERSION.finditer(data))
+        if any(group.endswith(word.group) for group in groups):
+            kind, namespace = _KIND.search(data), _NAMESPACE.search(data)
+            yield MeshEvidence(
+                word.mesh,
+                file,
+                kind[1].decode(errors="replace") if kind else "object",
+                namespace[1].decode(errors="replace") if namespace else "",
+            )
+
+
+class MeshEvidenceIndex(Struct):
+    """The evidence by namespace and by folder.
+
+    An object is near a pod if both write the same namespace. Where one of them writes none, it is
+    near if it is in the pod's folder or above it, or both are in folders of one parent.
+    """
+
+    _by_namespace: dict[tuple[str, str], MeshEvidence] = field(default_factory=dict)
+    _by_folder: dict[tuple[str, bool, str], MeshEvidence] = field(default_factory=dict)
+    _by_parent: dict[tuple[str, bool, str], MeshEvidence] = field(default_factory=dict)
+
+    def add(self, evidence: MeshEvidence) -> None:
+        """Add an object."""
+        mesh, named, folder = evidence.mesh, bool(evidence.namespace), _folder(evidence.file)
+        if named:
+            self._by_namespace.setdefault((mesh, evidence.namespace), evidence)
+        self._by_folder.setdefault((mesh, named, folder), evidence)
+        self._by_parent.setdefault((mesh, named, _folder(folder)), evidence)
+
+    def __bool__(self) -> bool:
+        return bool(self._by_folder)
+
+    def near(self, mesh: str, namespace: str | None, file: str) -> MeshEvidence | None:
+        """The evidence near a pod of this namespace in that file."""
+        if not self:
+            return None
+        if namespace and (mesh, namespace) in self._by_namespace:
+            return self._by_namespace[mesh, namespace]
+        folder = _folder(file)
+        # Of another namespace it says nothing about a pod that writes its own.
+        for named in (False,) if namespace else (False, True):
+            found = self._by_parent.get((mesh, named, folder)) or self._by_parent.get(
+                (mesh, named, _folder(folder))
+            )
+            here = folder
+            while found is None:
+                found = self._by_folder.get((mesh, named, here))
+                if not here:
+                    break
+                here = _folder(here)
+            if found is not None:
+                return found
+        return None
+
+
+def _folder(path: str) -> str:
+    return path.removeprefix("./").rpartition("/")[0]
