@@ -231,7 +231,8 @@ spec: {hosts: [shop]}
     [
         (BARE, "k8s/vs.yaml", "", True),
         (BARE, "k8s/mesh/vs.yaml", "", True),
-        (BARE, "other/vs.yaml", "", False),
+        (BARE, "other/vs.yaml", "", True),
+        (BARE, "other/mesh/vs.yaml", "", False),
         (POD % "", "other/vs.yaml", ", namespace: shop", True),
         (POD % "", "k8s/vs.yaml", ", namespace: cart", False),
     ],
@@ -246,3 +247,51 @@ def test_mesh_objects_beside_a_pod_make_membership_likely(
         assert findings[0].severity == "warning"
         assert "suggests that the pod is in the mesh" in " ".join(findings[0].assumptions)
     assert not check_files(files, user_facts(mesh=["none"])).findings
+
+
+def shop(name: str, extra: str = "") -> str:
+    return (
+        "apiVersion: v1\nkind: Service\n"
+        f"metadata: {{name: {name}, namespace: shop}}\n"
+        f"spec: {{selector: {{app: {name}}}, ports: [{{port: 80}}]}}\n---\n"
+        "apiVersion: apps/v1\nkind: Deployment\n"
+        f"metadata: {{name: {name}, namespace: shop}}\n"
+        f"spec:\n  selector: {{matchLabels: {{app: {name}}}}}\n  template:\n"
+        f"    metadata: {{labels: {{app: {name}}}{extra}}}\n"
+        "    spec:\n      containers:\n        - name: app\n          image: a\n"
+        "          ports: [{containerPort: 1}]\n"
+        "          lifecycle: {preStop: {sleep: {seconds: 5}}}\n"
+    )
+
+
+def of_rule(rule: str, files: dict[str, str]) -> list[Finding]:
+    return [f for f in check_files(files, user_facts(istio="1.26")).findings if f.rule == rule]
+
+
+def test_a_default_that_many_pods_share_is_one_finding_at_the_namespace() -> None:
+    files = {"ns.yaml": namespace("istio-injection: enabled")}
+    files |= {f"{name}.yaml": shop(name) for name in ("cart", "pay", "web")}
+    (finding,) = of_rule("SL250", files)
+    assert (finding.severity, finding.region.file, finding.workload) == ("warning", "ns.yaml", None)
+    assert finding.message.endswith("The same holds for 2 other workloads.")
+    assert [each.region.file for each in finding.related] == ["cart.yaml", "pay.yaml", "web.yaml"]
+    ignored = ", annotations: {shutdownlint.dev/ignore: SL250 -- short requests}"
+    (finding,) = of_rule("SL250", {**files, "pay.yaml": shop("pay", ignored)})
+    assert [each.region.file for each in finding.related] == ["cart.yaml", "web.yaml"]
+    (finding,) = of_rule("SL250", {**files, "mesh.yaml": mesh("", 5).replace("5s", "5s")})
+
+
+def test_without_a_place_the_first_pod_has_the_finding() -> None:
+    files = {f"{name}.yaml": shop(name) for name in ("web", "cart")}
+    (finding,) = of_rule("SL250", files)
+    assert finding.region.file == "cart.yaml"
+    assert [each.region.file for each in finding.related] == ["cart.yaml", "web.yaml"]
+
+
+def test_a_mesh_wide_setting_is_one_finding() -> None:
+    long = mesh("", 5).replace("terminationDrainDuration: 5s", "terminationDrainDuration: 45s")
+    files = {"ns.yaml": namespace("istio-injection: enabled"), "mesh.yaml": long}
+    files |= {f"{name}.yaml": shop(name) for name in ("cart", "pay", "web")}
+    (finding,) = of_rule("SL209", files)
+    assert (finding.region.file, finding.region.line) == ("mesh.yaml", 7)
+    assert len(finding.related) == 3

@@ -19,7 +19,7 @@ from shutdownlint.engine.finding import Change, Finding, Fix, Related, Severity
 from shutdownlint.engine.rule import HERE, PARENT
 from shutdownlint.platforms.edit_target import EditTarget
 from shutdownlint.platforms.fields import SubjectKind
-from shutdownlint.platforms.locations import source_location
+from shutdownlint.platforms.locations import document_of, source_location
 from shutdownlint.platforms.registry import load_platforms, mesh_names
 from shutdownlint.platforms.versions import CURRENT
 from shutdownlint.shutdown.pod_plan import Confidence
@@ -208,6 +208,8 @@ class RuleEvaluator:
             ),
             related=tuple(_related(rule, subject, region)),
             template=location.template,
+            subject_region=subject.location.region() if subject.workload is not None else None,
+            outside=document_of(location) is not document_of(subject.location),
         )
 
     def _fix(self, compiled: _CompiledRule, subject: Subject, file: str) -> Fix | None:

@@ -74,6 +74,7 @@ class Finding(Struct, frozen=True):
 
     ``title`` is that of its rule. ``about_versions`` names the systems whose unknown versions it
     rests on; ``holds_for`` the versions that it is certain for, empty where it holds for all.
+    ``subject_region`` is where its pod is written; ``outside``: ``region`` is in another document.
     """
 
     rule: str
@@ -91,3 +92,5 @@ class Finding(Struct, frozen=True):
     related: tuple[Related, ...] = ()
     template: str | None = None
     holds_for: str = ""
+    subject_region: Region | None = None
+    outside: bool = False

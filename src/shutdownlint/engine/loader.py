@@ -138,6 +138,7 @@ class _RuleBuilder:
             id=schema.id,
             name=schema.name,
             title=schema.headline,
+            shared=schema.shared,
             severity=schema.severity,
             subject=schema.subject,
             problem=schema.problem,

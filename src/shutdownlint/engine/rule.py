@@ -48,6 +48,7 @@ class Rule(Struct, frozen=True):
     is the smallest set of changes with which the pod serves every request. ``platforms`` are those
     whose fields it uses, ``folder`` is the platform whose folder it is in (none for users' own
     rules): a rule of a mesh is about the proxies of that mesh. ``title`` is a sentence for lists.
+    ``shared``: what it reports is decided for many pods at once.
     """
 
     id: str
@@ -65,6 +66,7 @@ class Rule(Struct, frozen=True):
     edits: tuple[RuleEdit, ...] = ()
     makes_solution: bool = False
     safe: bool = False
+    shared: bool = False
     versions: dict[str, VersionRange] = {}
     platforms: tuple[str, ...] = ()
     folder: str = ""

@@ -150,6 +150,11 @@ class RuleSchema(SchemaModel):
     )
     message: str = Field(description="What is wrong, with {names} of fields filled in.")
     fix: FixSchema | None = None
+    shared: bool = Field(
+        default=False,
+        description="Whether pods of one namespace that report no place of their own make one "
+        "finding: the decision is made for all of them.",
+    )
     versions: dict[PlatformName, Versions] = Field(
         default_factory=dict,
         description="The versions that the rule holds for, by platform: {PLATFORM: '>=1.27'}.",

@@ -11,6 +11,7 @@ from shutdownlint.engine.evaluator import ExpressionCache, RuleEvaluator
 from shutdownlint.engine.problems import RuleFailed, Unreadable
 from shutdownlint.engine.subjects import pod_subjects, problem_subject, workload_subjects
 from shutdownlint.engine.vocabulary import Vocabulary
+from shutdownlint.linter.grouping import group_findings
 from shutdownlint.linter.lint_run import LintResult, PlannedRun
 from shutdownlint.linter.version_sweep import VersionSweep
 from shutdownlint.manifests.object_index import ObjectIndex
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 #: Of the cases that fit a pod, so many are tried.
 MOST_ALTERNATIVES: Final = 16
-_Order = tuple["Region", str, str]
+_Order = tuple["Region", str, str, str]
 
 
 class _Stages:
@@ -199,7 +200,8 @@ class CheckRun(_Stages):
         return found
 
     def _add(self, finding: Finding) -> None:
-        self._found[finding.region, finding.rule, finding.message] = finding
+        order = finding.region, finding.rule, finding.message, str(finding.workload)
+        self._found[order] = finding
 
     def _check_pod(self, pod: PlannedPod) -> Iterator[Finding]:
         vocabulary, facts = self.evaluator.vocabulary, self.context.user_facts
@@ -250,6 +252,8 @@ class CheckRun(_Stages):
             from shutdownlint.linter.suppression import apply_suppressions  # noqa: PLC0415
 
             apply_suppressions(result, suppressions)
+        shared = {rule.id for rule in self.evaluator.rules if rule.shared}
+        result.findings = group_findings(result.findings, shared)
         if self.hidden:
             result.hidden.update(f.rule for f in result.findings if f.rule in self.hidden)
             result.findings = [f for f in result.findings if f.rule not in self.hidden]

@@ -81,11 +81,13 @@ def _covers(suppression: Suppression, finding: Finding) -> bool:
     if suppression.pattern is not None:
         pattern = AppFacts(suppression.pattern)
         return finding.workload is not None and pattern.matches(finding.workload)
-    if suppression.file != finding.region.file:
-        return False
     if suppression.line is not None:
-        return suppression.line == finding.region.line
-    return suppression.workload == finding.workload
+        place = suppression.file, suppression.line
+        return place == (finding.region.file, finding.region.line)
+    # An annotation is on the pod; the setting that decides may be in another file.
+    pod = finding.subject_region or finding.region
+    files = (finding.region.file, pod.file)
+    return suppression.file in files and suppression.workload == finding.workload
 
 
 def _describe(suppression: Suppression) -> str:

@@ -12,6 +12,7 @@ from shutdownlint.platforms.user_facts import UserFacts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.mesh_evidence import MeshEvidence
     from shutdownlint.manifests.namespaces import NamespaceSources
     from shutdownlint.manifests.object_index import LoadedResource, ObjectIndex
@@ -134,6 +135,14 @@ class AnalysisContext:
             found = nearest(found, workload.ref.document.file, lambda shown: shown[0])
         labels = [each for _, each in found]
         return labels[0] if labels and all(each == labels[0] for each in labels) else None
+
+    def namespace_ref(self, workload: Workload) -> NodeRef | None:
+        """Where the workload's namespace is written; None where no file shows it."""
+        name = workload.namespace or "default"
+        found = [n for n in self.index.all_of(Namespace) if n.model.metadata.name == name]
+        file = workload.ref.document.file
+        found = nearest(found, file, lambda one: one.ref.document.file)
+        return found[0].ref / "metadata" / "name" if found else None
 
     def in_namespace_of(
         self, model: type[_AnyModel], workload: Workload

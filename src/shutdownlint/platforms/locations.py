@@ -8,6 +8,7 @@ from shutdownlint.manifests.document import EmbeddedNodeRef, NodeRef
 from shutdownlint.yaml_source.location import FixedLocation
 
 if TYPE_CHECKING:
+    from shutdownlint.manifests.document import Document
     from shutdownlint.shutdown.provenance import Setting
     from shutdownlint.yaml_source.location import SourceLocation
 
@@ -24,3 +25,10 @@ def node_ref(setting: Setting[Any] | None) -> NodeRef | None:
     """The same, where it is an entry of a document itself."""
     location = setting.origin.location if setting is not None else None
     return location if isinstance(location, NodeRef) else None
+
+
+def document_of(location: SourceLocation) -> Document | None:
+    """The document that a location is in, if it is in one."""
+    if isinstance(location, EmbeddedNodeRef):
+        return location.host.document
+    return location.document if isinstance(location, NodeRef) else None

@@ -69,6 +69,13 @@ FIELDS: Final[Fields] = {
     SubjectKind.PROXY: (
         _setting("exitOnZero", _B, "EXIT_ON_ZERO_ACTIVE_CONNECTIONS", lambda s: s.exit_on_zero),
         _setting("minimumDrain", _D, "MINIMUM_DRAIN_DURATION", lambda s: s.minimum_drain),
+        Field(
+            "meshDefaults",
+            _S,
+            "where defaults of many proxies can be set: the mesh configuration or the namespace",
+            _from_facts(lambda found: found.defaults),
+            setting=True,
+        ),
         _setting("terminationDrain", _D, "terminationDrainDuration", lambda s: s.termination_drain),
         _setting("drainDuration", _D, "drainDuration", lambda s: s.drain_duration),
         Field(

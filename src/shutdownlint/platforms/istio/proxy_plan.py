@@ -39,7 +39,7 @@ from shutdownlint.platforms.pod_draft import ContainerDraft
 from shutdownlint.shell.syntax import SHELLS, base_name
 from shutdownlint.shutdown.durations import ZERO, DurationRange
 from shutdownlint.shutdown.process import Hook
-from shutdownlint.shutdown.provenance import Origin, OriginKind, with_value
+from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting, with_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,11 +48,11 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.resources import Container
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.istio.mesh_config import Mesh
+    from shutdownlint.platforms.istio.mesh_sources import MeshConfig
     from shutdownlint.platforms.pod_draft import PodDraft
     from shutdownlint.platforms.problem import Problem
     from shutdownlint.platforms.versions import Version
     from shutdownlint.shutdown.pod_plan import Assumption
-    from shutdownlint.shutdown.provenance import Setting
 
 #: Where a proxy's settings are in proxy.istio.io/config.
 _IN_ANNOTATION = {
@@ -70,6 +70,7 @@ class IstioProxyFacts(Struct, frozen=True):
     ``stats_matched``: the statistic that exit-on-zero reads is turned on in proxyStatsMatcher.
     ``calls_quit``: a command of the pod asks the proxy to end (/quitquitquit). ``waypoint``: it
     serves a namespace of an ambient mesh. ``image`` is empty where it is not written.
+    ``defaults`` is where the mesh or namespace can set defaults, if the files show that.
     """
 
     settings: ProxySettings
@@ -78,6 +79,7 @@ class IstioProxyFacts(Struct, frozen=True):
     calls_quit: bool = False
     waypoint: bool = False
     image: str = ""
+    defaults: Setting[str] | None = None
 
     @property
     def drain_hook_replaced(self) -> bool:
@@ -116,11 +118,22 @@ def plan_proxy(
         calls_quit=_any_command_contains(workload, facts.QUIT_PATH),
         waypoint=waypoint,
         image=(sidecar.written.image or "") if sidecar.written is not None else "",
+        defaults=_mesh_defaults(config, mesh, workload),
     )
     container = _add_container(draft, settings, hook, written)
     container.assumptions = assumptions
     # Nothing reads these variables where the sidecar is drained by its own hook.
     return [] if drain_hook else problems
+
+
+def _mesh_defaults(
+    config: MeshConfig | None, mesh: Mesh, workload: Workload
+) -> Setting[str] | None:
+    """Where the defaults of the proxies could be set for many pods at once."""
+    location = config.location if config is not None else mesh.context.namespace_ref(workload)
+    if location is None:
+        return None
+    return Setting("mesh defaults", "", Origin(OriginKind.INHERITED, "mesh", location))
 
 
 def _settings(

@@ -1,0 +1,66 @@
+"""One decision, one finding: what many pods share is reported once, with the pods listed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from shutdownlint.engine.finding import Related
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from shutdownlint.engine.finding import Finding
+
+_Key = tuple[object, ...]
+
+
+def group_findings(findings: Iterable[Finding], shared: Collection[str]) -> list[Finding]:
+    """The findings, those on one setting that decides for several pods as one.
+
+    A setting outside of the pods decides for all of them. The findings of a ``shared`` rule without
+    such a place are grouped by namespace, at the first pod.
+    """
+    groups: dict[_Key, list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault(_key(finding, shared), []).append(finding)
+    return [_merge(group) for group in groups.values()]
+
+
+def _key(finding: Finding, shared: Collection[str]) -> _Key:
+    own, region = finding.subject_region, finding.region
+    if finding.workload is None or own is None:
+        return (id(finding),)
+    if finding.outside:
+        return finding.rule, region
+    if finding.rule in shared:
+        folder = "" if finding.workload.namespace else own.file.rpartition("/")[0]
+        return finding.rule, finding.workload.namespace, folder
+    return (id(finding),)
+
+
+def _merge(group: list[Finding]) -> Finding:
+    first = group[0]
+    workloads = list(dict.fromkeys(finding.workload for finding in group))
+    if len(workloads) < 2:
+        return first
+    others = len(workloads) - 1
+    more = f" The same holds for {others} other workload{'' if others == 1 else 's'}."
+    pods = [
+        Related(str(finding.workload), finding.subject_region)
+        for finding in group
+        if finding.subject_region is not None
+    ]
+    same_fix = all(f.fix == first.fix for f in group)
+    fix = first.fix if same_fix or first.fix is None else replace(first.fix, changes=())
+    return replace(
+        first,
+        message=first.message.rstrip(".") + "." + more,
+        severity=max((f.severity for f in group), key=lambda severity: severity.rank),
+        workload=None,
+        container=None,
+        fix=fix,
+        related=(*first.related, *dict.fromkeys(pods)),
+        assumptions=tuple(dict.fromkeys(text for f in group for text in f.assumptions)),
+    )
