@@ -278,7 +278,9 @@ def test_a_default_that_many_pods_share_is_one_finding_at_the_namespace() -> Non
     ignored = ", annotations: {shutdownlint.dev/ignore: SL250 -- short requests}"
     (finding,) = of_rule("SL250", {**files, "pay.yaml": shop("pay", ignored)})
     assert [each.region.file for each in finding.related] == ["cart.yaml", "web.yaml"]
-    (finding,) = of_rule("SL250", {**files, "mesh.yaml": mesh("", 5).replace("5s", "5s")})
+    config = mesh("", 5).replace("terminationDrainDuration: 5s", "concurrency: 2")
+    (finding,) = of_rule("SL250", {**files, "mesh.yaml": config})
+    assert finding.region.file == "mesh.yaml"
 
 
 def test_without_a_place_the_first_pod_has_the_finding() -> None:
