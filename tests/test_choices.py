@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
+from pathlib import Path
 
 import pytest
 
 from shutdownlint.engine.finding import Finding
-from tests.helpers import check_files, user_facts
+from tests.helpers import check_files, run, user_facts
 
 POD = """\
 apiVersion: v1
@@ -297,3 +299,50 @@ def test_a_mesh_wide_setting_is_one_finding() -> None:
     (finding,) = of_rule("SL209", files)
     assert (finding.region.file, finding.region.line) == ("mesh.yaml", 7)
     assert len(finding.related) == 3
+
+
+REJECTED = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: shop}
+spec: {containers: [{name: app, image: a, lifecycle: {preStop: {sleep: {seconds: 120}}}}]}
+"""
+
+
+def test_a_rejected_pod_has_no_timeline(tmp_path: Path) -> None:
+    """Nothing is called served that the API server never creates."""
+    file = tmp_path / "a.yaml"
+    file.write_text(REJECTED)
+    code, out, _ = run("explain", str(file), "--request", "5s")
+    assert (code, "rejected   the API server rejects this object" in out) == (0, True)
+    assert "served" not in out
+    _, data, _ = run("explain", str(file), "--request", "5s", "--format", "json")
+    (workload,) = json.loads(data)["workloads"]
+    assert workload["requests"][0]["outcome"] == "unknown"
+    assert workload["rejected"]
+    _, out, _ = run("suggest", str(file))
+    assert out.splitlines()[1].startswith("  rejected: the API server rejects")
+
+
+def test_explain_names_the_mesh_that_it_assumes(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text(BARE)
+
+    def outcome(*options: str) -> tuple[str, list[tuple[str, str]], bool]:
+        arguments = (str(file), "--request", "10s", "--format", "json", *options)
+        _, data, _ = run("explain", *arguments)
+        (workload,) = json.loads(data)["workloads"]
+        (request,) = workload["requests"]
+        others = [(each["when"], each["outcome"]) for each in request["alternatives"]]
+        return request["outcome"], others, any("mesh" in text for text in workload["assumed"])
+
+    classic, native = "behind a classic Istio sidecar", "behind a native Istio sidecar"
+    assert outcome() == ("ok", [(classic, "cut")], True)
+    assert outcome("--istio-version", "1.26") == ("cut", [("in no mesh", "ok")], True)
+    assert outcome("--mesh", "none") == ("ok", [], False)
+    assert outcome("--mesh", "istio=1.26") == ("cut", [], False)
+    assert outcome("--mesh", "istio") == ("cut", [(native, "ok")], True), "the version is assumed"
+    (tmp_path / "vs.yaml").write_text(SERVICE % "")
+    _, out, _ = run("explain", str(tmp_path), "--request", "10s")
+    assert "10s request at 0s: cut at 5s" in out
+    assert "otherwise  in no mesh: 10s request at 0s: served" in out

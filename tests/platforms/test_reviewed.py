@@ -223,9 +223,9 @@ def test_silent(rule: str, text: str) -> None:
 
 
 REPORTED = [
-    ("SL134", mounted("immediate", "mountPath: /a", "")),
-    ("SL134", mounted("immediate", "mountPath: /a, subPath: application.yaml", "")),
-    ("SL134", container("command: [java, -Dserver.shutdown=immediate, -jar, a.jar]")),
+    ("SL158", mounted("immediate", "mountPath: /a", "")),
+    ("SL158", mounted("immediate", "mountPath: /a, subPath: application.yaml", "")),
+    ("SL158", container("command: [java, -Dserver.shutdown=immediate, -jar, a.jar]")),
     ("SL136", container(env("SPRING_LIFECYCLE_TIMEOUTPERSHUTDOWNPHASE", "1.5m"))),
     ("SL128", container("lifecycle: {preStop: {exec: {command: [nginx, -s, stop]}}}")),
     ("SL301", BEHIND_ALB.replace("preStop: {sleep: {seconds: 15}}", "")),
@@ -240,7 +240,7 @@ REPORTED = [
 
 
 @pytest.mark.parametrize(("rule", "text"), REPORTED)
-def test_told(rule: str, text: str) -> None:
+def test_reported(rule: str, text: str) -> None:
     assert rule in [f.rule for f in check_text(text, user_facts(p99="31s")).findings]
 
 

@@ -139,6 +139,7 @@ class _RuleBuilder:
             name=schema.name,
             title=schema.headline,
             shared=schema.shared,
+            rejects=schema.rejects,
             severity=schema.severity,
             subject=schema.subject,
             problem=schema.problem,

@@ -49,6 +49,7 @@ class Rule(Struct, frozen=True):
     whose fields it uses, ``folder`` is the platform whose folder it is in (none for users' own
     rules): a rule of a mesh is about the proxies of that mesh. ``title`` is a sentence for lists.
     ``shared``: what it reports is decided for many pods at once.
+    ``rejects``: the pod is never created.
     """
 
     id: str
@@ -67,6 +68,7 @@ class Rule(Struct, frozen=True):
     makes_solution: bool = False
     safe: bool = False
     shared: bool = False
+    rejects: bool = False
     versions: dict[str, VersionRange] = {}
     platforms: tuple[str, ...] = ()
     folder: str = ""

@@ -150,6 +150,10 @@ class RuleSchema(SchemaModel):
     )
     message: str = Field(description="What is wrong, with {names} of fields filled in.")
     fix: FixSchema | None = None
+    rejects: bool = Field(
+        default=False,
+        description="Whether the pod is never created: the API server or a webhook rejects it.",
+    )
     shared: bool = Field(
         default=False,
         description="Whether pods of one namespace that report no place of their own make one "

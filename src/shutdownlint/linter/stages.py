@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.problem import Problem
     from shutdownlint.platforms.registry import PlatformSet
+    from shutdownlint.platforms.user_facts import UserFacts
     from shutdownlint.yaml_source.location import Region
 
 #: Of the cases that fit a pod, so many are tried.
@@ -113,13 +114,28 @@ class _Stages:
         ]
 
 
+def evaluate_pod(pod: PlannedPod, evaluator: RuleEvaluator, facts: UserFacts) -> Iterator[Finding]:
+    """The findings on one pod: its problems, then its containers, proxies and the pod itself."""
+    for problem in pod.problems:
+        subject = problem_subject(problem, evaluator.vocabulary, facts, pod.id)
+        yield from evaluator.evaluate(subject, problem.kind())
+    for subject in pod_subjects(pod, evaluator.vocabulary, facts):
+        yield from evaluator.evaluate(subject)
+
+
 class PlanRun(_Stages):
     """Plans every pod."""
 
     def run(self) -> PlannedRun:
         """The planned pods."""
         pods = list(self.planned_pods())
+        rules = self.options.selection.load([entry.name for entry in PLATFORMS])
+        rejecting = [rule for rule in rules if rule.rejects]
+        evaluator = RuleEvaluator(rejecting, Vocabulary(self.platforms))
         for pod in pods:
+            pod.rejections = [
+                finding.message for finding in evaluate_pod(pod, evaluator, self.context.user_facts)
+            ]
             if pod.plan is not None:
                 self._note_mesh(pod)
                 pod.alternatives = list(self._alternatives(pod))
@@ -168,7 +184,7 @@ class CheckRun(_Stages):
         """Check everything."""
         for pod in self.planned_pods():
             self.annotated += read_annotations(pod.workload)
-            for finding in self._check_pod(pod):
+            for finding in evaluate_pod(pod, self.evaluator, self.context.user_facts):
                 hidden = finding.rule in self.hidden
                 self._add(finding if hidden else self.sweep.with_versions(finding, pod))
             self.workloads.add(pod)
@@ -202,14 +218,6 @@ class CheckRun(_Stages):
     def _add(self, finding: Finding) -> None:
         order = finding.region, finding.rule, finding.message, str(finding.workload)
         self._found[order] = finding
-
-    def _check_pod(self, pod: PlannedPod) -> Iterator[Finding]:
-        vocabulary, facts = self.evaluator.vocabulary, self.context.user_facts
-        for problem in pod.problems:
-            subject = problem_subject(problem, vocabulary, facts, pod.id)
-            yield from self.evaluator.evaluate(subject, problem.kind())
-        for subject in pod_subjects(pod, vocabulary, facts):
-            yield from self.evaluator.evaluate(subject)
 
     def _check_context(self) -> None:
         for platform in self.platforms:

@@ -171,9 +171,10 @@ def incomplete_reason(workload: Workload, patch_files: set[str]) -> SkipReason |
     stem = file.rpartition("/")[2].rpartition(".")[0]
     if _ASSERTION_NAME.search(stem) or (_PATCH_NAME.search(stem) and not workload.has_selector):
         return PATCH_BY_NAME
-    if workload.id.name == "" or any(c.image is None for c in workload.template.spec.containers):
-        return FRAGMENT
-    return None
+    images = [container.image is not None for container in workload.template.spec.containers]
+    # A patch hardly ever has a selector; the image of an injected container may be left out.
+    complete = any(images) if workload.has_selector else all(images)
+    return None if complete and workload.id.name != "" else FRAGMENT
 
 
 def _objects(root: Node) -> Iterator[_Object]:

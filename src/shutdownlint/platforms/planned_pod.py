@@ -42,3 +42,5 @@ class PlannedPod(Struct, eq=False):
     replicas: Setting[int] | None = None
     #: The same pod in the other cases that fit the input; only runs that explain need them.
     alternatives: list[AlternativePod] = field(default_factory=list)
+    #: Why the API server or a webhook rejects it, the same.
+    rejections: list[str] = field(default_factory=list)

@@ -52,6 +52,7 @@ def draw_tables(explanation: Explanation) -> str:
     """What a pod's picture shows, as tables."""
     file = explanation.file
     assumptions = [(text,) for text in explanation.assumptions]
+    rejections = [(text,) for text in explanation.pod.rejections]
     if not explanation.grace_known:
         return _table("Assumptions", ("assumption",), assumptions)
     headroom = explanation.analysis.headroom
@@ -82,7 +83,8 @@ def draw_tables(explanation: Explanation) -> str:
         for loss in explanation.analysis.losses
     ]
     return (
-        _table("Longest requests", ("when", "served", "cause"), longest)
+        _table("Rejected: no pod is created until this is fixed", ("reason",), rejections)
+        + _table("Longest requests", ("when", "served", "cause"), longest)
         + _table("Requests", ("request", "outcome", "cause"), answers)
         + _table("Other cases", ("what is different", "how to settle it"), others)
         + _table("Rollout", ("cost",), rollout)

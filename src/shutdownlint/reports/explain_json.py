@@ -34,6 +34,7 @@ def _workload(explanation: Explanation) -> dict[str, Any]:
         },
         "file": explanation.region.file,
         "line": explanation.region.line,
+        "rejected": explanation.pod.rejections,
         "assumed": explanation.assumptions,
         "headroom": {
             "in_flight": None if in_flight is None else to_seconds(in_flight),
@@ -55,7 +56,10 @@ def _workload(explanation: Explanation) -> dict[str, Any]:
         "events": [_event(event) for event in explanation.events],
         "losses": [_loss(loss) for loss in explanation.analysis.losses],
         "requests": [
-            {**_request(answer), "alternatives": list(_alternatives(explanation, number))}
+            {
+                **_request(answer, rejected=bool(explanation.pod.rejections)),
+                "alternatives": list(_alternatives(explanation, number)),
+            }
             for number, answer in enumerate(explanation.answers)
         ],
     }
@@ -114,14 +118,14 @@ def _loss(loss: Loss) -> dict[str, Any]:
     }
 
 
-def _request(answer: Answer) -> dict[str, Any]:
+def _request(answer: Answer, *, rejected: bool) -> dict[str, Any]:
     prediction = answer.prediction
     request = prediction.request
     return {
         "direction": request.direction.value,
         "arrival": to_seconds(request.arrival),
         "duration": to_seconds(request.duration),
-        "outcome": prediction.outcome.value,
+        "outcome": "unknown" if rejected else prediction.outcome.value,
         "at": to_seconds(prediction.at),
         "client_sees": prediction.client_sees.value,
         "status": prediction.status,

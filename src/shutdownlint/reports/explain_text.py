@@ -109,6 +109,11 @@ class _PodText:
         head = Text(safe(str(explanation.pod.id)), "bold")
         head.append(f"  {safe(explanation.file)}:{explanation.region.line}", "dim")
         yield head
+        for text in explanation.pod.rejections:
+            yield _line("rejected", text, "", "red")
+        if explanation.pod.rejections:
+            yield _line("", "", "no pod is created until that is fixed, so there is no timeline")
+            return
         if not explanation.grace_known:
             reason = explanation.plan.grace.origin
             text = f"no timeline without the grace period, which is a placeholder: {reason}"

@@ -40,6 +40,8 @@ def _lines(suggestion: Suggestion, fixed: list[Finding]) -> Iterator[Text]:
     head = Text(safe(str(workload)), "bold")
     head.append(f"  {safe(region.file)}:{region.line}", "dim")
     yield head
+    for text in suggestion.pod.rejections:
+        yield Text(f"  rejected: {safe(text)}", "red")
     for change in suggestion.solution.changes:
         yield _change(change)
     for finding in fixed:

@@ -55,6 +55,7 @@ def read_embedded(text: str, host: NodeRef) -> tuple[ProxyConfigText, list[Istio
         (problems.ProxyConfigRemoved, read.removed),
         (problems.ProxyConfigDoubtful, read.doubtful),
         (problems.ProxyConfigKeyIgnored, read.ignored),
+        (problems.ProxyEnvMisspelled, read.misspelled),
     )
     return read, [found.as_problem(kind, config) for kind, each in kinds for found in each]
 

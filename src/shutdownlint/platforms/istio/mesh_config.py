@@ -22,6 +22,7 @@ from shutdownlint.platforms.istio.problems import (
     MeshConfigRejected,
     ProxyConfigKeyIgnored,
     ProxyConfigObjectField,
+    ProxyEnvMisspelled,
 )
 from shutdownlint.platforms.istio.resources import ProxyConfigResource
 from shutdownlint.platforms.nearness import nearest
@@ -141,6 +142,8 @@ class Mesh:
             rejected = config.proxy.rejected if config.typed_strictly else ()
             for found in rejected:
                 yield found.as_problem(MeshConfigRejected, config.label)
+            for found in config.proxy.misspelled:
+                yield found.as_problem(ProxyEnvMisspelled, config.label)
             for found in config.proxy.ignored:
                 yield found.as_problem(ProxyConfigKeyIgnored, config.label)
         for loaded in self.context.index.all_of(ProxyConfigResource):

@@ -35,6 +35,10 @@ class ProxyConfigKeyIgnored(KeyProblem, frozen=True, kw_only=True):
     """A key that no field has."""
 
 
+class ProxyEnvMisspelled(KeyProblem, frozen=True, kw_only=True):
+    """A variable that Istio does not read, with a name close to one that it does."""
+
+
 class ProxyConfigRemoved(KeyProblem, frozen=True, kw_only=True):
     """A field of older releases."""
 
@@ -129,6 +133,7 @@ PROBLEMS = (
     ProxyConfigRejected,
     MeshConfigRejected,
     ProxyConfigKeyIgnored,
+    ProxyEnvMisspelled,
     ProxyConfigRemoved,
     ProxyConfigDoubtful,
     ProxyConfigMisplaced,

@@ -18,6 +18,7 @@ from shutdownlint.manifests.decoding import has_placeholder
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.edit_target import ValueFormat
 from shutdownlint.platforms.istio import facts
+from shutdownlint.platforms.istio.misspelled import intended_name
 from shutdownlint.shutdown.durations import seconds
 from shutdownlint.yaml_source.location import EntryPart, KeyPath
 from shutdownlint.yaml_source.scalars import read_scalar
@@ -137,6 +138,8 @@ class ProxyConfigText(Struct):
     removed: list[KeyFinding] = field(default_factory=list)
     #: What Istio's validation is read to refuse, though that was not run.
     doubtful: list[KeyFinding] = field(default_factory=list)
+    #: Variables that Istio does not read, with a name close to one that it does.
+    misspelled: list[KeyFinding] = field(default_factory=list)
 
 
 def read_proxy_config(
@@ -247,6 +250,10 @@ def _metadata(
             assert isinstance(value, ScalarNode)
             text = read_scalar(value)
             result.env[key] = ("" if text is None else str(text), at(here, EntryPart.VALUE))
+            instead = intended_name(key)
+            if instead is not None:
+                found = KeyFinding(key, "is not read", at(here, EntryPart.KEY), instead)
+                result.misspelled.append(found)
 
 
 def _not_a_string(key: str, node: Node) -> str:

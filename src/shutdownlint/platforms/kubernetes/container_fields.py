@@ -20,7 +20,7 @@ from shutdownlint.platforms.kubernetes.pod_fields import (
     proxy_assumptions,
     serving_containers,
 )
-from shutdownlint.platforms.traffic import MeshProxyFacts
+from shutdownlint.platforms.traffic import DEFAULT_PROPAGATION, MeshProxyFacts
 from shutdownlint.shutdown.durations import ZERO
 from shutdownlint.shutdown.pod_plan import Assumption
 from shutdownlint.shutdown.provenance import Setting, with_value
@@ -65,6 +65,17 @@ def _forwarding(view: CaseView) -> Setting[str]:
 
 def pre_stop(view: CaseView) -> Setting[DurationRange]:
     return view.container.hook.duration
+
+
+def _propagation(view: CaseView) -> timedelta:
+    """The longest of those that send to the container; at least that of a Service."""
+    name = view.container.name
+    windows = (
+        sender.window.value
+        for sender in view.plan.senders
+        if not sender.containers or name in sender.containers
+    )
+    return max(windows, default=DEFAULT_PROPAGATION.value)
 
 
 def _recommended_pre_stop(view: CaseView) -> timedelta:
@@ -226,6 +237,12 @@ CONTAINER_FIELDS: Final = (
         _D,
         "how long preStop has to be for the requests that still arrive",
         _recommended_pre_stop,
+    ),
+    plain_field(
+        "propagationNeeded",
+        _D,
+        "how long new requests still arrive after the deletion",
+        _propagation,
     ),
     setting_field(
         "behaviour",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
+from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.programs import facts
 from shutdownlint.platforms.programs.container_config import (
     ContainerConfig,
@@ -57,6 +58,8 @@ class ProgramFacts(Struct):
     finish_within: Setting[timedelta] | None = None
     #: The flag, variable or property of ``finish_within`` with its value.
     finish_setting: str = ""
+    #: How long it goes on accepting after its stop signal.
+    drain: Setting[timedelta] | None = None
     defaults: DefaultLimit | None = None
     behaviour: Setting[str] | None = None
     problems: list[SettingIgnored] = field(default_factory=list)
@@ -77,6 +80,7 @@ def detect_program(
     options = _java_options(known, words)
     found = ProgramFacts()
     found.behaviour = _abrupt(words, options, known)
+    found.drain = _serves_on(words)
     for fact in FRAMEWORKS:
         framework = fact.value
         proof = _proof(framework, words, options, known, ref)
@@ -96,6 +100,22 @@ def detect_program(
             )
     found.problems += _misspelled(words, known)
     return found
+
+
+def _serves_on(words: Sequence[_Word]) -> Setting[timedelta] | None:
+    """A flag with which a server goes on accepting after its stop signal."""
+    flag = facts.SERVE_ON_FLAG.value
+    for index, word in enumerate(words):
+        name, equals, value = word.text.partition("=")
+        if name != flag:
+            continue
+        written = word if equals else words[index + 1] if index + 1 < len(words) else word
+        try:
+            duration = go_duration(value if equals else written.text)
+        except ValueError:
+            return None
+        return Setting("drain", duration, Origin(OriginKind.EXPLICIT, flag, written.location))
+    return None
 
 
 def _words(container: Container, ref: NodeRef, known: ContainerConfig) -> Iterator[_Word]:

@@ -163,6 +163,10 @@ FRAMEWORKS: Final = (
 #: Flags that name a configuration file, which may set anything; PM2 takes it as an argument.
 CONFIG_FLAGS: Final = ("-c", "--config", "-C")
 CONFIG_FILES: Final = re.compile(r"-[cC].+|--config=.*|.*\.config\.(?:c?js|json|ya?ml)")
+#: How long servers built on Kubernetes' API machinery accept requests after their stop signal.
+SERVE_ON_FLAG: Final = SourcedValue(
+    "--shutdown-delay-duration", "kubernetes staging/src/k8s.io/apiserver/pkg/server/config.go"
+)
 #: What a program's name may follow on a command line.
 LAUNCHERS: Final = frozenset(
     (

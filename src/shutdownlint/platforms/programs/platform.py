@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec.structs import replace
+
 from shutdownlint.platforms.edit_target import ValueFormat
 from shutdownlint.platforms.fields import CaseView, Field, Fields, FieldType, SubjectKind
 from shutdownlint.platforms.kubernetes.containers import ContainerFacts
@@ -118,6 +120,11 @@ class Plugin(Platform):
             location = source_location(found.behaviour)
             if found.behaviour.origin.written:
                 container.editable("behaviour", location)
+        if found.drain is not None and written.drain.origin.kind is OriginKind.DEFAULT:
+            written = replace(written, drain=found.drain)
+            container.note(written)
+            if written.behaviour.value == "graceful":
+                container.process = graceful(found.drain, None)
         if found.finish_within is not None:
             limit = found.finish_within
             container.knobs.append(Knob("finishWithin", Effect.FINISH_LIMIT, limit))
