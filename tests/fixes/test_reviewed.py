@@ -109,7 +109,7 @@ spec:
   - name: istio-proxy
     image: docker.io/istio/proxyv2:1.26.0
     env:
-    - {name: TERMINATION_DRAIN_DURATION_SECONDS, value: "5"}
+    - {name: MINIMUM_DRAIN_DURATION, value: "5"}
     - {name: B, value: "5"}
   - {name: a, image: a}
 """
@@ -117,7 +117,7 @@ spec:
 
 def test_an_item_that_is_not_the_last_is_taken_out(tmp_path: Path) -> None:
     text = fix_result(tmp_path, INJECTED)
-    assert "TERMINATION_DRAIN" not in text
+    assert "MINIMUM_DRAIN" not in text
     assert '{name: B, value: "5"}' in text
 
 

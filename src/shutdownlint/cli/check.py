@@ -130,7 +130,7 @@ class FixOptions:
         typer.Option(
             "--diff",
             rich_help_panel=FIXES,
-            help="Show what --fix would change instead; exit with 1 if that is anything.",
+            help="Show what --fix would change instead; exit with 1 if there are changes.",
         ),
     ] = False
     baseline: Annotated[
@@ -166,7 +166,7 @@ def command(
     """Lint manifests: report findings with location, explanation and fix.
 
     Every .yaml, .yml and .json file below the paths is read, and all files are analysed together:
-    namespaces, Services and mesh configuration count wherever they are. Unrendered templates are
+    Namespaces, Services and mesh configuration are used from any file. Unrendered templates are
     skipped.
 
     A finding is an error (certain), a warning (loss under ordinary traffic, or a setting that does

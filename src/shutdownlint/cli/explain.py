@@ -1,4 +1,4 @@
-"""``explain``: draw timelines and answer for requests."""
+"""``explain``: draw timelines and predict requests."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -43,7 +43,7 @@ class RequestOptions:
             rich_help_panel=REQUESTS,
             metavar="DURATION[@ARRIVAL]",
             help="A request to follow: 10s is in flight at deletion and takes 10s more, 2s@4s "
-            "arrives 4s after it and takes 2s. Several are followed together.",
+            "arrives 4s after it and takes 2s. If repeated, the requests run in one simulation.",
             show_default=False,
         ),
     ] = None
@@ -72,7 +72,7 @@ class RequestOptions:
             min=0,
             metavar="N",
             help="How many other connections are open on average; gives a probability where the "
-            "outcome depends on them. 0: only the requests in question.",
+            "outcome depends on them. 0: no connections other than the given requests.",
             show_default=False,
         ),
     ] = None
@@ -98,9 +98,9 @@ def command(
 ) -> None:
     """Draw the timeline of each pod's shutdown, with the longest requests that survive it.
 
-    One lane for each container, from the deletion to SIGKILL; then how long a request may take
-    that is in flight at the deletion, or arrives at the last moment, which setting limits it, and
-    all events with their causes. Assumptions are listed below.
+    One lane for each container, from the deletion to SIGKILL. Below the lanes: the longest request
+    that is still served (in flight at deletion, or arriving last), the setting that limits it, all
+    events with their causes, other cases that fit the input, and the assumptions.
 
     Examples:
 

@@ -74,8 +74,8 @@ class EnvironmentOptions:
             rich_help_panel=ENVIRONMENT,
             metavar="NAME[=VERSION]",
             parser=_parse_mesh,
-            help=f"The mesh of the pods ({', '.join(mesh_names())} or none), also of those whose "
-            "namespace is not among the files; the version holds for all of its pods. Repeatable.",
+            help=f"The mesh of the pods: {', '.join(mesh_names())} or none. Also applies to "
+            "namespaces that are not in the files. The version applies to all pods of that mesh. Repeatable.",
             show_default=False,
         ),
     ] = None
@@ -94,7 +94,8 @@ class EnvironmentOptions:
             rich_help_panel=ENVIRONMENT,
             metavar="VERSION",
             parser=_parse_version,
-            help="The version of Istio alone, such as 1.26; by default what the manifests show.",
+            help="Istio's version, such as 1.26, without setting a mesh. Default: what the "
+            "manifests show.",
             show_default=False,
         ),
     ] = None
@@ -146,7 +147,7 @@ class FileOptions:
         typer.Option(
             rich_help_panel=FILES,
             metavar="FILE",
-            help="A values file for the charts; of several the last one wins.",
+            help="A values file for the charts. If repeated, the last file wins.",
             show_default=False,
         ),
     ] = None

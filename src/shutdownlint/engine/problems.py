@@ -1,4 +1,4 @@
-"""Problems of the run itself."""
+"""Problems that the engine itself reports: unreadable input and failed rules."""
 
 from __future__ import annotations
 

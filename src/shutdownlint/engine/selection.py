@@ -1,4 +1,4 @@
-"""Which rules a run evaluates, and with which severities."""
+"""Loads and selects the rules of a run, and sets their severities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""For which versions a finding holds, where they are not known.
+"""Versions that behave alike, grouped, and described where a finding affects them.
 
 Versions between which nothing changes are tried once: what changes with a version says so in the
 facts and in the rule files.

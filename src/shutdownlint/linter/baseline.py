@@ -1,4 +1,4 @@
-"""Baselines: files of fingerprints of findings that are known.
+"""Baseline files: fingerprints of known findings.
 
 A fingerprint stays the same when lines move; a finding whose own line changes is a new one.
 """

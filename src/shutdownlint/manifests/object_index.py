@@ -1,4 +1,4 @@
-"""The objects that give workloads their context, and how they are found again."""
+"""All objects other than workloads, grouped by type."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def render_folders(paths: Sequence[str], values: Sequence[str]) -> Iterator[Inpu
 
 
 def template_file(rendering: str, source: str) -> str:
-    """The file of a chart that ``# InputSource:`` names, in the chart's own folder."""
+    """The file of a chart that ``# Source:`` names, in the chart's own folder."""
     return f"{rendering.removesuffix(CHART)}/{source.partition('/')[2]}"
 
 

@@ -1,4 +1,4 @@
-"""Fields: the names that rules use, each declared once with type, documentation and getter."""
+"""Types for declaring the fields of rules, and the views that their getters read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A workload's pods as the platforms see them: the plan, and what only rules look at."""
+"""A workload's pod: its shutdown plan, and extra facts for rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where findings about rendered manifests are shown."""
+"""Maps findings in rendered charts to their template files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings: values with their origin. Nothing enters the model without one."""
+"""Settings with their origin, and the causes of events."""
 
 from __future__ import annotations
 

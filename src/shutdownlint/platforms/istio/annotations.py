@@ -100,7 +100,7 @@ def ineffective_settings(workload: Workload) -> Iterator[IstioProblem]:
                 yield found(
                     location=here / number / "name",
                     key=variable.name,
-                    value=container.name,
+                    value=(variable.value or "") if stale else container.name,
                     container=container.name,
                 )
 

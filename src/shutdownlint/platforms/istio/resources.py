@@ -1,4 +1,4 @@
-"""Typed models of Istio's own kinds."""
+"""The typed model of Istio's ProxyConfig object."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Typed models of Kyverno's policies."""
+"""Kyverno policies, and their rules about the grace period."""
 
 from __future__ import annotations
 
