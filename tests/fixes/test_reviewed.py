@@ -108,10 +108,11 @@ spec:
   containers:
   - name: istio-proxy
     image: docker.io/istio/proxyv2:1.26.0
+  - name: a
+    image: a
     env:
     - {name: MINIMUM_DRAIN_DURATION, value: "5"}
     - {name: B, value: "5"}
-  - {name: a, image: a}
 """
 
 

@@ -75,7 +75,8 @@ class EnvironmentOptions:
             metavar="NAME[=VERSION]",
             parser=_parse_mesh,
             help=f"The mesh of the pods: {', '.join(mesh_names())} or none. Also applies to "
-            "namespaces that are not in the files. The version applies to all pods of that mesh. Repeatable.",
+            "namespaces that are not in the files. The version applies to all pods of that mesh. "
+            "Repeatable.",
             show_default=False,
         ),
     ] = None
