@@ -95,6 +95,7 @@ def main() -> int:
             )
             return done.stdout
 
+        run("baseline", "mutation.toml")  # tests that fail anyway notice nothing
         run("init", "mutation.toml", "session.sqlite")
         count = thin_out(copy / "session.sqlite", options.sample, options.seed)
         run("exec", "mutation.toml", "session.sqlite")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from shutdownlint.engine.cache import RuleLoader
+from shutdownlint.engine.errors import RuleFileError
 from shutdownlint.engine.template import MessageTemplate, TemplatePart
-from tests.helpers import check_text
+from tests.helpers import check_text, user_facts
 
 
 class Values:
@@ -65,3 +69,44 @@ spec:
         "30s after the stop signal (grace period 30s, the Kubernetes default)"
     )
     assert finding.title == "The app's shutdown limit is longer than the grace period"
+
+
+ISTIO = "labels: {sidecar.istio.io/inject: 'true'}"
+LINKERD = "annotations: {linkerd.io/inject: enabled}"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "own", "other"), [(ISTIO, "SL2", "SL4"), (LINKERD, "SL4", "SL2")]
+)
+def test_rules_of_a_mesh_are_about_its_own_proxies(metadata: str, own: str, other: str) -> None:
+    """Both meshes are in the input; each pod gets the findings of its own."""
+    text = f"""
+apiVersion: v1
+kind: Pod
+metadata: {{name: shop, {metadata}}}
+spec:
+  containers:
+    - name: app
+      image: a
+      ports: [{{containerPort: 1}}]
+      lifecycle: {{preStop: {{sleep: {{seconds: 15}}}}}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: words}}
+data: {{words: istio linkerd}}
+"""
+    facts = user_facts(istio="1.26", mesh=["none", "linkerd=2.18"])
+    found = {f.rule[:3] for f in check_text(text, facts).findings}
+    assert own in found
+    assert other not in found
+
+
+def test_a_rule_for_versions_of_an_unknown_platform_is_a_mistake(tmp_path: Path) -> None:
+    rule = tmp_path / "ORG001-a.yaml"
+    rule.write_text(
+        "id: ORG001\nname: a\nseverity: note\nfor: pod\nwhen: grace > duration('1s')\n"
+        "message: x\nversions: {nosuch: '>=1.2'}\n"
+    )
+    with pytest.raises(RuleFileError, match="nosuch"):
+        RuleLoader().load_folder(tmp_path)

@@ -71,7 +71,7 @@ class Loader:
         self.index: ObjectIndex | None = None
         self.context_files: set[str] = set()
         self.suppressions: list[Suppression] = []
-        self.mesh_evidence = MeshEvidenceIndex()
+        self.mesh_evidence = MeshEvidenceIndex(kinds.mesh_words)
         self._kinds = kinds
         self._prefilter = Prefilter(kinds.entries)
         self._on_words = on_words

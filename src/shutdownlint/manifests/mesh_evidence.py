@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from shutdownlint.manifests.kinds import MeshWord
 
@@ -50,9 +50,19 @@ class MeshEvidenceIndex(Struct):
     near if it is in the pod's folder or above it, or both are in folders of one parent.
     """
 
+    words: Sequence[MeshWord] = ()
     _by_namespace: dict[tuple[str, str], MeshEvidence] = field(default_factory=dict)
     _by_folder: dict[tuple[str, bool, str], MeshEvidence] = field(default_factory=dict)
     _by_parent: dict[tuple[str, bool, str], MeshEvidence] = field(default_factory=dict)
+
+    def named_in(self, keys: Iterable[str]) -> set[str]:
+        """The meshes whose labels or annotations these keys are."""
+        groups = [key.partition("/")[0] for key in keys if "/" in key]
+        return {
+            word.mesh
+            for word in self.words
+            if any(group.endswith(word.group.decode()) for group in groups)
+        }
 
     def add(self, evidence: MeshEvidence) -> None:
         """Add an object."""

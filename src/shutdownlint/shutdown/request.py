@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from shutdownlint.shutdown.durations import ZERO
 from shutdownlint.shutdown.process import Direction
 
 if TYPE_CHECKING:
@@ -55,10 +54,6 @@ class Request(Struct, frozen=True):
     def outbound(self) -> bool:
         """Whether the app makes it."""
         return self.direction is Direction.OUTBOUND
-
-    def accepted_before(self, moment: timedelta) -> bool:
-        """Whether something that stops accepting at that moment still accepts it."""
-        return self.arrival <= ZERO or self.arrival < moment
 
 
 class Prediction(Struct, frozen=True):

@@ -256,6 +256,10 @@ def _sign_of_mesh(workload: Workload, mesh: Mesh) -> str | None:
     # Files that show the namespace contradict each other; jobs are seldom meant to be in a mesh.
     if context.shows_namespace(workload.namespace) or workload.runs_to_completion:
         return None
+    metadata = workload.template.metadata
+    named = context.mesh_evidence.named_in((*metadata.labels, *metadata.annotations))
+    if named and "istio" not in named:
+        return None  # it is meant for another mesh
     if context.version_of("istio") is not None:
         return "the Istio version that is set"
     evidence = context.evidence_of("istio", workload)
