@@ -346,3 +346,69 @@ def test_explain_names_the_mesh_that_it_assumes(tmp_path: Path) -> None:
     _, out, _ = run("explain", str(tmp_path), "--request", "10s")
     assert "10s request at 0s: cut at 5s" in out
     assert "otherwise  in no mesh: 10s request at 0s: served" in out
+
+
+@pytest.mark.parametrize(
+    "deployer",
+    [
+        """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: shop, namespace: argocd}
+spec: {destination: {namespace: shop}, source: {path: apps/shop}}
+""",
+        """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: shop}
+spec: {targetNamespace: shop, path: ./apps/shop}
+""",
+    ],
+    ids=["argo", "flux"],
+)
+def test_the_namespace_that_a_deployer_uses(deployer: str) -> None:
+    files = {
+        "ns.yaml": namespace("istio-injection: enabled"),
+        "deploy/shop.yaml": deployer,
+        "apps/shop/pod.yaml": BARE,
+    }
+    (finding,) = proxy_findings(files)
+    assert not finding.assumptions
+    assert not proxy_findings({**files, "ns.yaml": namespace("istio-injection: disabled")})
+
+
+def test_the_nodes_show_the_version_of_kubernetes() -> None:
+    node = (
+        "apiVersion: v1\nkind: Node\nmetadata: {name: a}\n"
+        "status: {nodeInfo: {kubeletVersion: v1.28.5-gke.1}}\n"
+    )
+    rules = [f.rule for f in check_files({"pod.yaml": BARE, "node.yaml": node}).findings]
+    assert "SL113" in rules, "the sleep action came with 1.29"
+    newer = node.replace("1.28.5", "1.33.1")
+    assert "SL113" not in [
+        f.rule for f in check_files({"pod.yaml": BARE, "node.yaml": newer}).findings
+    ]
+
+
+def test_the_controller_of_an_ingress_class_decides_and_not_its_name() -> None:
+    ingress = """\
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: shop
+  namespace: shop
+  annotations: {alb.ingress.kubernetes.io/target-type: ip}
+spec:
+  ingressClassName: public
+  rules: [{http: {paths: [{path: /, backend: {service: {name: web, port: {number: 80}}}}]}}]
+"""
+    klass = (
+        "apiVersion: networking.k8s.io/v1\nkind: IngressClass\nmetadata: {name: public}\n"
+        "spec: {controller: %s}\n"
+    )
+    bare = shop("web").replace("          lifecycle: {preStop: {sleep: {seconds: 5}}}\n", "")
+    files = {"shop.yaml": bare, "ingress.yaml": ingress}
+    aws = {**files, "class.yaml": klass % "ingress.k8s.aws/alb"}
+    assert "SL301" in [f.rule for f in check_files(aws).findings]
+    other = {**files, "class.yaml": klass % "k8s.io/ingress-nginx"}
+    assert "SL301" not in [f.rule for f in check_files(other).findings]

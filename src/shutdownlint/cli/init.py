@@ -12,6 +12,7 @@ from shutdownlint.cli.output import usage_error, warn, write_output
 from shutdownlint.cli.session import Session
 from shutdownlint.config import CONFIG_NAMES, Config, find_config
 from shutdownlint.linter.linter import plan_workloads
+from shutdownlint.platforms.alternatives import MESH_REMEDY
 from shutdownlint.platforms.registry import PLATFORMS
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def config_text(run: PlannedRun) -> str:
         '# context = ["../mesh"]',
         '# exclude = ["*/testdata/*"]',
         "",
+        *_namespace_lines(run.pods),
         "# Facts about single workloads; the first entry that says something counts.",
     ]
     workloads = [pod.id for pod in run.pods if pod.plan is not None][:_MAX_WORKLOADS]
@@ -103,8 +105,22 @@ def _mesh_lines(pods: list[PlannedPod]) -> Iterator[str]:
         found = True
         yield f'# mesh = "{entry.name}={versions[0] if versions else "VERSION"}"'
     if not found:
-        yield "# No pod with a mesh proxy was found. Say the mesh, or 'none':"
+        yield "# No pod with a mesh proxy was found. If there is none, write:"
         yield '# mesh = "none"'
+
+
+def _namespace_lines(pods: list[PlannedPod]) -> Iterator[str]:
+    """The namespaces whose mesh the manifests do not show."""
+    missing = sorted(
+        {
+            pod.workload.namespace or "default"
+            for pod in pods
+            if pod.plan is not None and any(a.remedy == MESH_REMEDY for a in pod.plan.assumptions)
+        }
+    )
+    for namespace in missing[:_MAX_WORKLOADS]:
+        yield f"# Namespace {namespace} is not among the files. Its mesh:"
+        yield from ("# [[namespaces]]", f"# match = {_quote(namespace)}", '# mesh = "istio"')
 
 
 def _has_proxy_of(pod: PlannedPod, entry: PlatformEntry) -> bool:

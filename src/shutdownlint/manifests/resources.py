@@ -205,6 +205,31 @@ class LabelSelector(ApiModel, frozen=True):
     matchExpressions: Any = None  # noqa: N815
 
 
+class Node(Resource, frozen=True):
+    """A Node of a dump: its kubelet's version is the cluster's."""
+
+    status: Any = None
+
+    @property
+    def kubelet_version(self) -> str:
+        """The version of its kubelet; empty where it is not shown."""
+        info = self.status.get("nodeInfo") if isinstance(self.status, dict) else None
+        version = info.get("kubeletVersion") if isinstance(info, dict) else None
+        return version if isinstance(version, str) else ""
+
+
+class IngressClass(Resource, frozen=True):
+    """An IngressClass: which controller serves the Ingresses that name it."""
+
+    spec: Any = None
+
+    @property
+    def controller(self) -> str:
+        """Its controller; empty where it writes none."""
+        controller = self.spec.get("controller") if isinstance(self.spec, dict) else None
+        return controller if isinstance(controller, str) else ""
+
+
 class Ingress(Resource, frozen=True, dict=True):
     """An Ingress: whose load balancer it asks for, and which Services are behind it."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, field
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
@@ -45,6 +45,11 @@ _ASSERTION_NAME: Final = re.compile(
     r"(?:^|[-_.])(?:assert|errors)(?:[-_.]|$)|^\d+-(?:assert|errors)", re.IGNORECASE
 )
 _MAX_DEPTH: Final = 64
+#: Objects that deploy a folder: where they write its namespace and its path.
+_DEPLOYERS: Final = {
+    ("argoproj.io", "Application"): (("destination", "namespace"), ("source", "path")),
+    ("kustomize.toolkit.fluxcd.io", "Kustomization"): (("targetNamespace",), ("path",)),
+}
 #: A resource of a kustomization that is fetched.
 _REMOTE: Final = re.compile(r"://|^git@|^github\.com/|\?ref=|^git::")
 
@@ -357,6 +362,8 @@ def _add_object(document: Document, found: _Object, index: ObjectIndex, kinds: K
     if (found.group, found.kind) == _KUSTOMIZATION:
         _add_kustomization(document, found.key_path, index)
         return True
+    if (found.group, found.kind) in _DEPLOYERS:
+        _add_destination(document, found, index)
     entry = kinds.entry(found.group, found.kind)
     if entry is None:
         return False
@@ -392,6 +399,26 @@ def _add_kustomization(document: Document, key_path: KeyPath, index: ObjectIndex
             path = entry.get("path") if isinstance(entry, dict) else entry
             if isinstance(path, str) and "\n" not in path:
                 index.patch_files.add(_join(folder, path))
+
+
+def _add_destination(document: Document, found: _Object, index: ObjectIndex) -> None:
+    """Note the namespace into which Argo CD or Flux puts the manifests of a folder.
+
+    Its path is relative to the repository's root, which is some folder above the object's file.
+    """
+    spec = document.tree.to_python((*found.key_path, "spec"))
+    namespace, path = (_at(spec, *route) for route in _DEPLOYERS[found.group, found.kind])
+    if not isinstance(namespace, str) or not isinstance(path, str) or not namespace:
+        return
+    path = _join(PurePosixPath(), path)
+    parents = PurePosixPath(document.file.removeprefix("./")).parents
+    index.namespaces.add(namespace, {_join(root, path) for root in parents}, overrides=False)
+
+
+def _at(data: Any, *route: str) -> Any:
+    for step in route:
+        data = data.get(step) if isinstance(data, dict) else None
+    return data
 
 
 def _join(folder: PurePosixPath, path: str) -> str:

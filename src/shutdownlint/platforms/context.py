@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from shutdownlint.manifests.mesh_evidence import MeshEvidenceIndex
-from shutdownlint.manifests.resources import Namespace, Resource, Service
+from shutdownlint.manifests.resources import Namespace, Node, Resource, Service
 from shutdownlint.platforms.nearness import nearest
 from shutdownlint.platforms.user_facts import UserFacts
+from shutdownlint.platforms.versions import Version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.namespaces import NamespaceSources
     from shutdownlint.manifests.object_index import LoadedResource, ObjectIndex
     from shutdownlint.manifests.workloads import Workload
-    from shutdownlint.platforms.versions import Version
 
 _AnyModel = TypeVar("_AnyModel", bound=Resource)
 _State = TypeVar("_State")
@@ -55,6 +55,15 @@ class _Lookup:
             metadata = namespace.model.metadata
             shown = namespace.ref.document.file, metadata.labels
             self.namespaces.setdefault(metadata.name, []).append(shown)
+        #: The oldest kubelet among the nodes: what it cannot do some pods will not get.
+        self.kubernetes = min(
+            (
+                version
+                for node in index.all_of(Node)
+                if (version := Version.find(node.model.kubelet_version)) is not None
+            ),
+            default=None,
+        )
         #: Services by their scope and the first label of their selector.
         self.services: dict[tuple[str | None, str, str, str], list[LoadedResource[Service]]] = {}
         for service in index.all_of(Service):
@@ -103,8 +112,11 @@ class AnalysisContext:
         return found
 
     def version_of(self, platform: str, namespace: str | None = None) -> Version | None:
-        """The version that the user says a platform has."""
-        return self.user_facts.version_of(platform, namespace)
+        """The version of a platform: the user's, or (of Kubernetes) that of the nodes."""
+        configured = self.user_facts.version_of(platform, namespace)
+        if configured is None and platform == "kubernetes":
+            return self._lookup.kubernetes
+        return configured
 
     def declared_mesh(self, namespace: str | None) -> str | None:
         """The mesh (or ``NO_MESH``) that the user says a namespace is in.

@@ -72,6 +72,13 @@ PLATFORMS: Final = (
                 strict=True,
             ),
             _core("Ingress", "networking.k8s.io"),
+            _core("IngressClass", "networking.k8s.io"),
+            KindEntry("", "Node", f"{_RESOURCES}:Node", words=((b"kubeletVersion",),)),
+            # Where they put the manifests of a folder.
+            KindEntry("argoproj.io", "Application", words=((b"destination", b"path"),)),
+            KindEntry(
+                "kustomize.toolkit.fluxcd.io", "Kustomization", words=((b"targetNamespace",),)
+            ),
             _core("Gateway", "gateway.networking.k8s.io"),
             _core("PodDisruptionBudget", "policy"),
             _core("HorizontalPodAutoscaler", "autoscaling", "Scaler"),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from shutdownlint.manifests.resources import Ingress, Service
+from shutdownlint.manifests.resources import Ingress, IngressClass, Service
 from shutdownlint.platforms.kubernetes.services import containers_reached
 from shutdownlint.platforms.loadbalancers import facts
 from shutdownlint.platforms.loadbalancers.resources import (
@@ -99,6 +99,16 @@ def _has_no_gate(workload: Workload, context: AnalysisContext) -> bool:
     return labels is not None and labels.get(facts.AWS_GATE_LABEL) != "enabled" and not gates
 
 
+def _is_alb_class(name: str, context: AnalysisContext) -> bool:
+    """Whether the controller of ALBs serves a class; the files may show it, else its name does."""
+    controllers = {
+        loaded.model.controller
+        for loaded in context.index.all_of(IngressClass)
+        if loaded.model.metadata.name == name
+    }
+    return facts.ALB_CONTROLLER in controllers if controllers else name == facts.ALB_CLASS
+
+
 def _alb(
     workload: Workload,
     service: LoadedResource[Service],
@@ -106,7 +116,7 @@ def _alb(
     context: AnalysisContext,
 ) -> Iterator[LoadBalancerFacts]:
     annotations, whose = ingress.model.metadata.annotations, ingress.model.ingress_class
-    if whose not in ("", facts.ALB_CLASS):
+    if whose and not _is_alb_class(whose, context):
         return  # annotations of an ALB may be left over
     if not whose and not any(key.startswith(facts.ALB_PREFIX) for key in annotations):
         return

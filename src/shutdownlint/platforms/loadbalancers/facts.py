@@ -35,6 +35,8 @@ DEREGISTRATION_RANGE: Final = SourcedValue(
 
 ALB_PREFIX: Final = "alb.ingress.kubernetes.io/"
 ALB_CLASS: Final = "alb"
+#: The controller of IngressClasses for ALBs, whatever their name.
+ALB_CONTROLLER: Final = "ingress.k8s.aws/alb"
 ALB_TARGET_TYPE: Final = f"{ALB_PREFIX}target-type"
 ALB_ATTRIBUTES: Final = f"{ALB_PREFIX}target-group-attributes"
 NLB_PREFIX: Final = "service.beta.kubernetes.io/aws-load-balancer-"
