@@ -14,6 +14,7 @@ from shutdownlint.reports.texts import (
     format_answer_cause,
     format_difference,
     format_headroom,
+    format_late,
     format_loss,
     format_outcome,
     format_request,
@@ -137,9 +138,9 @@ class _PodText:
         headroom, file = self.explanation.analysis.headroom, self.explanation.file
         in_flight = format_headroom(headroom.max_in_flight)
         yield _line("in flight", in_flight, headroom.cause.describe(file))
-        arriving = f", arriving at {format_duration(headroom.late_at)}"
-        late = format_headroom(headroom.max_late) + arriving
-        yield _line("late", late, headroom.late_cause.describe(file))
+        late = format_late(headroom)
+        cause = headroom.late_cause.describe(file) if headroom.late_at > ZERO else ""
+        yield _line("late", late, cause)
 
     def _losses(self) -> Iterator[Text]:
         for loss in self.explanation.analysis.losses:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shutdownlint.shutdown.analysis import Answer, Doubt, Loss, LossKind
-from shutdownlint.shutdown.durations import format_duration
+from shutdownlint.shutdown.analysis import Answer, Doubt, Headroom, Loss, LossKind
+from shutdownlint.shutdown.durations import ZERO, format_duration
 from shutdownlint.shutdown.process import Direction
 from shutdownlint.shutdown.request import ClientSees, EventKind, Outcome
 from shutdownlint.shutdown.solver import MARGIN, Failure, FailureKind, Reason, ReasonKind
@@ -78,6 +78,16 @@ def format_headroom(longest: timedelta | None) -> str:
     if longest is None:
         return "unbounded"
     return f"requests of up to {format_duration(longest)}" if longest else "none guaranteed"
+
+
+def format_late(headroom: Headroom) -> str:
+    """The longest request that is served when it arrives at the last moment."""
+    at = format_duration(headroom.late_at)
+    if headroom.late_at <= ZERO:
+        return f"new requests are refused from {at} on"
+    if headroom.max_late is not None and not headroom.max_late:
+        return f"no request that arrives at {at} is guaranteed"
+    return f"{format_headroom(headroom.max_late)}, arriving at {at}"
 
 
 def format_request(answer: Answer) -> str:

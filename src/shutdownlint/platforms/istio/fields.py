@@ -12,6 +12,7 @@ from shutdownlint.platforms.fields import (
     SubjectKind,
     recommended_value,
 )
+from shutdownlint.platforms.istio import facts
 from shutdownlint.platforms.istio.proxy_plan import IstioProxyFacts
 from shutdownlint.shutdown.provenance import Setting, with_value
 
@@ -43,6 +44,16 @@ def _from_settings(get: Callable[[ProxySettings], Any]) -> Callable[[CaseView], 
     return _from_facts(lambda found: get(found.settings))
 
 
+def _exit_on_zero_advice(view: CaseView) -> str | None:
+    if _facts(view) is None:
+        return None
+    version = view.pod.versions.get("istio")
+    if version is not None and version < facts.EXIT_ON_ZERO_SINCE.value:
+        return ""
+    name, minimum = facts.EXIT_ON_ZERO_ENV, facts.MINIMUM_DRAIN_ENV
+    return f"{name} to 'true' with a {minimum} that long in proxyMetadata, or"
+
+
 def _recommended(
     field: str, get: Callable[[ProxySettings], Setting[timedelta]]
 ) -> Callable[[CaseView], timedelta | None]:
@@ -69,6 +80,12 @@ FIELDS: Final[Fields] = {
     SubjectKind.PROXY: (
         _setting("exitOnZero", _B, "EXIT_ON_ZERO_ACTIVE_CONNECTIONS", lambda s: s.exit_on_zero),
         _setting("minimumDrain", _D, "MINIMUM_DRAIN_DURATION", lambda s: s.minimum_drain),
+        Field(
+            "exitOnZeroAdvice",
+            _S,
+            "how to turn exit-on-zero on, for the text of a fix; empty where Istio is too old",
+            _exit_on_zero_advice,
+        ),
         Field(
             "meshDefaults",
             _S,
