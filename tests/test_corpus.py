@@ -102,7 +102,15 @@ def test_istios_own_injected_pods_stay_silent(corpus: Path) -> None:
 
 def test_no_warning_is_left_unread(corpus: Path) -> None:
     warnings = Counter(f.rule for f in run(corpus).findings if f.severity == "warning")
-    assert warnings == {"SL004": 4, "SL153": 2, "SL240": 2, "SL301": 3}
+    # SL209: the nearest mesh configuration drains for 35 s. SL250: Istio's own test data.
+    assert warnings == {
+        "SL004": 4,
+        "SL153": 2,
+        "SL209": 1,
+        "SL240": 2,
+        "SL250": 5,
+        "SL301": 3,
+    }
 
 
 def test_errors_are_few_and_of_known_rules(corpus: Path) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tests.helpers import check_text, user_facts
+from shutdownlint.manifests.skips import GO_TEMPLATE
+from tests.helpers import check_text, run, user_facts
 
 HEAD = """\
 apiVersion: v1
@@ -55,3 +58,40 @@ def test_later_documents_count_their_lines_from_the_files_start() -> None:
     text = "# first\n---\na: 1\n---\n" + HEAD + "    proxy.istio.io/config: 'drainDuration: 30'\n"
     (finding,) = check_text(text + TAIL, user_facts(istio="1.26")).findings
     assert finding.region.line == 12
+
+
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: %s}\nspec:\n  containers:\n    - {name: a, image: b}\n%s"
+
+
+@pytest.mark.parametrize(
+    ("text", "unreadable"),
+    [
+        (POD % ("{{ .Values.name }}", ""), False),
+        (POD % ("a", "  {{- if .x }}\n  a: b\n  {{- end }}\n"), False),
+        (POD % ("a", '  x: {{ toYaml .y | nindent 4 }}\n{{ include "z" . }}\n'), False),
+        (POD % ('"{{ x }}"', "  image: [b\n"), True),
+        (POD % ("{{ x }}", "  image: [b\n"), True),
+        (POD % ("a", "  image: [b\n"), True),
+    ],
+)
+def test_a_template_is_not_a_broken_manifest(text: str, unreadable: bool) -> None:
+    stats = check_text(text).stats
+    assert bool(stats.unreadable) is unreadable
+    assert bool(stats.skipped[GO_TEMPLATE]) is not unreadable
+
+
+def test_what_does_not_parse_below_a_chart_is_a_template(tmp_path: Path) -> None:
+    (tmp_path / "shop" / "templates").mkdir(parents=True)
+    (tmp_path / "shop" / "Chart.yaml").write_text("name: shop\n")
+    (tmp_path / "shop" / "templates" / "a.yaml").write_text(POD % ('"{{ x }}"', "  image: [b\n"))
+    (tmp_path / "b.yaml").write_text(POD % ('"{{ x }}"', "  image: [b\n"))
+    code, out, _ = run("check", str(tmp_path))
+    assert code == 2
+    assert out.count("SL001") == 1
+    assert "unrendered Helm or Go templates (1)" in out
+
+
+@pytest.mark.parametrize("name", ["a.YAML", "a.Yml", "a.JSON", "01-errors.yaml"])
+def test_files_are_found_whatever_the_case_of_their_ending(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text('{"apiVersion": "v1", "kind": "Secret"}')
+    assert "1 document of 1 file" in run("check", str(tmp_path))[1]

@@ -95,7 +95,11 @@ spec:
 def test_fragments_get_no_finding() -> None:
     assert [f.rule for f in check_text(_deployment()).findings] == ["SL104"]
     assert not check_text(_deployment(image="env: []")).findings
+    # Without a selector the API server would not take it, so the file is what its name says.
     assert not check_text(_deployment(), name="01-assert.yaml").findings
+    complete = _deployment().replace("spec:\n  template", "spec:\n  selector: {}\n  template", 1)
+    assert check_text(complete, name="01-assert.yaml").findings
+    assert check_text(complete, name="shutdown-errors.yaml").findings
     assert not check_text(_deployment(), name="grace-patch.yaml").findings
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: What a folder walk takes; a file that is named outright is read whatever it is called.
 SUFFIXES: Final = (".yaml", ".yml", ".json")
+#: What makes a folder a Helm chart.
+CHART_FILE: Final = "Chart.yaml"
 #: Folders that hold no manifests of one's own and can be huge.
 SKIPPED_FOLDERS: Final = frozenset(
     (".git", ".hg", ".svn", "node_modules", ".venv", "venv", "__pycache__", ".terraform", ".tox")
@@ -26,12 +28,13 @@ KUSTOMIZATION_NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustom
 class InputFile(Struct, frozen=True):
     """A file to read. ``display_path`` is its path as the user wrote it, with forward slashes.
 
-    ``data``, where set, is read instead of the file.
+    ``data``, where set, is read instead of the file. ``in_chart``: it is below a Chart.yaml.
     """
 
     path: Path | None
     display_path: str
     data: bytes | None = None
+    in_chart: bool = False
 
     @property
     def is_kustomization(self) -> bool:
@@ -93,7 +96,8 @@ def _below(argument: str, suffixes: tuple[str, ...]) -> Iterator[InputFile | Inp
         yield InputError(display_path(argument), error.strerror or "cannot be read")
         return
     if stat.S_ISREG(mode):
-        yield InputFile(path, display_path(argument))
+        in_chart = any((parent / CHART_FILE).is_file() for parent in path.absolute().parents[:6])
+        yield InputFile(path, display_path(argument), in_chart=in_chart)
     elif stat.S_ISDIR(mode):
         yield from _walk(argument, suffixes)
     else:
@@ -108,12 +112,16 @@ def _walk(root: str, suffixes: tuple[str, ...]) -> Iterator[InputFile | InputErr
         unreadable.append(InputError(name, error.strerror or "cannot be read"))
 
     here = "." + os.sep
+    charts: list[str] = []
     for folder, folders, files in os.walk(root, onerror=note):
         folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
+        if CHART_FILE in files:
+            charts.append(os.path.join(folder, ""))  # noqa: PTH118
         for name in sorted(files):
-            if name.endswith(suffixes):
+            if name.lower().endswith(suffixes):
                 argument = os.path.join(folder, name)  # noqa: PTH118 - Path would drop the user's ./
                 if os.path.isfile(argument):  # noqa: PTH113
                     shown = argument.removeprefix(here) if root == "." else argument
-                    yield InputFile(Path(argument), display_path(shown))
+                    in_chart = argument.startswith(tuple(charts))
+                    yield InputFile(Path(argument), display_path(shown), in_chart=in_chart)
     yield from unreadable

@@ -198,7 +198,7 @@ class Loader:
 
             self._parser = Parser()
         stats = ReadStats() if seen else self.stats
-        return self._parser.documents(file.display_path, chunk, stats)
+        return self._parser.documents(file.display_path, chunk, stats, in_chart=file.in_chart)
 
     def _read_again(self, file: InputFile) -> bytes | None:
         if file.path is None and file.data is None:

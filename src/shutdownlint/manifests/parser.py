@@ -24,6 +24,14 @@ if TYPE_CHECKING:
 
 _YTT: Final = re.compile(r"^\s*#@", re.MULTILINE)
 _OTHER: Final = re.compile(r"\{%|%\{|\(\(|<%")
+#: An action of a Go template; in YAML it may be quoted or begin a value.
+_ACTION: Final = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+#: Actions that only a template has on a line of their own: blocks, definitions, trimmed ends.
+_CONTROL: Final = re.compile(
+    r"^[ \t]*\{\{-?\s*(?:/\*|(?:if|range|with|define|block|end|else|include|template)\b)",
+    re.MULTILINE,
+)
+_ONLY_ACTIONS: Final = re.compile(r"[ \t]*(?:x[ \t]*)+\r?")
 _HELM_SOURCE: Final = re.compile(r"^# Source: (\S.*?)\s*$", re.MULTILINE)
 
 
@@ -33,8 +41,13 @@ class Parser:
     def __init__(self) -> None:
         self._cache = NodeCache()
 
-    def documents(self, file: str, chunk: Chunk, stats: ReadStats) -> Iterator[Document]:
-        """The documents of a chunk; what is counted goes to ``stats``."""
+    def documents(
+        self, file: str, chunk: Chunk, stats: ReadStats, *, in_chart: bool = False
+    ) -> Iterator[Document]:
+        """The documents of a chunk; what is counted goes to ``stats``.
+
+        ``in_chart``: what does not parse is a template of the chart.
+        """
         text = _decode(file, chunk, stats)
         if text is None:
             return
@@ -46,7 +59,7 @@ class Parser:
             roots = compose(text)
         except ComposeError as error:
             stats.documents += 1
-            _note_failure(file, chunk, text, error, stats)
+            _note_failure(file, chunk, text, error, stats, in_chart=in_chart)
             return
         source = _HELM_SOURCE.search(text)
         source_text = DocumentText(text)
@@ -78,9 +91,9 @@ def _decode(file: str, chunk: Chunk, stats: ReadStats) -> str | None:
 
 
 def _note_failure(
-    file: str, chunk: Chunk, text: str, error: ComposeError, stats: ReadStats
+    file: str, chunk: Chunk, text: str, error: ComposeError, stats: ReadStats, *, in_chart: bool
 ) -> None:
-    if "{{" in text:
+    if "{{" in text and (in_chart or _CONTROL.search(text) or _parses_when_filled(text)):
         stats.skipped[GO_TEMPLATE] += 1
     elif _OTHER.search(text):
         stats.skipped[OTHER_TEMPLATE] += 1
@@ -90,6 +103,20 @@ def _note_failure(
         line = chunk.first_line + error.line - 1
         region = Region(file, line, error.column, line, error.column + 1)
         stats.unreadable.append(UnreadableInput(region, error.reason))
+
+
+def _parses_when_filled(text: str) -> bool:
+    """Whether text is YAML once its template actions are replaced by a word.
+
+    Lines that hold nothing else are dropped. This separates templates from broken manifests.
+    """
+    filled = _ACTION.sub("x", text)
+    lines = [line for line in filled.split("\n") if not _ONLY_ACTIONS.fullmatch(line)]
+    try:
+        compose("\n".join(lines))
+    except ComposeError:
+        return False
+    return True
 
 
 def _template_reason(root: Node, text: str) -> SkipReason | None:

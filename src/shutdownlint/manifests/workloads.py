@@ -44,6 +44,8 @@ _PATCH_NAME: Final = re.compile(r"(?:^|[-_.])patch(?:es)?(?:[-_.]|$)", re.IGNORE
 _ASSERTION_NAME: Final = re.compile(
     r"(?:^|[-_.])(?:assert|errors)(?:[-_.]|$)|^\d+-(?:assert|errors)", re.IGNORECASE
 )
+#: Kinds that the API server takes with a selector only.
+_NEED_SELECTOR: Final = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet")
 _MAX_DEPTH: Final = 64
 #: Objects that deploy a folder: where they write its namespace and its path.
 _DEPLOYERS: Final = {
@@ -174,7 +176,9 @@ def incomplete_reason(workload: Workload, patch_files: set[str]) -> SkipReason |
     if file in patch_files:
         return KUSTOMIZE_PATCH
     stem = file.rpartition("/")[2].rpartition(".")[0]
-    if _ASSERTION_NAME.search(stem) or (_PATCH_NAME.search(stem) and not workload.has_selector):
+    lacks_selector = workload.id.kind in _NEED_SELECTOR and not workload.has_selector
+    asserts = lacks_selector and _ASSERTION_NAME.search(stem)
+    if asserts or (_PATCH_NAME.search(stem) and not workload.has_selector):
         return PATCH_BY_NAME
     images = [container.image is not None for container in workload.template.spec.containers]
     # A patch hardly ever has a selector; the image of an injected container may be left out.
