@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -197,3 +198,33 @@ def test_an_id_that_is_taken_is_told_when_rules_are_tried() -> None:
     assert code == 2
     assert "is taken" in stderr
     assert "is not a folder" in run("rule", "--test", "nowhere")[2]
+
+
+@pytest.mark.parametrize("key", ["context", "rules", "values"])
+def test_a_repository_reads_nothing_outside_of_itself(key: str) -> None:
+    Path("secret").mkdir()
+    Path("secret/ns.yaml").write_text("kind: [broken\napiVersion: v1\n")
+    Path("repo/k8s").mkdir(parents=True)
+    Path("repo/.git").mkdir()
+    Path("repo/k8s/a.yaml").write_text(BAD)
+    Path("repo/link").symlink_to("../secret")
+    for outside in ("../secret", "link", str(Path("secret").absolute())):
+        Path("repo/shutdownlint.toml").write_text(f'{key} = ["{outside}"]\n')
+        with contextlib.chdir("repo"):
+            code, out, err = run("check", "k8s")
+            assert (code, "SL102" in out) == (2, True), "the rest is checked"
+            assert f"{key}: {outside} is outside of the repository" in err
+            assert "broken" not in out + err
+    Path("repo/k8s/shutdownlint.toml").write_text('context = ["../mesh"]\n')
+    Path("repo/mesh").mkdir()
+    with contextlib.chdir("repo/k8s"):
+        assert run("check", ".")[0] == 1, "elsewhere in the repository"
+
+
+def test_a_repository_cannot_turn_rendering_on() -> None:
+    Path("chart").mkdir()
+    Path("chart/Chart.yaml").write_text("name: a\n")
+    Path("a.yaml").write_text(BAD)
+    Path("shutdownlint.toml").write_text("render = true\n")
+    code, _, err = run("check", ".")
+    assert (code, "render is ignored" in err, "helm" in err) == (1, True, False)

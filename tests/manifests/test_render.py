@@ -84,7 +84,9 @@ def test_a_chart_is_rendered_with_helm(folder: Path) -> None:
     assert location["artifactLocation"]["uri"] == "charts/shop/templates/app.yaml"
     assert run("--render", "--values", "long.yaml", "charts")[0] == 0
     (folder / "shutdownlint.toml").write_text('render = true\nvalues = ["long.yaml"]\n')
-    assert run("charts/shop")[0] == 0
+    code, _, err = run("charts/shop")
+    assert (code, "shutdownlint.toml: render is ignored" in err) == (2, True), "nothing is run"
+    assert run("--config", "shutdownlint.toml", "charts/shop")[0] == 0
     (folder / "charts/shop/templates/app.yaml").write_text("{{ fail }}")
     code, out, _ = run("--render", "charts")
     assert code == 2

@@ -233,7 +233,7 @@ class _CheckCommand:
         """Whether a part of the job was not done: unreadable input, or nothing to check."""
         from shutdownlint.reports.report import Report  # noqa: PLC0415
 
-        if not result.complete:
+        if not result.complete or self.session.config.refusals:
             return True
         report = Report(result)
         if report.nothing_checked is None:

@@ -94,7 +94,11 @@ def _load_config(file: str | None) -> Config:
     from shutdownlint.config.load import load_config  # noqa: PLC0415 - needs pydantic
 
     try:
-        return load_config(path)
+        # A file that the command line names is trusted as the command line is.
+        config = load_config(path, trusted=file is not None)
+        for text in (*config.refusals, *config.ignored):
+            warn(text)
+        return config
     except ConfigError as error:
         raise usage_error(str(error)) from None
 

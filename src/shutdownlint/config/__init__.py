@@ -48,6 +48,10 @@ class Config(Struct):
     values: list[str] = field(default_factory=list)
     suppressions: list[Suppression] = field(default_factory=list)
     namespace: str | None = None
+    #: What the file asks for and does not get; the job is then not complete.
+    refusals: list[str] = field(default_factory=list)
+    #: What the file sets without effect.
+    ignored: list[str] = field(default_factory=list)
 
     def user_facts(self, p99: timedelta | None = None) -> UserFacts:
         """The facts for the platforms; ``p99`` is the command line's, which comes first."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import tomllib
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, Self
 
 from msgspec.structs import replace
 from pydantic import (
@@ -27,9 +28,6 @@ from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.registry import mesh_names
 from shutdownlint.platforms.user_facts import AppFacts, MeshFact, parse_mesh
 from shutdownlint.platforms.versions import Version
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def _duration(value: Any) -> timedelta:
@@ -174,8 +172,12 @@ class ConfigForm(_Form):
     )
 
 
-def load_config(path: Path) -> Config:
-    """Read a configuration file. Raises ``ConfigError``."""
+def load_config(path: Path, *, trusted: bool = False) -> Config:
+    """Read a configuration file. Raises ``ConfigError``.
+
+    One that is not ``trusted`` was found in the repository: it cannot turn rendering on, and paths
+    that lead out of the repository are refused.
+    """
     try:
         data: Any = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -189,28 +191,65 @@ def load_config(path: Path) -> Config:
     except ValidationError as error:
         raise ConfigError(f"{path}: {_describe(error)}") from None
     versions = {"kubernetes": form.kubernetes_version, "istio": form.istio_version}
-    return Config(
+    resolver = _PathResolver(path, trusted=trusted)
+    config = Config(
         versions={name: version for name, version in versions.items() if version is not None},
         meshes=[*map(_namespace_mesh, form.namespaces), *map(_mesh_of_file, form.mesh)],
         p99=form.p99,
         namespace=form.namespace,
         selection=RuleSelection(
-            form.select, form.ignore, form.severity, form.notes, _resolve(path, form.rules)
+            form.select,
+            form.ignore,
+            form.severity,
+            form.notes,
+            resolver.resolve("rules", form.rules),
         ),
         fail_on=form.fail_on,
-        context=_resolve(path, form.context),
-        render=form.render,
-        values=_resolve(path, form.values),
+        context=resolver.resolve("context", form.context),
+        render=form.render and trusted,
+        values=resolver.resolve("values", form.values),
         exclude=form.exclude,
         suffixes=[s if s.startswith(".") else f".{s}" for s in form.suffixes],
         apps=[_app_facts(workload) for workload in form.workloads],
         suppressions=[_suppression(workload) for workload in form.workloads if workload.ignore],
     )
+    config.refusals += resolver.refusals
+    if form.render and not trusted:
+        config.ignored.append(
+            f"{path}: render is ignored: it runs programs, so only --render turns it on"
+        )
+    return config
 
 
-def _resolve(file: Path, names: list[str]) -> list[str]:
-    """Paths of the file, which are relative to its own folder, as the run opens them."""
-    return [display_path(os.path.relpath(file.parent / name)) for name in names]
+class _PathResolver:
+    """Paths of a configuration file, which are relative to its folder, as the run opens them."""
+
+    def __init__(self, file: Path, *, trusted: bool) -> None:
+        self.file = file
+        self.root = None if trusted else _repository(file)
+        self.refusals: list[str] = []
+
+    def resolve(self, key: str, names: list[str]) -> list[str]:
+        """The paths of a setting; those that lead out of the repository are noted as refused."""
+        found = []
+        for name in names:
+            path = self.file.parent / name
+            real = Path(os.path.realpath(path))
+            if self.root is not None and not real.is_relative_to(self.root):
+                text = f"{self.file}: {key}: {name} is outside of the repository and is not read"
+                self.refusals.append(text)
+                continue
+            found.append(display_path(os.path.relpath(path)))
+        return found
+
+
+def _repository(file: Path) -> Path:
+    """The repository that a file is in: the folder with ``.git`` above it, else its own."""
+    folder = Path(os.path.realpath(file)).parent
+    for parent in (folder, *folder.parents):
+        if (parent / ".git").exists():
+            return parent
+    return folder
 
 
 def _namespace_mesh(form: NamespaceForm) -> MeshFact:
