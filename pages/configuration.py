@@ -16,6 +16,7 @@ _SECTIONS: Final = {
     "Guide": ("configuration.md", "fixes.md", "own-rules.md", "rule-fields.md"),
     "Sources and verification": ("facts.md", "conformance.md", "story.md"),
     "Project": (
+        "security.md",
         "architecture.md",
         "writing-style.md",
         "performance.md",

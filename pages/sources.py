@@ -41,6 +41,7 @@ PAGES: Final = {
     "story.md": ("docs/story.md", "One request, three endings"),
     "performance.md": ("docs/performance.md", "Performance"),
     "decisions.md": ("docs/decisions.md", "Decisions"),
+    "security.md": ("SECURITY.md", "Security"),
     "architecture.md": ("docs/architecture.md", "Architecture"),
     "writing-style.md": ("docs/writing-style.md", "Writing style"),
     "contributing.md": ("CONTRIBUTING.md", "Contributing"),

@@ -228,3 +228,18 @@ def test_a_repository_cannot_turn_rendering_on() -> None:
     Path("shutdownlint.toml").write_text("render = true\n")
     code, _, err = run("check", ".")
     assert (code, "render is ignored" in err, "helm" in err) == (1, True, False)
+
+
+def test_isolated_reads_nothing_that_the_repository_says_about_itself() -> None:
+    comment = BAD.replace("kind: Pod\n", "kind: Pod  # nothing\n", 1)
+    Path("a.yaml").write_text(
+        comment.replace(
+            "metadata: {", "metadata: {annotations: {shutdownlint.dev/ignore: SL1 -- x}, "
+        )
+    )
+    Path("shutdownlint.toml").write_text('ignore = ["SL1"]\n')
+    assert run("check", "a.yaml")[0] == 0
+    code, out, err = run("check", "--isolated", "a.yaml")
+    assert (code, "SL102" in out, "ignore" in err) == (1, True, False)
+    Path("trusted.toml").write_text('ignore = ["SL1"]\n')
+    assert run("check", "--isolated", "--config", "trusted.toml", "a.yaml")[0] == 0

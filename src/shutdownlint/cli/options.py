@@ -162,6 +162,14 @@ class FileOptions:
             show_default=False,
         ),
     ] = None
+    isolated: Annotated[
+        bool,
+        typer.Option(
+            "--isolated",
+            rich_help_panel=FILES,
+            help="Read no configuration and no suppressions of the checked files.",
+        ),
+    ] = False
     debug: Annotated[
         bool,
         typer.Option("--debug", rich_help_panel=FILES, help="Show internal errors in full."),

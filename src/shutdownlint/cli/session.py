@@ -28,7 +28,11 @@ class Session:
 
     def __init__(self, files: FileOptions, environment: EnvironmentOptions | None = None) -> None:
         self.debug = files.debug
-        self.config = config = _load_config(files.config)
+        self.isolated = files.isolated
+        if files.isolated and files.config is None:
+            self.config = config = Config()
+        else:
+            self.config = config = _load_config(files.config)
         config.context += files.context or []
         config.exclude += files.exclude or []
         config.render = config.render or files.render
@@ -47,7 +51,10 @@ class Session:
     def options(self, on_file: Callable[[], None] = no_progress) -> LintOptions:
         """The options of a run."""
         config = self.config
-        return LintOptions(config.user_facts(self.p99), config.selection, on_file, debug=self.debug)
+        facts = config.user_facts(self.p99)
+        return LintOptions(
+            facts, config.selection, on_file, debug=self.debug, isolated=self.isolated
+        )
 
     def sources(self, paths: list[str]) -> Iterator[InputSource]:
         """The files of a run, and those that are read for context only."""

@@ -44,6 +44,7 @@ class LintOptions(Struct):
     on_file: Callable[[], None] = no_progress
     all_rules: bool = False
     debug: bool = False
+    isolated: bool = False
     #: Made by the first run; further runs with these options share it.
     expressions: ExpressionCache | None = None
 

@@ -18,8 +18,9 @@ from shutdownlint.manifests.object_index import ObjectIndex
 from shutdownlint.manifests.reader import UnreadableInput
 from shutdownlint.manifests.suppressions import read_annotations
 from shutdownlint.manifests.workloads import incomplete_reason
-from shutdownlint.platforms.alternatives import MESH_REMEDY, AlternativePod
+from shutdownlint.platforms.alternatives import MESH_REMEDY
 from shutdownlint.platforms.context import AnalysisContext
+from shutdownlint.platforms.planned_pod import AlternativePod
 from shutdownlint.platforms.planner import plan_pod
 from shutdownlint.platforms.registry import PLATFORMS, mesh_names, platform_title
 from shutdownlint.platforms.traffic import MeshProxyFacts
@@ -251,11 +252,8 @@ class CheckRun(_Stages):
             hints=self.hints(),
             rules=self.evaluator.rules,
         )
-        suppressions = [
-            *self.loader.suppressions,
-            *self.annotated,
-            *self.options.facts.suppressions,
-        ]
+        own = [] if self.options.isolated else [*self.loader.suppressions, *self.annotated]
+        suppressions = [*own, *self.options.facts.suppressions]
         if suppressions:
             from shutdownlint.linter.suppression import apply_suppressions  # noqa: PLC0415
 

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from shutdownlint.platforms.user_facts import MeshFact
 
 if TYPE_CHECKING:
-    from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.user_facts import UserFacts
     from shutdownlint.platforms.versions import Version
 
@@ -25,14 +24,6 @@ class Alternative(Struct, frozen=True):
     when: str
     how_to_say: str
     facts: UserFacts
-
-
-class AlternativePod(Struct, frozen=True, eq=False):
-    """The pod as it is planned in an alternative."""
-
-    when: str
-    how_to_say: str
-    pod: PlannedPod
 
 
 def in_mesh(

@@ -11,12 +11,19 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.object_index import ObjectId
     from shutdownlint.manifests.skips import SkipReason
     from shutdownlint.manifests.workloads import Workload
-    from shutdownlint.platforms.alternatives import AlternativePod
     from shutdownlint.platforms.edit_target import EditTarget
     from shutdownlint.platforms.problem import Problem
     from shutdownlint.platforms.versions import Version
     from shutdownlint.shutdown.pod_plan import PodPlan
     from shutdownlint.shutdown.provenance import Setting
+
+
+class AlternativePod(Struct, frozen=True, eq=False):
+    """The pod as it is planned in another case: when that is, and how to settle it."""
+
+    when: str
+    how_to_say: str
+    pod: PlannedPod
 
 
 class PlannedPod(Struct, eq=False):
