@@ -70,7 +70,7 @@ def test_engines_agree_on_every_rule_and_example() -> None:
             facts = example_facts(example.options)
             for text in (example.bad, example.good):
                 for case in _cases(rule.subject, text, facts, vocabulary):
-                    found = {name: case.get(name) for name in condition.names}
+                    found = {name: case[name] for name in condition.names}
                     values = {name: v for name, v in found.items() if v is not None}
                     if len(values) == len(found):
                         compared += 1

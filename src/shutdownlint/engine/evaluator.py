@@ -89,14 +89,14 @@ class _CompiledRule:
             return True
         found = []
         for name in self.names:
-            value = values.get(name)
+            value = values[name]
             if value is None:
                 return False
             found.append(tuple(value) if isinstance(value, list) else value)
         key = tuple(found)
         answer = self._answers.get(key)
         if answer is None:
-            arguments = {name: values.get(name) for name in self.names}
+            arguments = {name: values[name] for name in self.names}
             compiled = self._cache.condition(condition)
             answer = self._answers[key] = compiled.holds(arguments)  # type: ignore[arg-type]
         return answer
@@ -227,7 +227,7 @@ class RuleEvaluator:
             names = [name for expression in expressions for name in expression.names]
             values: dict[str, Value] = {}
             for name in names:
-                value = subject.cases[0].get(name)
+                value = subject.cases[0][name]
                 if value is None:
                     return Fix(text)
                 values[name] = value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from shutdownlint.engine.rule import HERE
 from shutdownlint.engine.solution_changes import solution_changes
@@ -33,23 +33,19 @@ if TYPE_CHECKING:
     from shutdownlint.shutdown.provenance import Setting
     from shutdownlint.yaml_source.location import SourceLocation
 
-_UNKNOWN: Final = object()
 
-
-class CaseValues:
+class CaseValues(dict[str, "Value | None"]):
     """The values of a subject's fields in one case, computed when they are needed."""
 
     def __init__(self, fields: Mapping[str, Field], view: Any) -> None:
+        super().__init__()
         self._fields = fields
         self._view = view
-        self._known: dict[str, Value | None] = {}
 
-    def get(self, name: str) -> Value | None:
+    def __missing__(self, name: str) -> Value | None:
         """The value of a field, or of ``<field>From``; None where there is none."""
-        value = self._known.get(name, _UNKNOWN)
-        if value is _UNKNOWN:
-            value = self._known[name] = self._work_out(name)
-        return value  # type: ignore[return-value]
+        value = self[name] = self._work_out(name)
+        return value
 
     def setting(self, name: str) -> Setting[Any] | None:
         """The setting of a field that has one."""
@@ -118,7 +114,7 @@ class Subject:
     def value_text(self, name: str) -> str:
         """A field's value as messages write it."""
         setting = self.setting(name)
-        value = setting.value if setting is not None else self.cases[0].get(name)
+        value = setting.value if setting is not None else self.cases[0][name]
         return "?" if value is None else format_value(value)
 
     def origin_text(self, name: str, file: str) -> str:
