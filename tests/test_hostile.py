@@ -16,6 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from shutdownlint.cli.app import command_line
+from shutdownlint.reports.registry import CHECK_REPORTERS
 from tests.helpers import check_files, rule_lines
 
 GOOD = textwrap.dedent("""\
@@ -265,3 +266,44 @@ def test_memory_follows_the_largest_document(tmp_path: Path) -> None:
         assert not path.exists()
     assert peaks[1] < 1.3 * peaks[0]
     assert resource.getpagesize() > 0
+
+
+CYCLIC = "a: &a\n  <<: *a\nkind: Pod\napiVersion: v1\nspec: {containers: [{<<: *a, name: a, image: b}]}\n"
+CHAIN = "a0: &a0 {x: 1}\n" + "".join(f"a{i}: &a{i} {{<<: *a{i - 1}}}\n" for i in range(1, 1500))
+DEEP = "kind: Pod\napiVersion: v1\nspec: {containers: [{name: a, image: b}], x: %s%s}\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CYCLIC,
+        CHAIN
+        + "kind: Pod\napiVersion: v1\nspec: {containers: [{<<: *a1499, name: a, image: b}]}\n",
+        DEEP % ("[" * 490, "]" * 490),
+        DEEP % ("[" * 4000, "]" * 4000),
+        "kind: Pod\napiVersion: v1\nmetadata: {name: [1], labels: [1]}\nspec: {containers: [{name: {}}]}\n",
+    ],
+    ids=["circular merge", "chain of merges", "deep", "too deep", "wrong types"],
+)
+def test_one_document_never_costs_the_others(text: str, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(f"{text}---\n{GOOD}")
+    (tmp_path / "b.yaml").write_text(GOOD)
+    for command in ("check", "explain", "suggest"):
+        result = CliRunner().invoke(command_line(), [command, str(tmp_path)])
+        assert "Traceback" not in result.output
+        assert "internal error" not in result.output
+        assert result.exit_code in (0, 1, 2)
+        if command == "check":
+            assert result.stdout.count("error[SL102]") == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are text there")
+@pytest.mark.parametrize("format_", [reporter.name for reporter in CHECK_REPORTERS])
+def test_a_file_name_that_is_not_utf8(format_: str, tmp_path: Path) -> None:
+    name = os.path.join(os.fsencode(tmp_path), b"\xff\xfe.yaml")  # noqa: PTH118 - bytes
+    Path(os.fsdecode(name)).write_text(GOOD)
+    command = [sys.executable, "-m", "shutdownlint", "check", "--format", format_, "."]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+    assert done.returncode == 1
+    assert b"internal error" not in done.stderr
+    assert done.stdout

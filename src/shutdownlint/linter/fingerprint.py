@@ -20,7 +20,7 @@ def fingerprints(findings: Iterable[Finding], lines: SourceLines) -> list[str]:
     for finding in findings:
         line = lines.line(finding.region.file, finding.region.line) or ""
         parts = (finding.rule, str(finding.workload), str(finding.container), line.strip())
-        digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+        digest = hashlib.sha256("\n".join(parts).encode(errors="surrogateescape")).hexdigest()[:16]
         key = f"{finding.region.file}:{digest}"
         seen[key] += 1
         found.append(f"{digest}:{seen[key]}")

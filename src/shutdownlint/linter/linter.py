@@ -68,6 +68,6 @@ def _read_context(
     facts = options.facts
     meshes = {*facts.versions, *(fact.mesh for fact in facts.meshes)} - {NO_MESH}
     platforms = PlatformSet({*meshes, *named})
-    loader = Loader(kind_table(), platforms.notice, options.on_file)
+    loader = Loader(kind_table(), platforms.notice, options.on_file, debug=options.debug)
     loader.read_context(sources)
     return loader, platforms

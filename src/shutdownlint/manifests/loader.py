@@ -13,6 +13,7 @@ from shutdownlint.manifests.reader import ReadStats, UnreadableInput, read_bytes
 from shutdownlint.manifests.skips import EMPTY, SkipReason
 from shutdownlint.manifests.splitter import Chunk, split
 from shutdownlint.yaml_source.errors import BudgetExceededError
+from shutdownlint.yaml_source.location import Region
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -66,7 +67,10 @@ class Loader:
         kinds: KindTable,
         on_words: Callable[[bytes], None],
         on_file: Callable[[], None],
+        *,
+        debug: bool = False,
     ) -> None:
+        self._debug = debug
         self.stats = ReadStats()
         self.index: ObjectIndex | None = None
         self.context_files: set[str] = set()
@@ -150,6 +154,8 @@ class Loader:
                     self.stats.skipped[unused_reason(document)] += 1
             except BudgetExceededError:
                 self._note_budget(document)
+            except Exception as error:
+                self._note_internal(document, error)
             if not context_only:
                 self._note_suppressions(document)
             document.release()
@@ -185,6 +191,9 @@ class Loader:
                     except BudgetExceededError:
                         self._note_budget(document)
                         count += 1
+                    except Exception as error:
+                        self._note_internal(document, error)
+                        count += 1
                     if not count and not part.seen:
                         self.stats.skipped[unused_reason(document)] += 1
                     document.release_nodes()
@@ -210,6 +219,15 @@ class Loader:
             from shutdownlint.manifests.suppressions import read_comments  # noqa: PLC0415
 
             self.suppressions += read_comments(document)
+
+    def _note_internal(self, document: Document, error: Exception) -> None:
+        """Note a document that shutdownlint fails on: the others are still checked."""
+        if self._debug:
+            raise error
+        reason = f"internal error ({type(error).__name__}: {error}); please report it"
+        line = document.line_offset + 1
+        region = Region(document.file, line, 1, line, 1)
+        self.stats.unreadable.append(UnreadableInput(region, reason))
 
     def _note_budget(self, document: Document) -> None:
         error = UnreadableInput(document.region(()), _TOO_MANY_VALUES)

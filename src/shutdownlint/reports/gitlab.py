@@ -25,15 +25,20 @@ _SEVERITIES: Final = {
 def render_gitlab(report: Report, _output: ReportOutput) -> str:
     """The report as JSON text. GitLab takes fingerprints that are unique in the whole report."""
     names = fingerprints(report.findings, report.lines)
+    # A file's name need not be UTF-8.
+    keys = [
+        f"{finding.region.file}\n{name}".encode(errors="surrogateescape")
+        for finding, name in zip(report.findings, names, strict=True)
+    ]
     entries = [
         {
             "description": full_message(finding),
             "check_name": f"{finding.rule} {finding.title}",
-            "fingerprint": hashlib.sha256(f"{finding.region.file}\n{name}".encode()).hexdigest(),
+            "fingerprint": hashlib.sha256(key).hexdigest(),
             "severity": _SEVERITIES[finding.severity],
             "location": _location(finding),
         }
-        for finding, name in zip(report.findings, names, strict=True)
+        for finding, key in zip(report.findings, keys, strict=True)
     ]
     return to_json(entries)
 

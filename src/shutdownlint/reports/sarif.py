@@ -210,7 +210,9 @@ def _physical(region: Region) -> Physical:
 
 def _uri(file: str) -> str:
     path = file.removeprefix("./")
-    return PurePath(path).as_uri() if PurePath(path).is_absolute() else quote(path)
+    if PurePath(path).is_absolute():
+        return PurePath(path).as_uri()
+    return quote(path, errors="surrogateescape")  # a name that is not UTF-8
 
 
 def _sentence(text: str) -> str:

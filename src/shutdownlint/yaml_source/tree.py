@@ -24,6 +24,10 @@ class Shape(dict[str, "Shape | None"]):
 #: documents by the ratio of alias-made values to all values; a count is simpler and bounds
 #: the same thing.
 ALIAS_BUDGET: Final = 1_000_000
+#: No manifest nests deeper, written out; the conversion recurses once per level.
+MAX_VALUE_DEPTH: Final = 200
+#: So many mappings that merge one another are followed for one key.
+MAX_MERGES: Final = 100
 
 
 class Entry(Struct, frozen=True):
@@ -109,16 +113,23 @@ def child(node: Node, step: str | int) -> Entry | None:
         return None
     if not isinstance(node, MappingNode):
         return None
-    found = None
-    for key, value in node.value:
-        if isinstance(key, ScalarNode) and key.value == step:
-            found = Entry(key, value)
-    if found is None:
-        for merged in merged_mappings(node):
-            found = child(merged, step)
-            if found is not None:
-                break
-    return found
+    seen: set[int] = set()
+    stack = [node]
+    while stack:  # its own keys, then those of what it merges; merges may chain, or be circular
+        current = stack.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        found = None
+        for key, value in current.value:
+            if isinstance(key, ScalarNode) and key.value == step:
+                found = Entry(key, value)
+        if found is not None:
+            return found
+        if len(seen) > MAX_MERGES:
+            raise BudgetExceededError
+        stack += reversed(list(merged_mappings(current)))
+    return None
 
 
 def merged_mappings(node: MappingNode) -> Iterator[MappingNode]:
@@ -186,6 +197,8 @@ class _Converter:
         if id(node) in self.inside:
             return None
         self._spend()
+        if len(self.inside) >= MAX_VALUE_DEPTH:
+            raise BudgetExceededError
         self.inside.add(id(node))
         try:
             if isinstance(node, SequenceNode):
