@@ -269,7 +269,9 @@ def test_memory_follows_the_largest_document(tmp_path: Path) -> None:
 
 
 CYCLIC = "a: &a\n  <<: *a\nkind: Pod\napiVersion: v1\nspec: {containers: [{<<: *a, name: a, image: b}]}\n"
-CHAIN = "a0: &a0 {x: 1}\n" + "".join(f"a{i}: &a{i} {{<<: *a{i - 1}}}\n" for i in range(1, 1500))
+LONG_CHAIN = "a0: &a0 {x: 1}\n" + "".join(
+    f"a{i}: &a{i} {{<<: *a{i - 1}}}\n" for i in range(1, 1500)
+)
 DEEP = "kind: Pod\napiVersion: v1\nspec: {containers: [{name: a, image: b}], x: %s%s}\n"
 
 
@@ -277,7 +279,7 @@ DEEP = "kind: Pod\napiVersion: v1\nspec: {containers: [{name: a, image: b}], x: 
     "text",
     [
         CYCLIC,
-        CHAIN
+        LONG_CHAIN
         + "kind: Pod\napiVersion: v1\nspec: {containers: [{<<: *a1499, name: a, image: b}]}\n",
         DEEP % ("[" * 490, "]" * 490),
         DEEP % ("[" * 4000, "]" * 4000),
