@@ -27,7 +27,7 @@ ALIAS_BUDGET: Final = 1_000_000
 #: No manifest nests deeper, written out; the conversion recurses once per level.
 MAX_VALUE_DEPTH: Final = 200
 #: So many mappings that merge one another are followed for one key.
-MAX_MERGES: Final = 500
+MAX_MERGES: Final = 100
 
 
 class Entry(Struct, frozen=True):
