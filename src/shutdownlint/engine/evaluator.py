@@ -25,7 +25,7 @@ from shutdownlint.platforms.versions import CURRENT
 from shutdownlint.shutdown.pod_plan import Confidence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from shutdownlint.engine.rule import Rule, RuleEdit, RuleExpression
     from shutdownlint.engine.subjects import CaseValues, Subject
@@ -121,7 +121,10 @@ def _of(expression: RuleExpression, values: Mapping[str, Value]) -> dict[str, Va
 
 
 class RuleEvaluator:
-    """Evaluates rules. A rule that fails is reported once and not evaluated again."""
+    """Evaluates rules. A rule that fails is reported once and not evaluated again.
+
+    The findings of ``counted`` rules are only counted, so they get no fix.
+    """
 
     def __init__(
         self,
@@ -129,7 +132,9 @@ class RuleEvaluator:
         vocabulary: Vocabulary,
         severities: Mapping[str, Severity] | None = None,
         cache: ExpressionCache | None = None,
+        counted: Collection[str] = (),
     ) -> None:
+        self.counted = counted
         self.rules = rules
         self.vocabulary = vocabulary
         self.severities = severities or {}
@@ -199,7 +204,7 @@ class RuleEvaluator:
             confidence=_confidence(assumptions),
             region=region,
             message=rule.message.fill(subject, region.file),
-            fix=self._fix(compiled, subject, region.file),
+            fix=None if rule.id in self.counted else self._fix(compiled, subject, region.file),
             workload=subject.workload,
             container=subject.container,
             assumptions=tuple(intern(str(assumption)) for assumption in assumptions),

@@ -173,7 +173,7 @@ class CheckRun(_Stages):
             options.expressions = ExpressionCache()
         severities, cache = options.selection.severities, options.expressions
         self.hidden = {rule.id for rule in rules if options.selection.hides(rule)}
-        self.evaluator = RuleEvaluator(rules, vocabulary, severities, cache)
+        self.evaluator = RuleEvaluator(rules, vocabulary, severities, cache, self.hidden)
         self.sweep = VersionSweep(self.context, self.platforms, self.evaluator)
         self.workloads = WorkloadIndex()
         self.annotated: list[Suppression] = []
