@@ -49,6 +49,7 @@ class _Lookup:
 
     def __init__(self, index: ObjectIndex) -> None:
         self.index = index
+        self.read: dict[Any, Any] = {}
         self._by_scope: dict[type[Resource], dict[Scope, list[LoadedResource[Any]]]] = {}
         self.namespaces: dict[str | None, list[tuple[str, dict[str, str]]]] = {}
         for namespace in index.all_of(Namespace):
@@ -109,6 +110,13 @@ class AnalysisContext:
         if make not in self._states:
             self._states[make] = make(self)
         found: _State = self._states[make]
+        return found
+
+    def read_once(self, read: Callable[[ObjectIndex], _State]) -> _State:
+        """What a platform reads from the files alone; every context of the run shares it."""
+        if read not in self._lookup.read:
+            self._lookup.read[read] = read(self.index)
+        found: _State = self._lookup.read[read]
         return found
 
     def version_of(self, platform: str, namespace: str | None = None) -> Version | None:

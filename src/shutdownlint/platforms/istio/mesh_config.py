@@ -31,7 +31,7 @@ from shutdownlint.platforms.versions import Version
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from shutdownlint.manifests.object_index import LoadedResource
+    from shutdownlint.manifests.object_index import LoadedResource, ObjectIndex
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.context import AnalysisContext
     from shutdownlint.platforms.problem import Problem
@@ -46,6 +46,12 @@ class ProxyEnvironment(Struct, frozen=True):
     loaded: LoadedResource[ProxyConfigResource]
 
 
+def _read_files(index: ObjectIndex) -> tuple[tuple[IstiodPods, ...], tuple[MeshConfig, ...]]:
+    """The objects that run istiod, and every mesh configuration."""
+    istiods = tuple(read_istiods(index))
+    return istiods, tuple(read_mesh_configs(index, istiods))
+
+
 class Mesh:
     """Everything that the input says about Istio."""
 
@@ -53,14 +59,14 @@ class Mesh:
         self.context = context
         self._selected: dict[str, list[MeshConfig]] = {}
 
-    @cached_property
+    @property
     def _istiods(self) -> tuple[IstiodPods, ...]:
-        return tuple(read_istiods(self.context.index))
+        return self.context.read_once(_read_files)[0]
 
-    @cached_property
+    @property
     def configs(self) -> tuple[MeshConfig, ...]:
         """Every mesh configuration among the files."""
-        return tuple(read_mesh_configs(self.context.index, self._istiods))
+        return self.context.read_once(_read_files)[1]
 
     def config_for(
         self, revision: str | None, workload: Workload | None = None
