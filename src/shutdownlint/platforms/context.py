@@ -51,9 +51,11 @@ class _Lookup:
         self.index = index
         self.read: dict[Any, Any] = {}
         self._by_scope: dict[type[Resource], dict[Scope, list[LoadedResource[Any]]]] = {}
+        self.namespace_objects: dict[str | None, list[LoadedResource[Namespace]]] = {}
         self.namespaces: dict[str | None, list[tuple[str, dict[str, str]]]] = {}
         for namespace in index.all_of(Namespace):
             metadata = namespace.model.metadata
+            self.namespace_objects.setdefault(metadata.name, []).append(namespace)
             shown = namespace.ref.document.file, metadata.labels
             self.namespaces.setdefault(metadata.name, []).append(shown)
         #: The oldest kubelet among the nodes: what it cannot do some pods will not get.
@@ -159,7 +161,7 @@ class AnalysisContext:
     def namespace_ref(self, workload: Workload) -> NodeRef | None:
         """Where the workload's namespace is written; None where no file shows it."""
         name = workload.namespace or "default"
-        found = [n for n in self.index.all_of(Namespace) if n.model.metadata.name == name]
+        found = self._lookup.namespace_objects.get(name, [])
         file = workload.ref.document.file
         found = nearest(found, file, lambda one: one.ref.document.file)
         return found[0].ref / "metadata" / "name" if found else None
