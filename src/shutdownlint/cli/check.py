@@ -26,10 +26,12 @@ from shutdownlint.linter.linter import check
 from shutdownlint.manifests.discovery import InputFile
 from shutdownlint.manifests.loader import InputSource
 from shutdownlint.reports.registry import CHECK_REPORTERS, Reporter, find_reporter
+from shutdownlint.wording import plural
 
 if TYPE_CHECKING:
     from shutdownlint.fixes.apply import FixResult
     from shutdownlint.linter.lint_run import LintResult
+    from shutdownlint.reports.report import Report
 
 _NEVER = "never"
 _TEXT = "text"
@@ -211,6 +213,8 @@ class _CheckCommand:
 
     def run(self) -> NoReturn:
         """Check, fix, report; the exit code says how it went."""
+        from shutdownlint.reports.report import Report  # noqa: PLC0415 - not for usage errors
+
         unsafe = self.fixes.unsafe_fixes
         with rule_errors():
             if self.fixes.diff:
@@ -218,7 +222,7 @@ class _CheckCommand:
             if self.fixes.fix or unsafe:
                 result = self._fix(unsafe=unsafe)
                 if self.paths == ["-"]:
-                    raise typer.Exit(self._exit_code(result))
+                    raise typer.Exit(self._exit_code(Report(result)))
             else:
                 result = self._check()
         if self.fixes.write_baseline is not None:
@@ -226,16 +230,14 @@ class _CheckCommand:
             raise typer.Exit(CLEAN if result.complete else INCOMPLETE)
         if self.fixes.baseline is not None:
             self._apply_baseline(result, self.fixes.baseline)
-        self._report(result)
-        raise typer.Exit(self._exit_code(result))
-
-    def _is_incomplete(self, result: "LintResult") -> bool:
-        """Whether a part of the job was not done: unreadable input, or nothing to check."""
-        from shutdownlint.reports.report import Report  # noqa: PLC0415
-
-        if not result.complete or self.session.config.refusals:
-            return True
         report = Report(result)
+        self._write_reports(report)
+        raise typer.Exit(self._exit_code(report))
+
+    def _is_incomplete(self, report: "Report") -> bool:
+        """Whether a part of the job was not done: unreadable input, or nothing to check."""
+        if not report.result.complete or self.session.config.refusals:
+            return True
         if report.nothing_checked is None:
             return False
         return not (report.is_empty and self.allow_empty)
@@ -245,12 +247,10 @@ class _CheckCommand:
             options.all_rules = any(reporter.rules for reporter, _ in self.reports)
             return check(sources, options)
 
-    def _report(self, result: "LintResult") -> None:
+    def _write_reports(self, report: "Report") -> None:
         from shutdownlint.reports.output import ReportOutput  # noqa: PLC0415
-        from shutdownlint.reports.report import Report  # noqa: PLC0415
 
-        report = Report(result)
-        for text in result.warnings:
+        for text in report.result.warnings:
             warn(text)
         shown = any(name == _TEXT for name in (reporter.name for reporter, _ in self.reports))
         if not shown:  # the text report ends with the same lines
@@ -261,13 +261,13 @@ class _CheckCommand:
         for reporter, output in self.reports:
             write_output(reporter.render(report, ReportOutput(output)), output)
 
-    def _exit_code(self, result: "LintResult") -> int:
-        if self._is_incomplete(result):
+    def _exit_code(self, report: "Report") -> int:
+        if self._is_incomplete(report):
             return INCOMPLETE
         if self.fail_on == _NEVER:
             return CLEAN
         rank = Severity(self.fail_on).rank
-        failed = any(finding.severity.rank >= rank for finding in result.findings)
+        failed = any(finding.severity.rank >= rank for finding in report.findings)
         return FINDINGS if failed else CLEAN
 
     def _apply_baseline(self, result: "LintResult", file: str) -> None:
@@ -351,7 +351,7 @@ def _write_baseline(result: "LintResult", file: str) -> None:
 
     text, count = baseline_text(result)
     write_output(text, file)
-    warn(f"{file}: wrote a baseline with {count:,} {'finding' if count == 1 else 'findings'}")
+    warn(f"{file}: wrote a baseline with {plural(count, 'finding')}")
 
 
 def _is_inside(file: str, path: str) -> bool:
@@ -378,7 +378,5 @@ def _write_fixed(sources: list[InputSource], fixed: "FixResult") -> bool:
             warn(f"{name}: not written: {error.strerror or error}")
     findings = sum(finding.region.file in written for finding in fixed.fixed)
     if findings:
-        noun = "finding" if findings == 1 else "findings"
-        files = f"{len(written)} {'file' if len(written) == 1 else 'files'}"
-        warn(f"fixed {findings} {noun} in {files}")
+        warn(f"fixed {plural(findings, 'finding')} in {plural(len(written), 'file')}")
     return written == set(fixed.texts)

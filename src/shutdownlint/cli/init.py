@@ -12,15 +12,13 @@ from shutdownlint.cli.output import usage_error, warn, write_output
 from shutdownlint.cli.session import Session
 from shutdownlint.config import CONFIG_NAMES, Config, find_config
 from shutdownlint.linter.linter import plan_workloads
-from shutdownlint.platforms.alternatives import MESH_REMEDY
-from shutdownlint.platforms.registry import PLATFORMS
+from shutdownlint.platforms.registry import PLATFORMS, mesh_choices, mesh_remedy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from shutdownlint.linter.lint_run import PlannedRun
     from shutdownlint.platforms.planned_pod import PlannedPod
-    from shutdownlint.platforms.registry import PlatformEntry
 
 _MAX_WORKLOADS = 5
 
@@ -88,6 +86,8 @@ def config_text(run: PlannedRun) -> str:
 
 def _mesh_lines(pods: list[PlannedPod]) -> Iterator[str]:
     """What the manifests show about each mesh."""
+    from shutdownlint.platforms.traffic import meshes_of  # noqa: PLC0415 - after reading
+
     found = False
     for entry in PLATFORMS:
         if not entry.mesh:
@@ -95,7 +95,7 @@ def _mesh_lines(pods: list[PlannedPod]) -> Iterator[str]:
         versions = sorted(
             {str(pod.versions[entry.name]) for pod in pods if entry.name in pod.versions}
         )
-        proxies = sum(_has_proxy_of(pod, entry) for pod in pods)
+        proxies = sum(entry.name in meshes_of(pod) for pod in pods)
         if versions:
             yield f"# The manifests show {entry.title} {', '.join(versions)}."
         elif proxies:
@@ -115,19 +115,12 @@ def _namespace_lines(pods: list[PlannedPod]) -> Iterator[str]:
         {
             pod.workload.namespace or "default"
             for pod in pods
-            if pod.plan is not None and any(a.remedy == MESH_REMEDY for a in pod.plan.assumptions)
+            if pod.plan is not None and any(a.remedy == mesh_remedy() for a in pod.plan.assumptions)
         }
     )
     for namespace in missing[:_MAX_WORKLOADS]:
-        yield f"# Namespace {namespace} is not among the files. Its mesh:"
-        yield from ("# [[namespaces]]", f"# match = {_quote(namespace)}", '# mesh = "istio"')
-
-
-def _has_proxy_of(pod: PlannedPod, entry: PlatformEntry) -> bool:
-    from shutdownlint.platforms.traffic import MeshProxyFacts  # noqa: PLC0415 - after reading
-
-    notes = (facts.get(MeshProxyFacts) for facts in pod.container_facts.values())
-    return any(note is not None and note.mesh == entry.name for note in notes)
+        yield f"# Namespace {namespace} is not among the files. Its mesh ({mesh_choices()}):"
+        yield from ("# [[namespaces]]", f"# match = {_quote(namespace)}", '# mesh = "NAME"')
 
 
 def _quote(text: str) -> str:

@@ -9,6 +9,7 @@ import typer
 from shutdownlint.cli.options import FileOptions, expand_groups
 from shutdownlint.cli.output import CLEAN, FINDINGS, usage_error
 from shutdownlint.cli.session import Session, rule_errors
+from shutdownlint.wording import plural
 
 
 @expand_groups
@@ -92,7 +93,7 @@ def _test_rules(folder: Path) -> int:
         count = len(examples)
         problems = list(example_problems(rule, examples))
         failures += len(problems)
-        text = f"{count} example{'' if count == 1 else 's'}" if count else "no examples"
+        text = plural(count, "example") if count else "no examples"
         result = "failed" if problems else "ok"
         sys.stdout.write(f"{rule.id}  {result}  {rule.name}: {text}\n")
         for problem in problems:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 #: From so many files on a progress bar is shown.
 _LONG_RUN = 500
+_REFRESH_EVERY = 50
 
 
 class Session:
@@ -89,9 +90,16 @@ class Session:
         from rich.console import Console  # noqa: PLC0415 - only for a person at a terminal
         from rich.progress import Progress  # noqa: PLC0415
 
-        with Progress(console=Console(stderr=True), transient=True) as bar:
+        # Without a thread that refreshes it: the work is shared with copies of this process.
+        with Progress(console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
             task = bar.add_task("reading", total=len(listed))
-            yield iter(listed), self.options(lambda: bar.advance(task))
+
+            def advance() -> None:
+                bar.advance(task)
+                if bar.tasks[0].completed % _REFRESH_EVERY == 0:
+                    bar.refresh()
+
+            yield iter(listed), self.options(advance)
 
 
 def _load_config(file: str | None) -> Config:

@@ -71,6 +71,8 @@ class _CompiledRule:
 
     def __init__(self, rule: Rule, cache: ExpressionCache) -> None:
         self.rule = rule
+        #: Whether it is about some versions, or the proxies of one mesh, only.
+        self.restricted = bool(rule.versions) or rule.folder in mesh_names()
         self.names = rule.condition.names if rule.condition is not None else ()
         self._cache = cache
         #: What the condition gave for values that it was evaluated with: most pods are alike.
@@ -153,10 +155,6 @@ class RuleEvaluator:
             else:
                 self._by_subject.setdefault(rule.subject, []).append(compiled)
 
-    def has_rules_for(self, kind: SubjectKind) -> bool:
-        """Whether a rule has subjects of that kind."""
-        return kind in self._by_subject
-
     def evaluate(self, subject: Subject, problem: str | None = None) -> Iterator[Finding]:
         """The findings on one subject; ``problem`` is its kind where it is a problem."""
         if problem is not None:
@@ -164,15 +162,26 @@ class RuleEvaluator:
         else:
             rules = self._by_subject.get(subject.kind, ())
         for compiled in rules:
-            rule = compiled.rule
-            if rule.id in self.failures or not self._is_about(rule, subject):
-                continue
-            try:
-                # An error, or a warning, holds whatever the unknown durations are.
-                if compiled.applies_to_all(subject.cases):
-                    yield self._finding(compiled, subject)
-            except ExpressionError as error:
-                self.failures[rule.id] = RuleFailure(rule, error.reason)
+            if self._holds(compiled, subject):
+                yield self._finding(compiled, subject)
+
+    def applies(self, rule_id: str, subject: Subject) -> bool:
+        """Whether a rule reports something for a subject that is no problem."""
+        rules = self._by_subject.get(subject.kind, ())
+        return any(c.rule.id == rule_id and self._holds(c, subject) for c in rules)
+
+    def _holds(self, compiled: _CompiledRule, subject: Subject) -> bool:
+        rule = compiled.rule
+        if compiled.restricted and not self._is_about(rule, subject):
+            return False
+        if rule.id in self.failures:
+            return False
+        try:
+            # An error, or a warning, holds whatever the unknown durations are.
+            return compiled.applies_to_all(subject.cases)
+        except ExpressionError as error:
+            self.failures[rule.id] = RuleFailure(rule, error.reason)
+            return False
 
     def _is_about(self, rule: Rule, subject: Subject) -> bool:
         """Whether a rule is about the subject's versions, and about its mesh."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from shutdownlint.engine.finding import Related
+from shutdownlint.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -46,7 +47,7 @@ def _merge(group: list[Finding]) -> Finding:
     if len(workloads) < 2:
         return first
     others = len(workloads) - 1
-    more = f" The same holds for {others} other workload{'' if others == 1 else 's'}."
+    more = f" The same holds for {plural(others, 'other workload')}."
     pods = [
         Related(str(finding.workload), finding.subject_region)
         for finding in group

@@ -45,7 +45,7 @@ def check(sources: Iterable[InputSource], options: LintOptions) -> LintResult:
         # Names of rules are checked even where no rule is evaluated.
         if not has_input and not options.all_rules and not options.selection.names:
             return LintResult(loader.stats)
-        from shutdownlint.linter.stages import CheckRun  # noqa: PLC0415 - the one lazy boundary
+        from shutdownlint.linter.check_run import CheckRun  # noqa: PLC0415 - the one lazy boundary
 
         return CheckRun(loader, platforms, options).run()
 
@@ -57,7 +57,7 @@ def plan_workloads(sources: Iterable[InputSource], options: LintOptions) -> Plan
         loader, platforms = _read_context(sources, options, mesh_names())
         if not loader.has_workloads and loader.index is None:
             return PlannedRun(loader.stats)
-        from shutdownlint.linter.stages import PlanRun  # noqa: PLC0415 - the one lazy boundary
+        from shutdownlint.linter.plan_run import PlanRun  # noqa: PLC0415 - the one lazy boundary
 
         return PlanRun(loader, platforms, options).run()
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from shutdownlint.engine.evaluator import RuleEvaluator
     from shutdownlint.engine.finding import Finding
+    from shutdownlint.engine.subjects import Subject
     from shutdownlint.platforms.context import AnalysisContext
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.platform import Platform
@@ -36,7 +37,7 @@ class VersionSweep:
         self._groups: dict[str, VersionGroups] = {}
         self._contexts: dict[_Combination, AnalysisContext] = {}
         self._pod: PlannedPod | None = None
-        self._found: dict[_Combination, set[tuple[str, str | None]]] = {}
+        self._subjects: dict[_Combination, list[Subject]] = {}
 
     def with_versions(self, finding: Finding, pod: PlannedPod) -> Finding:
         """The finding, with the versions that it holds for if not for all."""
@@ -45,7 +46,11 @@ class VersionSweep:
         groups = [group for name in finding.about_versions if (group := self._group(name))]
 
         def holds(versions: _Combination) -> bool:
-            return (finding.rule, finding.container) in self._findings(pod, versions)
+            return any(
+                subject.container == finding.container
+                and self.evaluator.applies(finding.rule, subject)
+                for subject in self._pod_subjects(pod, versions)
+            )
 
         affected = describe_affected(groups, holds)
         if not affected:
@@ -61,19 +66,15 @@ class VersionSweep:
             self._groups[name] = VersionGroups.of(platform, rules)
         return self._groups[name]
 
-    def _findings(self, pod: PlannedPod, versions: _Combination) -> set[tuple[str, str | None]]:
+    def _pod_subjects(self, pod: PlannedPod, versions: _Combination) -> list[Subject]:
         if pod is not self._pod:
-            self._pod, self._found = pod, {}
-        if versions not in self._found:
+            self._pod, self._subjects = pod, {}
+        if versions not in self._subjects:
             context = self._context(versions)
             again = plan_pod(pod.workload, context, self.platforms)
-            subjects = pod_subjects(again, self.evaluator.vocabulary, context.user_facts)
-            self._found[versions] = {
-                (finding.rule, finding.container)
-                for subject in subjects
-                for finding in self.evaluator.evaluate(subject)
-            }
-        return self._found[versions]
+            found = pod_subjects(again, self.evaluator.vocabulary, context.user_facts)
+            self._subjects[versions] = list(found)
+        return self._subjects[versions]
 
     def _context(self, versions: _Combination) -> AnalysisContext:
         if versions not in self._contexts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -9,7 +10,12 @@ from msgspec import Struct, field
 from shutdownlint.manifests.discovery import InputError, InputFile
 from shutdownlint.manifests.mesh_evidence import MeshEvidenceIndex, find_evidence
 from shutdownlint.manifests.prefilter import Content, Prefilter
-from shutdownlint.manifests.reader import ReadStats, UnreadableInput, read_bytes
+from shutdownlint.manifests.reader import (
+    ReadStats,
+    UnreadableInput,
+    internal_error,
+    read_bytes,
+)
 from shutdownlint.manifests.skips import EMPTY, SkipReason
 from shutdownlint.manifests.splitter import Chunk, split
 from shutdownlint.yaml_source.errors import BudgetExceededError
@@ -198,6 +204,29 @@ class Loader:
                         self.stats.skipped[unused_reason(document)] += 1
                     document.release_nodes()
 
+    @property
+    def pending_count(self) -> int:
+        """How many parts of files may hold workloads."""
+        return sum(len(pending.chunks) for pending in self._pending)
+
+    def split(self, count: int) -> list[Loader]:
+        """Loaders that each have a part of the workloads, with counts of their own."""
+        sizes = [sum(chunk.length for chunk in pending.chunks) for pending in self._pending]
+        shares: list[list[_PendingFile]] = [[] for _ in range(count)]
+        before, total = 0, max(sum(sizes), 1)
+        for pending, size in zip(self._pending, sizes, strict=True):
+            shares[min(count * before // total, count - 1)].append(pending)
+            before += size
+        return [self._with_pending(share) for share in shares]
+
+    def _with_pending(self, pending: list[_PendingFile]) -> Loader:
+        part = copy(self)
+        part.stats = ReadStats(stdin=self.stats.stdin)
+        part.suppressions = []
+        part._parser = None
+        part._pending = pending
+        return part
+
     def _documents(
         self, file: InputFile, chunk: Chunk, *, seen: bool = False
     ) -> Iterator[Document]:
@@ -224,10 +253,9 @@ class Loader:
         """Note a document that shutdownlint fails on: the others are still checked."""
         if self._debug:
             raise error
-        reason = f"internal error ({type(error).__name__}: {error}); please report it"
         line = document.line_offset + 1
         region = Region(document.file, line, 1, line, 1)
-        self.stats.unreadable.append(UnreadableInput(region, reason))
+        self.stats.unreadable.append(internal_error(region, error))
 
     def _note_budget(self, document: Document) -> None:
         error = UnreadableInput(document.region(()), _TOO_MANY_VALUES)

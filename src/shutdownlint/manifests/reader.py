@@ -43,6 +43,20 @@ class ReadStats(Struct):
         """Note that a whole file could not be read."""
         self.unreadable.append(UnreadableInput(Region(file, 1, 1, 1, 1), reason))
 
+    def add(self, other: ReadStats) -> None:
+        """Add what was counted while another part was read."""
+        self.files += other.files
+        self.documents += other.documents
+        self.skipped.update(other.skipped)
+        self.unreadable += other.unreadable
+        self.texts.update(other.texts)
+
+
+def internal_error(region: Region, error: Exception) -> UnreadableInput:
+    """Input that shutdownlint itself fails on: a mistake of ours that is to be reported."""
+    reason = f"internal error ({type(error).__name__}: {error}); please report it"
+    return UnreadableInput(region, reason)
+
 
 def read_bytes(file: InputFile, stats: ReadStats) -> bytes | None:
     """The bytes of a file; None where it cannot be read, which is noted. Never raises."""

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.user_facts import UserFacts
     from shutdownlint.platforms.versions import Version
 
-#: How a user settles which mesh the pods of a namespace are in.
-MESH_REMEDY = "set --mesh istio, linkerd or none"
-
 
 class Alternative(Struct, frozen=True):
     """A case besides the likely one: ``when`` it is, how to settle it, and what it means."""

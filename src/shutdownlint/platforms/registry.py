@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from shutdownlint.manifests.kinds import KindEntry, KindTable, MeshWord
+from shutdownlint.platforms.user_facts import NO_MESH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -252,6 +253,16 @@ def mesh_names() -> tuple[str, ...]:
     return tuple(entry.name for entry in PLATFORMS if entry.mesh)
 
 
+def mesh_choices() -> str:
+    """What ``--mesh`` takes, as people list it."""
+    return f"{', '.join(mesh_names())} or {NO_MESH}"
+
+
+def mesh_remedy() -> str:
+    """How a user settles which mesh the pods of a namespace are in."""
+    return f"set --mesh {mesh_choices()}"
+
+
 def platform_title(name: str) -> str:
     """A platform's name as people write it."""
     return next(entry.title for entry in PLATFORMS if entry.name == name)
@@ -265,7 +276,6 @@ class PlatformSet:
         self._chosen = {
             entry.name for entry in PLATFORMS if not entry.words or entry.name in wanted
         }
-        self._loaded: dict[str, Platform] = {}
 
     def notice(self, data: bytes) -> None:
         """Choose the platforms that have a word in this document."""

@@ -10,6 +10,7 @@ from msgspec import Struct
 from shutdownlint.platforms.facts import SourcedValue
 
 if TYPE_CHECKING:
+    from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.shutdown.provenance import Setting
 
 #: How long new requests still arrive after the deletion where no load balancer says otherwise.
@@ -54,3 +55,9 @@ class MeshProxyFacts(Struct, frozen=True):
 
     mesh: str
     mode: Setting[str]
+
+
+def meshes_of(pod: PlannedPod) -> list[str]:
+    """The mesh of each mesh proxy in a pod."""
+    notes = (noted.get(MeshProxyFacts) for noted in pod.container_facts.values())
+    return [note.mesh for note in notes if note is not None]

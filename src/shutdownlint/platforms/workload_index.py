@@ -40,21 +40,25 @@ class WorkloadIndex:
         self.entries: list[WorkloadEntry] = []
         self._by_scope: dict[Scope, list[WorkloadEntry]] = {}
 
-    def add(self, pod: PlannedPod) -> None:
-        """Keep an entry of a workload."""
-        workload, replicas = pod.workload, pod.replicas
-        entry = WorkloadEntry(
-            workload.id,
-            scope_of(workload),
-            workload.template.metadata.labels,
-            workload.ref.region(),
-            replicas=replicas.value if replicas is not None else None,
-            replicas_written=replicas is not None and replicas.origin.written,
-            complete=pod.plan is not None,
-        )
+    def add(self, entry: WorkloadEntry) -> None:
+        """Add a workload."""
         self.entries.append(entry)
         self._by_scope.setdefault(entry.scope, []).append(entry)
 
     def in_scope(self, scope: Scope) -> Sequence[WorkloadEntry]:
         """The workloads that live there."""
         return self._by_scope.get(scope, ())
+
+
+def index_entry(pod: PlannedPod) -> WorkloadEntry:
+    """The entry of a planned pod's workload."""
+    workload, replicas = pod.workload, pod.replicas
+    return WorkloadEntry(
+        workload.id,
+        scope_of(workload),
+        workload.template.metadata.labels,
+        workload.ref.region(),
+        replicas=replicas.value if replicas is not None else None,
+        replicas_written=replicas is not None and replicas.origin.written,
+        complete=pod.plan is not None,
+    )

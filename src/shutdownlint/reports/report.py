@@ -17,6 +17,7 @@ from shutdownlint.manifests.skips import (
     NOT_KUBERNETES,
     PATCH_BY_NAME,
 )
+from shutdownlint.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,7 +94,7 @@ class Report(Struct):
     def format_counts(self) -> str:
         """The summary in one sentence."""
         parts = [
-            _plural(self.count(severity), severity.value)
+            plural(self.count(severity), severity.value)
             for severity in (Severity.ERROR, Severity.WARNING, Severity.NOTE)
             if self.count(severity)
         ]
@@ -103,9 +104,9 @@ class Report(Struct):
         suppressed = len(self.result.suppressed) - self.result.known
         if suppressed:
             found += f" ({suppressed:,} suppressed)"
-        workloads = _plural(self.result.workloads, "workload")
-        documents = _plural(self.stats.documents, "document")
-        return f"{found}; {workloads} in {documents} of {_plural(self.stats.files, 'file')}"
+        workloads = plural(self.result.workloads, "workload")
+        documents = plural(self.stats.documents, "document")
+        return f"{found}; {workloads} in {documents} of {plural(self.stats.files, 'file')}"
 
     def summary(self) -> list[str]:
         """What was skipped, and the counts, line by line."""
@@ -133,7 +134,7 @@ class Report(Struct):
             return None
         first = ", ".join(f"{rule} {count:,}" for rule, count in hidden[:_MOST_RULES])
         more = f" and {len(hidden) - _MOST_RULES} more rules" if len(hidden) > _MOST_RULES else ""
-        notes = _plural(sum(self.result.hidden.values()), "note")
+        notes = plural(sum(self.result.hidden.values()), "note")
         return f"not shown: {notes} ({first}{more}): --notes shows them"
 
     def footnotes(self) -> list[str]:
@@ -168,7 +169,3 @@ class Report(Struct):
         if self.result.known:
             return "no new findings"
         return "no findings" if self.result.workloads else "no workloads to check"
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from shutdownlint.platforms.alternatives import MESH_REMEDY
+from shutdownlint.platforms.registry import mesh_remedy
 from shutdownlint.reports.report import full_message, safe
 from shutdownlint.reports.texts import format_failure, format_grace_reason, format_reason
 from shutdownlint.shutdown.durations import format_duration
@@ -64,7 +64,7 @@ def _doubts(suggestion: Suggestion) -> Iterator[str]:
         if alternative.pod.plan is not None and suggestion.solution.failure is None:
             yield f"not computed for a pod {alternative.when} ({alternative.how_to_say})"
     for assumption in plan.assumptions if plan is not None else ():
-        if assumption.remedy == MESH_REMEDY:
+        if assumption.remedy == mesh_remedy():
             yield f"assumption: {assumption}"
 
 

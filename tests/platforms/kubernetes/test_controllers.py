@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from shutdownlint.linter.linter import _read_context
-from shutdownlint.linter.stages import PlanRun
+from shutdownlint.linter.plan_run import PlanRun
 from shutdownlint.manifests.resources import PodDisruptionBudget
 from shutdownlint.platforms.kubernetes.budgets import disruptions_allowed
 from shutdownlint.platforms.kubernetes.controllers import Rollout
 from shutdownlint.platforms.kubernetes.pod_facts import PodFacts
 from shutdownlint.platforms.planned_pod import PlannedPod
-from shutdownlint.platforms.workload_index import WorkloadIndex
+from shutdownlint.platforms.workload_index import WorkloadIndex, index_entry
 from shutdownlint.shutdown.durations import seconds
 from tests.helpers import lint_options, plan_pod_text, write_sources
 
@@ -155,8 +155,8 @@ def test_how_many_may_go(spec: str, before: str, allowed: int | None, tmp_path: 
     options = lint_options()
     run = PlanRun(*_read_context(sources, options), options)
     index = WorkloadIndex()
-    for pod in run.planned_pods():
-        index.add(pod)
+    for pod in run.stage.planned_pods():
+        index.add(index_entry(pod))
     (entry,) = index.entries
     budgets = run.context.in_scope(PodDisruptionBudget, entry.scope)
     found = disruptions_allowed(entry, index, budgets)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shutdownlint.platforms.alternatives import MESH_REMEDY, Alternative, in_mesh, with_versions
+from shutdownlint.platforms.alternatives import Alternative, in_mesh, with_versions
 from shutdownlint.platforms.istio import facts
 from shutdownlint.platforms.istio.injection import VERSION_REMEDY, is_membership_open
 from shutdownlint.platforms.istio.mesh_config import Mesh
-from shutdownlint.platforms.traffic import MeshProxyFacts
+from shutdownlint.platforms.registry import mesh_remedy
+from shutdownlint.platforms.traffic import meshes_of
 from shutdownlint.platforms.user_facts import NO_MESH
 
 if TYPE_CHECKING:
@@ -24,21 +25,17 @@ def find_alternatives(pod: PlannedPod, context: AnalysisContext) -> Iterator[Alt
     """In the mesh or not, and with a classic or a native sidecar, where both fit the input."""
     workload, user = pod.workload, context.user_facts
     namespace = workload.namespace
-    meshes = {
-        noted[MeshProxyFacts].mesh
-        for noted in pod.container_facts.values()
-        if MeshProxyFacts in noted
-    }
+    meshes, remedy = meshes_of(pod), mesh_remedy()
     if not is_membership_open(workload, context.state(Mesh)):
         member = _ISTIO in meshes
     elif _ISTIO in meshes:
         member = True
-        yield Alternative("in no mesh", MESH_REMEDY, in_mesh(user, NO_MESH, namespace))
+        yield Alternative("in no mesh", remedy, in_mesh(user, NO_MESH, namespace))
     else:
         member = False
         if not meshes:
             yield Alternative(
-                "behind a classic Istio sidecar", MESH_REMEDY, in_mesh(user, _ISTIO, namespace)
+                "behind a classic Istio sidecar", remedy, in_mesh(user, _ISTIO, namespace)
             )
     if member and pod.plan is not None and _rests_on_version(pod):
         kubernetes = facts.NATIVE_AUTO_KUBERNETES.value

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from shutdownlint.platforms.alternatives import MESH_REMEDY
 from shutdownlint.platforms.istio import facts
 from shutdownlint.platforms.istio.process import ProxyMode
+from shutdownlint.platforms.registry import mesh_remedy
 from shutdownlint.platforms.versions import Version
 from shutdownlint.shutdown.pod_plan import Assumption, Confidence
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
@@ -247,7 +247,7 @@ def _infer_injection(
     if sign is None:
         return None
     text = f"{location} is not among the files; {sign} suggests that the pod is in the mesh"
-    return (Assumption(text, MESH_REMEDY),), None
+    return (Assumption(text, mesh_remedy()),), None
 
 
 def _sign_of_mesh(workload: Workload, mesh: Mesh) -> str | None:

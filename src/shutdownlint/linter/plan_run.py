@@ -1,0 +1,77 @@
+"""A run that plans every pod, for ``explain``, ``suggest`` and ``init``."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+from shutdownlint.engine.cache import RuleLoader
+from shutdownlint.engine.evaluator import RuleEvaluator
+from shutdownlint.engine.vocabulary import Vocabulary
+from shutdownlint.linter.lint_run import PlannedRun
+from shutdownlint.linter.pod_stage import PodStage, evaluate_pod, make_context, version_warnings
+from shutdownlint.platforms.planned_pod import AlternativePod
+from shutdownlint.platforms.planner import plan_pod
+from shutdownlint.platforms.registry import mesh_remedy
+from shutdownlint.shutdown.pod_plan import Assumption
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shutdownlint.linter.lint_run import LintOptions
+    from shutdownlint.manifests.loader import Loader
+    from shutdownlint.platforms.planned_pod import PlannedPod
+    from shutdownlint.platforms.registry import PlatformSet
+
+#: Of the cases that fit a pod, so many are tried.
+MOST_ALTERNATIVES: Final = 16
+
+
+class PlanRun:
+    """Plans every pod, with the reasons why Kubernetes rejects it and its alternatives."""
+
+    def __init__(self, loader: Loader, platforms: PlatformSet, options: LintOptions) -> None:
+        self.loader = loader
+        self.platforms = platforms
+        self.context = make_context(loader, options)
+        self.stage = PodStage(loader, self.context, platforms.platforms, debug=options.debug)
+
+    def run(self) -> PlannedRun:
+        """The planned pods."""
+        pods = list(self.stage.planned_pods())
+        evaluator = self._rejecting_rules()
+        for pod in pods:
+            pod.rejections = [
+                finding.message for finding in evaluate_pod(pod, evaluator, self.context.user_facts)
+            ]
+            if pod.plan is not None:
+                self._note_mesh(pod)
+                pod.alternatives = list(self._alternatives(pod))
+        return PlannedRun(self.loader.stats, pods, version_warnings(self.stage.assumed_versions))
+
+    def _rejecting_rules(self) -> RuleEvaluator:
+        """The bundled rules about what Kubernetes rejects; no selection changes what is true."""
+        rules = RuleLoader().load_bundled(entry.name for entry in self.platforms.entries)
+        vocabulary = Vocabulary(self.platforms.platforms)
+        return RuleEvaluator([rule for rule in rules if rule.rejects], vocabulary)
+
+    def _note_mesh(self, pod: PlannedPod) -> None:
+        """Note that no mesh is assumed where the input leaves it open."""
+        assert pod.plan is not None
+        if self.stage.is_mesh_open(pod):
+            namespace = pod.workload.namespace
+            where = f"namespace {namespace}" if namespace else "the pod's namespace"
+            open_mesh = Assumption(
+                f"{where} is not among the files: no mesh is assumed", mesh_remedy()
+            )
+            pod.plan = replace(pod.plan, assumptions=(*pod.plan.assumptions, open_mesh))
+
+    def _alternatives(self, pod: PlannedPod) -> Iterator[AlternativePod]:
+        platforms = self.platforms.platforms
+        found = (a for p in platforms for a in p.alternatives(pod, self.context))
+        for alternative in islice(found, MOST_ALTERNATIVES):
+            context = self.context.with_facts(alternative.facts)
+            planned = plan_pod(pod.workload, context, platforms)
+            yield AlternativePod(alternative.when, alternative.how_to_say, planned)

@@ -1,0 +1,116 @@
+"""The stage of a run that plans the workloads, one by one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shutdownlint.engine.subjects import pod_subjects, problem_subject
+from shutdownlint.manifests.object_index import ObjectIndex
+from shutdownlint.manifests.reader import internal_error
+from shutdownlint.manifests.workloads import incomplete_reason
+from shutdownlint.platforms.context import AnalysisContext
+from shutdownlint.platforms.planner import plan_pod
+from shutdownlint.platforms.registry import mesh_names, platform_title
+from shutdownlint.platforms.traffic import meshes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from shutdownlint.engine.evaluator import RuleEvaluator
+    from shutdownlint.engine.finding import Finding
+    from shutdownlint.linter.lint_run import LintOptions
+    from shutdownlint.manifests.loader import Loader
+    from shutdownlint.manifests.workloads import Workload
+    from shutdownlint.platforms.planned_pod import PlannedPod
+    from shutdownlint.platforms.platform import Platform
+    from shutdownlint.platforms.user_facts import UserFacts
+
+
+def make_context(loader: Loader, options: LintOptions) -> AnalysisContext:
+    """What was read, and what the user says, for the planning of pods."""
+    index = loader.index if loader.index is not None else ObjectIndex()
+    index.namespaces.default = options.facts.namespace
+    return AnalysisContext(index, options.facts, loader.mesh_evidence)
+
+
+class PodStage:
+    """Plans the workloads of a loader. ``loader.stats`` counts what could not be planned."""
+
+    def __init__(
+        self,
+        loader: Loader,
+        context: AnalysisContext,
+        platforms: Sequence[Platform],
+        *,
+        debug: bool = False,
+    ) -> None:
+        self.loader = loader
+        self.context = context
+        self.platforms = platforms
+        self.debug = debug
+        #: The systems whose versions a plan assumes.
+        self.assumed_versions: dict[str, None] = {}
+
+    def planned_pods(self, *, extra: bool = True) -> Iterator[PlannedPod]:
+        """Every workload's pods, one after the other; ``extra`` are those of other objects."""
+        for workload in self._workloads(extra=extra):
+            if workload.ref.document.file in self.loader.context_files:
+                continue
+            pod = self._plan(workload)
+            if pod is not None:
+                yield pod
+
+    def _workloads(self, *, extra: bool) -> Iterator[Workload]:
+        index = self.context.index
+        for workload in self.loader.workloads():
+            workload.incomplete = incomplete_reason(workload, index.patch_files)
+            written, file = workload.namespace, workload.ref.document.file
+            workload.assigned_namespace = index.namespaces.of(written, file)
+            yield workload
+        if extra:
+            for platform in self.platforms:
+                yield from platform.extra_workloads(self.context)
+
+    def _plan(self, workload: Workload) -> PlannedPod | None:
+        stats = self.loader.stats
+        try:
+            pod = plan_pod(workload, self.context, self.platforms)
+        except Exception as error:
+            if self.debug:
+                raise
+            stats.unreadable.append(internal_error(workload.ref.region(), error))
+            return None
+        if pod.skipped is not None:
+            stats.skipped[pod.skipped] += 1
+        if pod.plan is not None:
+            for proxy in pod.plan.proxies:
+                for assumption in proxy.assumptions:
+                    if assumption.about_versions:
+                        self.assumed_versions[assumption.about_versions[0]] = None
+        return pod
+
+    def is_mesh_open(self, pod: PlannedPod) -> bool:
+        """Whether a pod is planned without a mesh, though its namespace may be in one."""
+        if pod.plan is None or pod.plan.runs_to_completion or pod.plan.edge is not None:
+            return False
+        return not meshes_of(pod) and not self.context.is_namespace_known(pod.workload.namespace)
+
+
+def version_warnings(assumed: Iterable[str]) -> list[str]:
+    """What a person should know about versions that a run had to assume."""
+    meshes = mesh_names()
+    return [
+        f"{platform_title(name)}'s version is not known; classic sidecars are assumed "
+        f"(set --mesh {name}=VERSION)"
+        for name in assumed
+        if name in meshes
+    ]
+
+
+def evaluate_pod(pod: PlannedPod, evaluator: RuleEvaluator, facts: UserFacts) -> Iterator[Finding]:
+    """The findings on one pod: its problems, then its containers, proxies and the pod itself."""
+    for problem in pod.problems:
+        subject = problem_subject(problem, evaluator.vocabulary, facts, pod.id)
+        yield from evaluator.evaluate(subject, problem.kind())
+    for subject in pod_subjects(pod, evaluator.vocabulary, facts):
+        yield from evaluator.evaluate(subject)
