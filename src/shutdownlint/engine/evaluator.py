@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from shutdownlint.engine.subjects import CaseValues, Subject
     from shutdownlint.engine.vocabulary import Vocabulary
     from shutdownlint.platforms.fields import Value
+    from shutdownlint.platforms.versions import Version
     from shutdownlint.shutdown.pod_plan import Assumption
     from shutdownlint.yaml_source.location import Region, SourceLocation
 
@@ -80,9 +81,7 @@ class _CompiledRule:
 
     def applies_to_all(self, cases: Sequence[CaseValues]) -> bool:
         """Whether the condition holds in every case. Raises ``ExpressionError``."""
-        if len(cases) == 1:  # nearly always
-            return self.applies_to(cases[0])
-        return all(self.applies_to(values) for values in cases)
+        return all(map(self.applies_to, cases))
 
     def applies_to(self, values: CaseValues) -> bool:
         """Whether the condition holds. Raises ``ExpressionError``."""
@@ -94,13 +93,13 @@ class _CompiledRule:
             value = values[name]
             if value is None:
                 return False
-            found.append(tuple(value) if isinstance(value, list) else value)
+            found.append(value)
         key = tuple(found)
         answer = self._answers.get(key)
         if answer is None:
-            arguments = {name: values[name] for name in self.names}
             compiled = self._cache.condition(condition)
-            answer = self._answers[key] = compiled.holds(arguments)  # type: ignore[arg-type]
+            arguments = _arguments(self.names, values)
+            answer = self._answers[key] = compiled.holds(arguments)
         return answer
 
     def makes(self, edit: RuleEdit, values: Mapping[str, Value]) -> bool:
@@ -108,18 +107,20 @@ class _CompiledRule:
         condition = edit.condition
         if condition is None:
             return True
-        return self._cache.condition(condition).holds(_of(condition, values))
+        return self._cache.condition(condition).holds(_arguments(condition.names, values))
 
     def value(self, edit: RuleEdit, values: Mapping[str, Value]) -> Value | None:
         """What an edit sets or renames to. Raises ``ExpressionError``."""
         expression = edit.value
         if expression is None:
             return None
-        return self._cache.expression(expression).value(_of(expression, values))
+        return self._cache.expression(expression).value(_arguments(expression.names, values))
 
 
-def _of(expression: RuleExpression, values: Mapping[str, Value]) -> dict[str, Value]:
-    return {name: values[name] for name in expression.names}
+def _arguments(names: Iterable[str], values: Mapping[str, Value] | CaseValues) -> dict[str, Value]:
+    """What an expression is given: lists as lists, which are tuples among the values."""
+    found = {name: values[name] for name in names}
+    return {n: list(v) if isinstance(v, tuple) else v for n, v in found.items()}  # type: ignore[misc]
 
 
 class RuleEvaluator:
@@ -144,6 +145,7 @@ class RuleEvaluator:
         self._by_subject: dict[SubjectKind, list[_CompiledRule]] = {}
         self._by_problem: dict[str, list[_CompiledRule]] = {}
         self._meshes = mesh_names()
+        self._in_range: dict[tuple[str, Version], bool] = {}
         used = {name for rule in rules for name in rule.platforms}
         for platform in load_platforms(used - vocabulary.platforms):
             vocabulary.add(platform)
@@ -188,13 +190,15 @@ class RuleEvaluator:
         of_mesh = subject.kind is SubjectKind.PROXY and rule.folder in self._meshes
         if of_mesh and subject.mesh != rule.folder:
             return False
-        if not rule.versions:
-            return True
         # A version that is not known is assumed to be a current one.
-        return all(
-            subject.versions.get(platform, CURRENT) in versions
-            for platform, versions in rule.versions.items()
-        )
+        for platform, versions in rule.versions.items():
+            version = subject.versions.get(platform, CURRENT)
+            key = versions.text, version
+            if key not in self._in_range:
+                self._in_range[key] = version in versions
+            if not self._in_range[key]:
+                return False
+        return True
 
     def _finding(self, compiled: _CompiledRule, subject: Subject) -> Finding:
         rule = compiled.rule

@@ -65,8 +65,9 @@ class CaseValues(dict[str, "Value | None"]):
             return field.default
         value = found.value if field.setting else found
         if isinstance(value, DurationRange):
-            value = value.low
-        return value  # type: ignore[no-any-return]
+            return value.low
+        # Values are looked up in dictionaries.
+        return tuple(value) if type(value) is list else value
 
 
 class Subject:

@@ -7,6 +7,7 @@ time) is replaced by a constant, since only the scalars that matter are ever res
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any, Final
 
 import yaml
@@ -30,6 +31,10 @@ except ImportError:  # PyYAML built without libyaml: slower, the same nodes
 #: libyaml recurses in C once per level and would end the process; go-yaml stops at 10,000,
 #: and no manifest comes near this.
 MAX_DEPTH: Final = 512
+#: With fewer brackets, and less before the first word of any line, no text nests that deep: a level
+#: is a bracket, or begins at a column where at most one other level begins.
+_SAFE_BRACKETS: Final = 250
+_DEEP_INDENT: Final = " " * 100
 
 
 class ComposeError(Exception):
@@ -47,12 +52,20 @@ class _TooDeepError(Exception):
 
 
 class _NoResolver:
-    """Replaces the resolver of PyYAML, and counts the depth."""
-
-    depth = 0
+    """Replaces the resolver of PyYAML."""
 
     def resolve(self, _kind: object, _value: object, _implicit: object) -> str:
         return UNTAGGED
+
+    # Called for every node of every file: these do nothing, at the price of nothing.
+    descend_resolver: Any = operator.is_
+    ascend_resolver: Any = tuple
+
+
+class _DepthGuard(_NoResolver):
+    """Counts the depth as well."""
+
+    depth = 0
 
     def descend_resolver(self, _parent: object, _index: object) -> None:
         self.depth += 1
@@ -63,7 +76,7 @@ class _NoResolver:
         self.depth -= 1
 
 
-class _LenientComposer(Reader, Scanner, Parser, Composer, _NoResolver):
+class _LenientComposer(Reader, Scanner, Parser, Composer, _DepthGuard):
     """Pure Python; takes an anchor that is defined twice, as go-yaml does."""
 
     def __init__(self, text: str) -> None:
@@ -82,13 +95,18 @@ class _LenientComposer(Reader, Scanner, Parser, Composer, _NoResolver):
 
 if _FastParser is None:
     _Composer: type[Any] = _LenientComposer
+    _DeepComposer: type[Any] = _LenientComposer
 else:
 
     class _FastComposer(_FastParser, _NoResolver):
         def __init__(self, text: str) -> None:
             _FastParser.__init__(self, text)
 
-    _Composer = _FastComposer
+    class _FastDeepComposer(_FastParser, _DepthGuard):
+        def __init__(self, text: str) -> None:
+            _FastParser.__init__(self, text)
+
+    _Composer, _DeepComposer = _FastComposer, _FastDeepComposer
 
 
 def compose(text: str) -> list[Node]:
@@ -97,7 +115,7 @@ def compose(text: str) -> list[Node]:
     Raises ``ComposeError`` for anything that is not YAML or nests deeper than ``MAX_DEPTH``.
     """
     try:
-        return list(_nodes(_Composer(text)))
+        return list(_nodes(_DeepComposer(text) if _may_nest_deep(text) else _Composer(text)))
     except yaml.MarkedYAMLError as error:
         if error.problem is None or "duplicate anchor" not in str(error):
             raise _located(error) from None
@@ -111,6 +129,14 @@ def compose(text: str) -> list[Node]:
         raise ComposeError(reason, line, column) from None
     except (_TooDeepError, RecursionError):
         raise ComposeError(f"nested deeper than {MAX_DEPTH} levels", 1, 1) from None
+
+
+def _may_nest_deep(text: str) -> bool:
+    """Whether the depth has to be counted. Quick, and sure where it says no."""
+    if text.count("[") + text.count("{") > _SAFE_BRACKETS:
+        return True
+    indents = text.replace("-", " ").replace("?", " ").replace(":", " ").replace("\t", " ")
+    return _DEEP_INDENT in indents
 
 
 def _nodes(composer: Any) -> Iterator[Node]:

@@ -39,7 +39,7 @@ class Entry(Struct, frozen=True):
 
 def key_text(node: Node) -> str | None:
     """The text of a mapping key; None where the key is itself a collection."""
-    return str(node.value) if isinstance(node, ScalarNode) else None
+    return str(node.value) if type(node) is ScalarNode else None
 
 
 def iterate_nodes(root: Node) -> Iterator[Node]:
@@ -120,12 +120,9 @@ def child(node: Node, step: str | int) -> Entry | None:
         if id(current) in seen:
             continue
         seen.add(id(current))
-        found = None
-        for key, value in current.value:
-            if isinstance(key, ScalarNode) and key.value == step:
-                found = Entry(key, value)
-        if found is not None:
-            return found
+        for key, value in reversed(current.value):  # of duplicates the last one counts
+            if key.value == step and isinstance(key, ScalarNode):
+                return Entry(key, value)
         if len(seen) > MAX_MERGES:
             raise BudgetExceededError
         stack += reversed(list(merged_mappings(current)))
@@ -135,7 +132,7 @@ def child(node: Node, step: str | int) -> Entry | None:
 def merged_mappings(node: MappingNode) -> Iterator[MappingNode]:
     """The mappings that ``<<`` keys bring in, the strongest first."""
     for key, value in node.value:
-        if isinstance(key, ScalarNode) and key.value == "<<" and key.style in (None, ""):
+        if key.value == "<<" and isinstance(key, ScalarNode) and key.style in (None, ""):
             if isinstance(value, MappingNode) and value is not node:
                 yield value
             elif isinstance(value, SequenceNode):
@@ -189,14 +186,15 @@ class _Converter:
         self.inside: set[int] = set()
 
     def to_python(self, node: Node, shape: Shape | None = None) -> Any:
-        if isinstance(node, ScalarNode):
-            self._spend()
+        self.left -= 1
+        if self.left < 0:
+            raise BudgetExceededError
+        if type(node) is ScalarNode:
             value = read_scalar(node)
             # Manifests say the same words over and over: each is stored once.
             return intern(value) if type(value) is str else value
         if id(node) in self.inside:
             return None
-        self._spend()
         if len(self.inside) >= MAX_VALUE_DEPTH:
             raise BudgetExceededError
         self.inside.add(id(node))
@@ -216,13 +214,7 @@ class _Converter:
             text = key_text(key)
             if text is None or (shape is not None and text not in shape):
                 continue
-            if not (text == "<<" and key.style in (None, "")):
-                result[intern(text)] = self.to_python(
-                    value, shape[text] if shape is not None else None
-                )
+            if text != "<<" or key.style not in (None, ""):
+                inner = shape[text] if shape is not None else None
+                result[intern(text)] = self.to_python(value, inner)
         return result
-
-    def _spend(self) -> None:
-        self.left -= 1
-        if self.left < 0:
-            raise BudgetExceededError

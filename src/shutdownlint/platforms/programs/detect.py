@@ -28,7 +28,7 @@ from shutdownlint.shell.syntax import base_name, is_shell, shell_script, tokens
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import timedelta
 
     from shutdownlint.manifests.document import NodeRef
@@ -366,7 +366,7 @@ def _misspelled(words: Sequence[_Word], known: ContainerConfig) -> Iterator[Sett
     for name, written in known.variables.items():
         if written is None or not name.startswith(beginnings) or name in variables:
             continue
-        close = difflib.get_close_matches(name, variables, 1, 0.9)
+        close = _close(name, variables, 0.9)
         if close:
             yield _meant(name, close[0], written)
     programs = {base_name(word.text) for word in words}
@@ -378,14 +378,21 @@ def _misspelled(words: Sequence[_Word], known: ContainerConfig) -> Iterator[Sett
             flag = word.text.partition("=")[0]
             if not flag.startswith("--") or flag in framework.flags or is_templated(flag):
                 continue
-            close = difflib.get_close_matches(flag, framework.flags, 1, 0.85)
+            close = _close(flag, framework.flags, 0.85)
             if close:
                 yield _meant(flag, close[0], WrittenText(word.text, word.location))
     properties = [canonical(name) for fact in FRAMEWORKS for name in fact.value.properties]
     for name, written in known.properties.items():
-        close = difflib.get_close_matches(name, properties, 1, 0.9)
+        close = _close(name, properties, 0.9)
         if name not in properties and close:
             yield _meant(name, close[0], written)
+
+
+def _close(name: str, known: Iterable[str], cutoff: float) -> list[str]:
+    """The known name that is nearly this one."""
+    # Names of very different lengths cannot be; comparing lengths is a hundred times quicker.
+    alike = [k for k in known if 2 * min(len(k), len(name)) >= cutoff * (len(k) + len(name))]
+    return difflib.get_close_matches(name, alike, 1, cutoff) if alike else []
 
 
 def _meant(name: str, instead: str, written: WrittenText) -> SettingIgnored:
