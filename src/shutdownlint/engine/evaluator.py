@@ -67,27 +67,21 @@ class ExpressionCache:
         return self._expressions[key]
 
 
-class _CompiledRule:
-    """A rule with its expressions, compiled when they are first needed."""
+class _Clause:
+    """A part of a condition, compiled when it is first needed."""
 
-    def __init__(self, rule: Rule, cache: ExpressionCache) -> None:
-        self.rule = rule
-        #: Whether it is about some versions, or the proxies of one mesh, only.
-        self.restricted = bool(rule.versions) or rule.folder in mesh_names()
-        self.names = rule.condition.names if rule.condition is not None else ()
+    def __init__(self, expression: RuleExpression, cache: ExpressionCache) -> None:
+        self.names = expression.names
+        self.wanted = expression.wanted_flag
+        self._expression = expression
         self._cache = cache
-        #: What the condition gave for values that it was evaluated with: most pods are alike.
+        #: What it gave for values that it was evaluated with: most pods are alike.
         self._answers: dict[tuple[Value, ...], bool] = {}
 
-    def applies_to_all(self, cases: Sequence[CaseValues]) -> bool:
-        """Whether the condition holds in every case. Raises ``ExpressionError``."""
-        return all(map(self.applies_to, cases))
-
-    def applies_to(self, values: CaseValues) -> bool:
-        """Whether the condition holds. Raises ``ExpressionError``."""
-        condition = self.rule.condition
-        if condition is None:
-            return True
+    def holds(self, values: CaseValues) -> bool:
+        """Whether it holds, every field having a value. Raises ``ExpressionError``."""
+        if self.wanted is not None:
+            return values[self.names[0]] is self.wanted
         found = []
         for name in self.names:
             value = values[name]
@@ -97,10 +91,29 @@ class _CompiledRule:
         key = tuple(found)
         answer = self._answers.get(key)
         if answer is None:
-            compiled = self._cache.condition(condition)
-            arguments = _arguments(self.names, values)
-            answer = self._answers[key] = compiled.holds(arguments)
+            compiled = self._cache.condition(self._expression)
+            answer = self._answers[key] = compiled.holds(_arguments(self.names, values))
         return answer
+
+
+class _CompiledRule:
+    """A rule with its expressions, compiled when they are first needed."""
+
+    def __init__(self, rule: Rule, cache: ExpressionCache) -> None:
+        self.rule = rule
+        #: Whether it is about some versions, or the proxies of one mesh, only.
+        self.restricted = bool(rule.versions) or rule.folder in mesh_names()
+        self.names = rule.condition.names if rule.condition is not None else ()
+        self.clauses = [_Clause(clause, cache) for clause in rule.clauses]
+        self._cache = cache
+
+    def applies_to_all(self, cases: Sequence[CaseValues]) -> bool:
+        """Whether the condition holds in every case. Raises ``ExpressionError``."""
+        for values in cases:
+            for clause in self.clauses:
+                if not clause.holds(values):
+                    return False
+        return True
 
     def makes(self, edit: RuleEdit, values: Mapping[str, Value]) -> bool:
         """Whether an edit is made at all. Raises ``ExpressionError``."""

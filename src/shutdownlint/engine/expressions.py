@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from shutdownlint.platforms.fields import FieldType
 
@@ -183,3 +183,25 @@ _STRING = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"")
 def identifiers(text: str) -> set[str]:
     """The names that a condition mentions, strings left out."""
     return set(re.findall(r"[A-Za-z_]\w*", _STRING.sub("''", text)))
+
+
+_TOKEN: Final = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|&&|\|\||[()\[\]{}?]""")
+
+
+def split_conjunction(text: str) -> list[str]:
+    """The parts of a condition that all must hold: ``a && (b || c)`` has two."""
+    parts, start, depth = [], 0, 0
+    for token in _TOKEN.finditer(text):
+        match token.group():
+            case "(" | "[" | "{":
+                depth += 1
+            case ")" | "]" | "}":
+                depth -= 1
+            case "||" | "?" if depth == 0:
+                return [text]  # it binds less than &&
+            case "&&" if depth == 0:
+                parts.append(text[start : token.start()].strip())
+                start = token.end()
+            case _:
+                pass
+    return [*parts, text[start:].strip()]

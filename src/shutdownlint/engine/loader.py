@@ -13,6 +13,7 @@ from shutdownlint.engine.expressions import (
     compile_condition,
     compile_expression,
     identifiers,
+    split_conjunction,
 )
 from shutdownlint.engine.finding import EditAction
 from shutdownlint.engine.rule import HERE, PARENT, Rule, RuleEdit, RuleExpression
@@ -144,6 +145,7 @@ class _RuleBuilder:
             subject=schema.subject,
             problem=schema.problem,
             condition=condition,
+            clauses=tuple(self._clauses(condition)) if condition is not None else (),
             at=schema.at,
             message=self._template(("message",), schema.message),
             fix=self._template(("fix", "description"), schema.fix.description)
@@ -217,6 +219,15 @@ class _RuleBuilder:
             hint = edit_distance_suggestion(unknown[1], list(types)) if unknown else ""
             raise self._fail(line, f"{key_path[0]}: {error.reason}{hint}") from None
         return RuleExpression(text, mentioned)
+
+    def _clauses(self, condition: RuleExpression) -> list[RuleExpression]:
+        """The parts of a condition; what only looks at a field comes first."""
+        clauses = []
+        for text in split_conjunction(condition.text):
+            names = identifiers(text)
+            types = {name: kind for name, kind in condition.types.items() if name in names}
+            clauses.append(RuleExpression(text, types))
+        return sorted(clauses, key=lambda clause: clause.wanted_flag is None)
 
     def _line_in(self, key_path: _Path, line: int) -> int:
         """The line of a line within a value: block text starts below its indicator."""

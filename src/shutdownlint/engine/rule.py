@@ -11,7 +11,7 @@ from shutdownlint.engine.errors import RuleFileError
 # Cached rules are decoded by these types.
 from shutdownlint.engine.finding import EditAction, Severity  # noqa: TC001
 from shutdownlint.engine.template import MessageTemplate  # noqa: TC001
-from shutdownlint.platforms.fields import FieldType, SubjectKind  # noqa: TC001
+from shutdownlint.platforms.fields import FieldType, SubjectKind
 from shutdownlint.platforms.versions import VersionRange  # noqa: TC001
 from shutdownlint.yaml_source.location import Region  # noqa: TC001
 
@@ -30,6 +30,14 @@ class RuleExpression(Struct, frozen=True):
         """The names that it mentions."""
         return tuple(self.types)
 
+    @property
+    def wanted_flag(self) -> bool | None:
+        """The value of its field where it is only ``field`` or ``!field``; None otherwise."""
+        name = self.text.removeprefix("!")
+        if self.types.get(name) is not FieldType.BOOL:
+            return None
+        return name == self.text
+
 
 class RuleEdit(Struct, frozen=True):
     """An edit of a fix. ``condition``: it is made only where that holds."""
@@ -44,10 +52,11 @@ class Rule(Struct, frozen=True):
     """A rule.
 
     ``problem`` is the kind of problem that it reports. ``condition`` is evaluated where all fields
-    that it mentions have values; without one the rule always applies. ``makes_solution``: its fix
-    is the smallest set of changes with which the pod serves every request. ``platforms`` are those
-    whose fields it uses, ``folder`` is the platform whose folder it is in (none for users' own
-    rules): a rule of a mesh is about the proxies of that mesh. ``title`` is a sentence for lists.
+    that it mentions have values; without one the rule always applies. ``clauses`` are the parts of
+    it that must all hold, the quickest first. ``makes_solution``: its fix is the smallest set of
+    changes with which the pod serves every request. ``platforms`` are those whose fields it uses,
+    ``folder`` is the platform whose folder it is in (none for users' own rules): a rule of a mesh
+    is about the proxies of that mesh. ``title`` is a sentence for lists.
     ``shared``: what it reports is decided for many pods at once.
     ``rejects``: the pod is never created.
     """
@@ -62,6 +71,7 @@ class Rule(Struct, frozen=True):
     region: Region
     problem: str | None = None
     condition: RuleExpression | None = None
+    clauses: tuple[RuleExpression, ...] = ()
     at: str | None = None
     fix: MessageTemplate | None = None
     edits: tuple[RuleEdit, ...] = ()
