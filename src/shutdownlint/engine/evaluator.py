@@ -131,9 +131,7 @@ class _CompiledRule:
 
 
 def _arguments(names: Iterable[str], values: Mapping[str, Value] | CaseValues) -> dict[str, Value]:
-    """What an expression is given: lists as lists, which are tuples among the values."""
-    found = {name: values[name] for name in names}
-    return {n: list(v) if isinstance(v, tuple) else v for n, v in found.items()}  # type: ignore[misc]
+    return {name: values[name] for name in names}  # type: ignore[misc]
 
 
 class RuleEvaluator:

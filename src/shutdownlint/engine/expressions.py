@@ -95,7 +95,9 @@ class _Google(Expression):
 
     def value(self, values: Mapping[str, Value]) -> Value:
         try:
-            result = self.expression.eval(data=values)
+            # It takes lists only; tuples are what can be looked up.
+            data = {n: list(v) if isinstance(v, tuple) else v for n, v in values.items()}
+            result = self.expression.eval(data=data)
         except (RuntimeError, TypeError, ValueError) as error:
             raise ExpressionError(str(error)) from None
         if result.type() == self.cel.Type.ERROR:
