@@ -129,7 +129,7 @@ def _picture(text: str, example: Example, numbers: Iterator[int]) -> str:
     p99 = example.options.p99 if example.options is not None else None
     parts: list[str] = []
     for pod in run.pods:
-        if pod.plan is None or not Explanation(pod).grace_known:
+        if pod.plan is None or not Explanation(pod).has_timeline:
             continue
         # The request that decides: one that is accepted at about the last moment.
         late_at = Explanation(pod).analysis.headroom.late_at

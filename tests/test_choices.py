@@ -322,6 +322,22 @@ def test_a_rejected_pod_has_no_timeline(tmp_path: Path) -> None:
     assert workload["rejected"]
     _, out, _ = run("suggest", str(file))
     assert out.splitlines()[1].startswith("  rejected: the API server rejects")
+    _, page, _ = run("explain", str(file), "--request", "5s", "--format", "html")
+    assert "rejected: no pod is created until the manifest is fixed" in page
+    assert "the API server rejects this object" in page
+    assert "Events" not in page
+    assert "stops accepting new connections" not in page
+    config = tmp_path / "c.toml"
+    config.write_text(f'ignore = ["{workload_rule(file)}"]\n')
+    _, out, _ = run("explain", str(file), "--config", str(config))
+    assert "rejected   the API server" in out
+
+
+def workload_rule(file: Path) -> str:
+    """The rule that reports the only error of a file."""
+    _, data, _ = run("check", str(file), "--format", "json")
+    (finding,) = [f for f in json.loads(data)["findings"] if f["severity"] == "error"]
+    return str(finding["rule"])
 
 
 def test_explain_names_the_mesh_that_it_assumes(tmp_path: Path) -> None:

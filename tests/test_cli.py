@@ -302,6 +302,27 @@ def test_a_run_in_which_no_pod_could_be_checked_is_not_green() -> None:
     assert invoke("check", ".")[0] == 1
 
 
+@pytest.mark.parametrize(
+    "entry",
+    ["helmCharts: [{name: shop, repo: https://charts.test}]", "resources: [https://a.test/b]"],
+)
+def test_pods_that_come_from_elsewhere_are_not_green(entry: str) -> None:
+    Path("remote").mkdir()
+    Path("remote/kustomization.yaml").write_text(
+        f"apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n{entry}\n"
+    )
+    for options in ((), ("--allow-empty",)):
+        code, out, _ = invoke("check", "remote", *options)
+        assert code == 2
+        assert out.splitlines()[-1].startswith(
+            "nothing could be checked: kustomizations with charts or remote resources (1)"
+        )
+    Path("remote/pod.yaml").write_text(BAD)
+    code, out, _ = invoke("check", "remote")
+    assert code == 1
+    assert "skipped: kustomizations with charts or remote resources (1)" in out
+
+
 def test_objects_without_pods_are_no_findings() -> None:
     Path("a.yaml").write_text("apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n")
     code, out, _ = invoke("check", "a.yaml")

@@ -10,6 +10,7 @@ from shutdownlint.engine.expressions import (
     _Portable,
     compile_condition,
     identifiers,
+    split_conjunction,
 )
 from shutdownlint.engine.subjects import CaseValues, pod_subjects, problem_subject
 from shutdownlint.engine.vocabulary import Vocabulary
@@ -55,6 +56,24 @@ VALUES: dict[str, Value] = {
 def test_engines_agree(text: str, expected: bool) -> None:
     assert compile_condition(text, FIELDS).holds(VALUES) is expected
     assert Condition(_Portable(text, FIELDS)).holds(VALUES) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("on", ["on"]),
+        ("on && !on", ["on", "!on"]),
+        ("on && (count > 1 || count < 0)", ["on", "(count > 1 || count < 0)"]),
+        ("on && count > 1 || count < 0", ["on && count > 1 || count < 0"]),
+        ("on && count > 1 ? on : !on", ["on && count > 1 ? on : !on"]),
+        ("mode == '&&' && mode != \"||\"", ["mode == '&&'", 'mode != "||"']),
+        ("mode == '\\' && ' && on", ["mode == '\\' && '", "on"]),
+        ("words.exists(w, w == 'a' && on) && on", ["words.exists(w, w == 'a' && on)", "on"]),
+        ("mode in ['a', 'b']\n  && on", ["mode in ['a', 'b']", "on"]),
+    ],
+)
+def test_a_condition_is_split_where_all_parts_must_hold(text: str, parts: list[str]) -> None:
+    assert split_conjunction(text) == parts
 
 
 def test_engines_agree_on_every_rule_and_example() -> None:

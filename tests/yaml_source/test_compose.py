@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
-from shutdownlint.yaml_source.composer import MAX_DEPTH, ComposeError, compose
+from shutdownlint.yaml_source.composer import MAX_DEPTH, ComposeError, _may_nest_deep, compose
 from shutdownlint.yaml_source.errors import BudgetExceededError
 from shutdownlint.yaml_source.location import EntryPart
 from shutdownlint.yaml_source.tree import Tree
@@ -85,3 +88,33 @@ def test_places() -> None:
     assert at("b", 1, "missing") == (14, 5, 14, 6)
     assert at("missing", "deeper") == (11, 1, 11, 2)
     assert at("e") == (15, 4, 15, 5)
+
+
+@given(
+    st.lists(st.sampled_from(["- ", "? ", "a:\n", "-\n", "[", "{a: "]), min_size=1, max_size=700),
+    st.integers(1, 2),
+)
+def test_text_that_may_nest_deep_is_recognized(openers: list[str], step: int) -> None:
+    text, column, flow = "", 0, ""
+    for opener in openers:
+        if opener in ("[", "{a: "):
+            text, flow = text + opener, ("]" if opener == "[" else "}") + flow
+        elif not flow:
+            text += opener
+            column += step if opener.endswith("\n") else 2
+            text += " " * column if opener.endswith("\n") else ""
+    text += "1" + flow
+    if not _may_nest_deep(text):
+        assert _depth(text) < MAX_DEPTH
+
+
+def _depth(text: str) -> int:
+    depth = deepest = 0
+    try:
+        for event in yaml.parse(text):
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            deepest = max(deepest, depth)
+    except yaml.YAMLError:
+        pass
+    return deepest

@@ -13,7 +13,7 @@ from shutdownlint.yaml_source.editor import EditError
 
 if TYPE_CHECKING:
     from shutdownlint.fixes.location import EditLocation
-    from shutdownlint.yaml_source.editor import Edit, Scalar, Value
+    from shutdownlint.yaml_source.editor import Edit, Value
 
 _STRINGS: Final = (ValueFormat.STRING, ValueFormat.BOOL_TEXT)
 
@@ -52,11 +52,3 @@ def edit_value(
     if isinstance(node, ScalarNode) and isinstance(written, str) and node.value == written:
         raise EditError("the value is there already")
     return location.set(written)
-
-
-def format_setting_value(
-    value: timedelta | bool | int | str, value_format: ValueFormat
-) -> Scalar | None:
-    """A value as one scalar, for listings; None where it is more than that."""
-    written = serialize(value, value_format)
-    return written if not isinstance(written, dict) else None

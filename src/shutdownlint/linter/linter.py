@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from shutdownlint.linter.lint_run import LintResult, PlannedRun
 from shutdownlint.manifests.loader import Loader
+from shutdownlint.manifests.skips import REMOTE_RESOURCES
 from shutdownlint.platforms.registry import PlatformSet, kind_table, mesh_names
 from shutdownlint.platforms.user_facts import NO_MESH
 
@@ -70,4 +71,6 @@ def _read_context(
     platforms = PlatformSet({*meshes, *named})
     loader = Loader(kind_table(), platforms.notice, options.on_file, debug=options.debug)
     loader.read_context(sources)
+    if loader.index is not None and loader.index.remote_kustomizations:
+        loader.stats.skipped[REMOTE_RESOURCES] += loader.index.remote_kustomizations
     return loader, platforms

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from shutdownlint.shutdown.pod_plan import Assumption, ContainerPlan, PodPlan
     from shutdownlint.shutdown.timeline import ContainerTimeline
 
+_Facts = TypeVar("_Facts")
 Value = timedelta | bool | int | str | Sequence[str]
 
 
@@ -132,6 +133,28 @@ def setting_field(
 ) -> Field:
     """A field whose getter gives a setting: a value with its origin."""
     return Field(name, field_type, doc, get, setting=True, default=default)
+
+
+def from_pod_facts(kind: type[_Facts], get: Callable[[_Facts], Any]) -> Callable[[CaseView], Any]:
+    """The getter of something in what a platform noted about the pod; None where it did not."""
+
+    def getter(view: CaseView) -> Any:
+        found = view.facts(kind)
+        return None if found is None else get(found)
+
+    return getter
+
+
+def from_container_facts(
+    kind: type[_Facts], get: Callable[[_Facts], Any]
+) -> Callable[[CaseView], Any]:
+    """The same for what a platform noted about the container."""
+
+    def getter(view: CaseView) -> Any:
+        found = view.container_facts(kind)
+        return None if found is None else get(found)
+
+    return getter
 
 
 def recommended_value(

@@ -12,6 +12,7 @@ from shutdownlint.reports.texts import (
     format_answer_cause,
     format_difference,
     format_headroom,
+    format_late,
     format_loss,
     format_outcome,
     format_request,
@@ -53,14 +54,15 @@ def draw_tables(explanation: Explanation) -> str:
     file = explanation.file
     assumptions = [(text,) for text in explanation.assumptions]
     rejections = [(text,) for text in explanation.pod.rejections]
-    if not explanation.grace_known:
-        return _table("Assumptions", ("assumption",), assumptions)
+    if not explanation.has_timeline:
+        return _table(
+            "Rejected: no pod is created until this is fixed", ("reason",), rejections
+        ) + _table("Assumptions", ("assumption",), assumptions)
     headroom = explanation.analysis.headroom
-    late_at = f"arriving at {format_duration(headroom.late_at)}"
-    in_flight, late = format_headroom(headroom.max_in_flight), format_headroom(headroom.max_late)
+    in_flight = format_headroom(headroom.max_in_flight)
     longest = [
         ("in flight at deletion", in_flight, headroom.cause.describe(file)),
-        (late_at, late, headroom.late_cause.describe(file)),
+        ("arriving late", format_late(headroom), headroom.late_cause.describe(file)),
     ]
     answers = [
         (format_request(answer), format_outcome(answer), format_answer_cause(answer, file))
@@ -83,8 +85,7 @@ def draw_tables(explanation: Explanation) -> str:
         for loss in explanation.analysis.losses
     ]
     return (
-        _table("Rejected: no pod is created until this is fixed", ("reason",), rejections)
-        + _table("Longest requests", ("when", "served", "cause"), longest)
+        _table("Longest requests", ("when", "served", "cause"), longest)
         + _table("Requests", ("request", "outcome", "cause"), answers)
         + _table("Other cases", ("what is different", "how to settle it"), others)
         + _table("Rollout", ("cost",), rollout)

@@ -108,8 +108,10 @@ class _PodPicture:
         region = explanation.region
         yield _text(16, 28, _shorten(f"{explanation.pod.id}", _WIDTH - 40, 8.5), "head")
         yield _text(16, 46, _shorten(f"{region.file}:{region.line}", _WIDTH - 200), "faint")
-        if not explanation.grace_known:
-            yield _text(16, 70, "no timeline: the grace period is a placeholder", "faint")
+        if not explanation.has_timeline:
+            rejected = "rejected: no pod is created until the manifest is fixed"
+            unknown = "no timeline: the grace period is a placeholder"
+            yield _text(16, 70, rejected if explanation.pod.rejections else unknown, "faint")
             return
         lanes, bars = explanation.lanes, list(self._request_bars())
         top = 66.0

@@ -71,7 +71,7 @@ def _legend(explanations: Sequence[Explanation], console: Console) -> Text:
     drawn = {
         activity
         for explanation in explanations
-        if explanation.grace_known
+        if explanation.has_timeline
         for lane in explanation.lanes
         for activity in _visible(lane)
     }

@@ -86,6 +86,11 @@ class Explanation:
         """Whether there is a timeline at all: without a grace period there is none."""
         return self.plan.grace.value.high is not None
 
+    @property
+    def has_timeline(self) -> bool:
+        """Whether there is a shutdown to show: a pod that is rejected never runs."""
+        return self.grace_known and not self.pod.rejections
+
     @cached_property
     def timeline(self) -> Timeline:
         """The timeline that is shown: with the requests asked about, else a typical one.

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Final
 from shutdownlint.shutdown.analysis import Answer, Doubt, Headroom, Loss, LossKind
 from shutdownlint.shutdown.durations import ZERO, format_duration
 from shutdownlint.shutdown.process import Direction
-from shutdownlint.shutdown.request import ClientSees, EventKind, Outcome
+from shutdownlint.shutdown.request import EventKind, Outcome
 from shutdownlint.shutdown.solver import MARGIN, Failure, FailureKind, Reason, ReasonKind
 
 if TYPE_CHECKING:
     from datetime import timedelta
 
     from shutdownlint.reports.explanation import Difference
-    from shutdownlint.shutdown.request import Prediction
 
 EVENT_TEXTS: Final = {
     EventKind.POD_DELETED: "the pod is deleted, the grace period begins",
@@ -116,13 +115,6 @@ def format_answer_cause(answer: Answer, file: str | None) -> str:
         return cause
     doubt = DOUBT_TEXTS[answer.doubt]
     return f"{doubt}; {cause}" if cause else doubt
-
-
-def format_client_sees(prediction: Prediction) -> str:
-    """What the caller notices."""
-    if prediction.client_sees is ClientSees.STATUS:
-        return f"status {prediction.status}"
-    return prediction.client_sees.value
 
 
 def format_reason(reason: Reason) -> str:

@@ -10,6 +10,7 @@ from shutdownlint.platforms.fields import (
     Fields,
     FieldType,
     SubjectKind,
+    from_container_facts,
     recommended_value,
 )
 from shutdownlint.platforms.istio import facts
@@ -31,13 +32,7 @@ def _facts(view: CaseView) -> IstioProxyFacts | None:
 
 
 def _from_facts(get: Callable[[IstioProxyFacts], Any]) -> Callable[[CaseView], Any]:
-    """The getter of something that only Istio's proxies have."""
-
-    def getter(view: CaseView) -> Any:
-        found = _facts(view)
-        return None if found is None else get(found)
-
-    return getter
+    return from_container_facts(IstioProxyFacts, get)
 
 
 def _from_settings(get: Callable[[ProxySettings], Any]) -> Callable[[CaseView], Any]:

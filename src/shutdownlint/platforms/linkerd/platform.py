@@ -13,6 +13,7 @@ from shutdownlint.platforms.fields import (
     Fields,
     FieldType,
     SubjectKind,
+    from_container_facts,
     recommended_value,
 )
 from shutdownlint.platforms.linkerd import facts, problems
@@ -62,11 +63,7 @@ class LinkerdProxyFacts(Struct, frozen=True):
 
 
 def _fact(get: Callable[[LinkerdProxyFacts], Any]) -> Callable[[CaseView], Any]:
-    def getter(view: CaseView) -> Any:
-        found: LinkerdProxyFacts | None = view.container_facts(LinkerdProxyFacts)
-        return None if found is None else get(found)
-
-    return getter
+    return from_container_facts(LinkerdProxyFacts, get)
 
 
 def _wait(view: CaseView) -> Any:

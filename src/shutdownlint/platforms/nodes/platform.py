@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from shutdownlint.platforms.fields import CaseView, Field, Fields, FieldType, SubjectKind
+from shutdownlint.platforms.fields import (
+    Field,
+    Fields,
+    FieldType,
+    SubjectKind,
+    from_pod_facts,
+)
 from shutdownlint.platforms.nodes import facts
 from shutdownlint.platforms.nodes.detect import (
     node_pool_grace,
@@ -32,16 +38,8 @@ class NodeFacts(Struct, frozen=True):
     possible_pool_grace: Setting[timedelta] | None
 
 
-def _fact(get: Callable[[NodeFacts], Any]) -> Callable[[CaseView], Any]:
-    def getter(view: CaseView) -> Any:
-        found: NodeFacts | None = view.facts(NodeFacts)
-        return None if found is None else get(found)
-
-    return getter
-
-
 def _setting(name: str, doc: str, get: Callable[[NodeFacts], Any]) -> Field:
-    return Field(name, FieldType.DURATION, doc, _fact(get), setting=True)
+    return Field(name, FieldType.DURATION, doc, from_pod_facts(NodeFacts, get), setting=True)
 
 
 _FIELDS: Final[Fields] = {

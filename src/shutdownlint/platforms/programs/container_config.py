@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, field
@@ -47,10 +46,9 @@ class ContainerConfig(Struct):
     open_ended: bool = False
 
 
-@lru_cache(maxsize=1024)
 def canonical(name: str) -> str:
     """A property's name as relaxed binding compares it: without dashes, underscores and case."""
-    return re.sub(r"[-_]", "", name).lower()
+    return name.replace("-", "").replace("_", "").lower()
 
 
 def read_container_config(

@@ -104,14 +104,9 @@ def detect_program(
 
 def _serves_on(words: Sequence[_Word]) -> Setting[timedelta] | None:
     """A flag with which a server goes on accepting after its stop signal."""
-    flag = facts.SERVE_ON_FLAG.value
-    for index, word in enumerate(words):
-        name, equals, value = word.text.partition("=")
-        if name != flag:
-            continue
-        written = word if equals else words[index + 1] if index + 1 < len(words) else word
+    for flag, written in _flags((facts.SERVE_ON_FLAG.value,), words):
         try:
-            duration = go_duration(value if equals else written.text)
+            duration = go_duration(written.text)
         except ValueError:
             return None
         return Setting("drain", duration, Origin(OriginKind.EXPLICIT, flag, written.location))
@@ -219,7 +214,7 @@ def _limits(
     hidden = known.open_ended or any(upper.get(n, "") is None for n in framework.variables)
     files = {} if hidden else known.properties  # a variable where it is not visible is stronger
     places = [
-        *_flags(framework, words),
+        *_flags(framework.flags, words),
         *((name, options.get(canonical(name))) for name in framework.properties),
         *((name, upper.get(name)) for name in framework.variables),
         *((name, files.get(canonical(name))) for name in framework.properties),
@@ -236,9 +231,10 @@ def _as_written(name: str, value: str) -> str:
     return f"{name} {value}" if name.startswith("-") else f"{name}={value}"
 
 
-def _flags(framework: Framework, words: Sequence[_Word]) -> Iterator[tuple[str, WrittenText]]:
+def _flags(flags: Sequence[str], words: Sequence[_Word]) -> Iterator[tuple[str, WrittenText]]:
+    """Each of these flags with its value: ``--flag=value`` or ``--flag value``."""
     for index, word in enumerate(words):
-        for flag in framework.flags:
+        for flag in flags:
             if word.text.startswith(f"{flag}="):
                 value = word.text.removeprefix(f"{flag}=")
                 yield flag, WrittenText(value, word.location, word.inherited)

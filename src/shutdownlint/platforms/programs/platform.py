@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 
 from shutdownlint.platforms.edit_target import ValueFormat
-from shutdownlint.platforms.fields import CaseView, Field, Fields, FieldType, SubjectKind
+from shutdownlint.platforms.fields import (
+    CaseView,
+    Field,
+    Fields,
+    FieldType,
+    SubjectKind,
+    from_container_facts,
+)
 from shutdownlint.platforms.kubernetes.containers import ContainerFacts
 from shutdownlint.platforms.kubernetes.platform import set_behaviour
 from shutdownlint.platforms.locations import source_location
@@ -27,11 +34,7 @@ _D = FieldType.DURATION
 
 
 def _fact(get: Callable[[ProgramFacts], Any]) -> Callable[[CaseView], Any]:
-    def getter(view: CaseView) -> Any:
-        found: ProgramFacts | None = view.container_facts(ProgramFacts)
-        return None if found is None else get(found)
-
-    return getter
+    return from_container_facts(ProgramFacts, get)
 
 
 def _default(get: Callable[[Any], Any]) -> Callable[[CaseView], Any]:
