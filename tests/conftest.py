@@ -50,8 +50,19 @@ def _own_cache(
 def corpus() -> Path:
     folder = corpus_folder()
     if folder is None:
-        pytest.skip("the corpus of real manifests is not here (SHUTDOWNLINT_CORPUS names it)")
+        pytest.skip(
+            "the corpus of real manifests is not here (SHUTDOWNLINT_CORPUS names it; "
+            "python -m tests.public_corpus downloads one)"
+        )
     return folder
+
+
+@pytest.fixture(scope="session")
+def selected_corpus(corpus: Path) -> Path:
+    """The selection of files whose every finding was read: its list of sources is beside it."""
+    if not (corpus / "SOURCES.tsv").exists():
+        pytest.skip("the corpus is another selection of files, whose findings were not read")
+    return corpus
 
 
 @pytest.fixture
