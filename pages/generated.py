@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from shutdownlint.engine.cache import RuleLoader
 from shutdownlint.engine.loader import load_schema
 from shutdownlint.engine.subjects import format_value
 from shutdownlint.platforms.facts import SourcedValue, VersionTable
+from shutdownlint.platforms.programs.behaviours import BEHAVIOURS, AtSignal
 from shutdownlint.platforms.registry import PLATFORMS, platform_title
 from shutdownlint.platforms.versions import VersionRange
 from shutdownlint.reports.fields_page import fields_markdown
@@ -83,6 +84,7 @@ def _facts() -> Iterator[str]:
     for title, facts in modules:
         yield _values(title, facts)
         yield _programs(facts)
+        yield _behaviours(facts)
 
 
 def _facts_of(module: str) -> ModuleType | None:
@@ -127,6 +129,36 @@ def _programs(facts: ModuleType) -> str:
     head = "### Shutdown limits of programs\n\n"
     head += "| program | its limit is read from | default | source |\n|---|---|---|---|\n"
     return head + "\n".join(rows) if rows else ""
+
+
+#: What programs do, as the page writes it.
+_AT_SIGNAL: Final = {
+    AtSignal.FINISHES: "finishes its requests",
+    AtSignal.CUTS: "ends, its requests are cut",
+    AtSignal.RESTARTS: "cuts its requests and goes on until SIGKILL",
+    AtSignal.HAS_NO_HANDLER: "as the first process: nothing until SIGKILL; else it ends at once",
+    AtSignal.NEEDS_HANDLER: "its code decides; without a handler as programs that have none",
+    AtSignal.NEEDS_HANDLER_OR_ENDS: "its code decides; without a handler it ends at once",
+    AtSignal.LOSES_IN_SHELL: "where its shell is dash, it ends and cuts what the app has",
+}
+
+
+def _behaviours(facts: ModuleType) -> str:
+    if not hasattr(facts, "FRAMEWORKS"):
+        return ""
+    rows = []
+    for fact in BEHAVIOURS:
+        entry = fact.value
+        signals = [f"; at {name}: {_AT_SIGNAL[what]}" for name, what in entry.by_signal]
+        what = _AT_SIGNAL[entry.at_signal]
+        names = ", ".join(f"`{name}`" for name in entry.programs or entry.modules)
+        rows.append(
+            f"| {entry.name or 'others'} | {names} | {what}{''.join(signals)} | "
+            f"{_cell(fact.source)} |"
+        )
+    head = "### What programs do at SIGTERM\n\n"
+    head += "| program | started as | at its stop signal | source |\n|---|---|---|---|\n"
+    return head + "\n".join(rows)
 
 
 def _value(value: Any) -> str:

@@ -243,7 +243,7 @@ def test_explain_keeps_its_contract() -> None:
             ],
         }
     ]
-    assert workload["assumed"][0].startswith("the app is assumed to be graceful")
+    assert workload["assumed"][0].startswith("the program of image app is assumed to be graceful")
     assert {frozenset(event) for event in workload["events"]} == {
         frozenset(("at", "container", "kind", "text", "cause"))
     }

@@ -102,9 +102,11 @@ def test_istios_own_injected_pods_stay_silent(corpus: Path) -> None:
 
 def test_no_warning_is_left_unread(selected_corpus: Path) -> None:
     warnings = Counter(f.rule for f in run(selected_corpus).findings if f.severity == "warning")
+    # SL134: vLLM without a drain, and two old Contour pods whose Envoy has no hook.
     # SL209: the nearest mesh configuration drains for 35 s. SL250: Istio's own test data.
     assert warnings == {
         "SL004": 4,
+        "SL134": 3,
         "SL153": 2,
         "SL209": 1,
         "SL240": 2,

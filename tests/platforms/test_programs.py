@@ -178,22 +178,20 @@ def test_properties_files() -> None:
         ("command: [bundle, exec, sidekiq]", "Sidekiq", 25, False),
         ("command: [celery, -A, app, worker]", "Celery", None, True),
         ("command: [nginx, -g, 'daemon off;']", "nginx", None, True),
-        (env("SERVER_SHUTDOWN", "graceful"), None, None, False),
+        (env("SERVER_SHUTDOWN", "graceful"), "Spring Boot", 30, False),
         (
             "env: [{name: SERVER_SHUTDOWN, value: graceful}, {name: SPRING_PROFILES_ACTIVE, value: p}]",
             "Spring Boot",
             30,
             False,
         ),
-        (env("SPRING_PROFILES_ACTIVE", "p"), None, None, False),
+        (env("SPRING_PROFILES_ACTIVE", "p"), "Spring Boot", 30, False),
         (env("MICRONAUT_LIFECYCLE_GRACEFUL_SHUTDOWN_ENABLED", "true"), "Micronaut", 15, False),
         ("command: [gunicorn, --graceful-timeout, '20']", None, None, False),
         ("command: [java, -jar, app.jar]", None, None, False),
     ],
 )
-def test_defaults_are_kept_out_of_the_timeline(
-    lines: str, name: str | None, limit: int | None, unbounded: bool
-) -> None:
+def test_default_limits(lines: str, name: str | None, limit: int | None, unbounded: bool) -> None:
     found = program(container(lines))
     defaults = found.defaults
     assert (defaults.name.value if defaults else None) == name

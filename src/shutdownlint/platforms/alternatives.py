@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from shutdownlint.platforms.user_facts import MeshFact
+from shutdownlint.platforms.user_facts import AppFacts, MeshFact
 
 if TYPE_CHECKING:
+    from shutdownlint.manifests.object_index import ObjectId
     from shutdownlint.platforms.user_facts import UserFacts
     from shutdownlint.platforms.versions import Version
 
@@ -37,3 +38,13 @@ def with_versions(facts: UserFacts, **versions: Version) -> UserFacts:
         replace(fact, version=versions.get(fact.mesh, fact.version)) for fact in facts.meshes
     )
     return replace(facts, versions={**facts.versions, **versions}, meshes=meshes)
+
+
+def with_behaviour(
+    facts: UserFacts, workload: ObjectId, container: str, behaviour: str
+) -> UserFacts:
+    """The facts of a user who says what a container's app does at its stop signal."""
+    names = (workload.kind, workload.namespace or "default", workload.name)
+    match = "/".join(map(glob.escape, names))
+    app = AppFacts(match, behaviour=behaviour, container=container)
+    return replace(facts, apps=(app, *facts.apps))

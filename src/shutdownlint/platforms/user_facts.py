@@ -34,6 +34,8 @@ class AppFacts(Struct, frozen=True):
     drain: timedelta | None = None
     behaviour: str | None = None
     source_label: str = "the configuration"
+    #: Of which container; None: of all of them.
+    container: str | None = None
 
     def matches(self, workload: ObjectId) -> bool:
         """Whether this is about that workload; a pattern may leave out kind and namespace."""

@@ -251,6 +251,12 @@ CONTAINER_FIELDS: Final = (
         lambda view: _written(view).behaviour,
     ),
     plain_field(
+        "behaviourReason",
+        _S,
+        "why the app does that: the program, the setting, the configuration",
+        lambda view: _written(view).behaviour.origin.label,
+    ),
+    plain_field(
         "startCommand",
         _L,
         "the container's command and arguments",

@@ -29,7 +29,7 @@ from shutdownlint.platforms.platform import Platform
 from shutdownlint.platforms.traffic import DEFAULT_PROPAGATION, ServiceFacts
 from shutdownlint.shell.signals import SignalForwarding
 from shutdownlint.shutdown.durations import ZERO, DurationRange
-from shutdownlint.shutdown.pod_plan import Assumption, Role, Sender
+from shutdownlint.shutdown.pod_plan import Role, Sender
 from shutdownlint.shutdown.process import Hook, abrupt, graceful, ignoring
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting, with_value
 
@@ -47,11 +47,6 @@ if TYPE_CHECKING:
 P99_ANNOTATION: Final = "shutdownlint.dev/p99"
 #: The app's behaviour that is taken where nothing shows another.
 GRACEFUL: Final = "graceful"
-_GRACEFUL_ASSUMED: Final = Assumption(
-    "the app is assumed to be graceful: at its stop signal it stops accepting and finishes what "
-    "it has",
-    "set 'app' in the configuration where it does not",
-)
 
 
 class Plugin(Platform):
@@ -92,8 +87,6 @@ class Plugin(Platform):
                 serves = container.name in serving and not container.native_sidecar
                 container.serves, container.serves_assumed = serves, serves and not shown
                 _plan_app(container, draft)
-        if any(_behaviour_assumed(c) for c in draft.containers):
-            draft.assumptions.append(_GRACEFUL_ASSUMED)
         _note_pod_facts(draft)
 
     def _add_service(self, draft: PodDraft, services: list[LoadedResource[Service]]) -> None:
@@ -171,6 +164,8 @@ def _read_behaviour(
     location = ref / "name"
     drain, drain_label, behaviour = ZERO, "none is known", None
     for app in draft.context.user_facts.apps_for(draft.workload.id):
+        if app.container not in (None, container.name):
+            continue
         if app.drain is not None and not drain:
             drain, drain_label = app.drain, app.source_label
         behaviour = behaviour or app.behaviour
@@ -183,11 +178,6 @@ def _read_behaviour(
         return drain_setting, Setting("app", "ignoring", forwarding.origin)
     assumed = Setting("app", GRACEFUL, Origin(OriginKind.DEFAULT, "assumed", location))
     return drain_setting, assumed
-
-
-def _behaviour_assumed(container: ContainerDraft) -> bool:
-    written = container.facts.get(ContainerFacts)
-    return written is not None and written.behaviour.origin.kind is OriginKind.DEFAULT
 
 
 def _read_p99(draft: PodDraft) -> Setting[timedelta] | None:

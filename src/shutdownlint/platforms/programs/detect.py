@@ -24,6 +24,7 @@ from shutdownlint.platforms.programs.container_config import (
 from shutdownlint.platforms.programs.facts import FRAMEWORKS, Framework
 from shutdownlint.platforms.programs.limit_values import is_templated, read_limit
 from shutdownlint.platforms.programs.problems import SettingIgnored
+from shutdownlint.platforms.programs.start import StartedProgram, Word
 from shutdownlint.shell.syntax import base_name, is_shell, shell_script, tokens
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
@@ -35,15 +36,14 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.resources import Container
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.context import AnalysisContext
-    from shutdownlint.yaml_source.location import SourceLocation
 
 
 class DefaultLimit(Struct, frozen=True):
     """What a program does where no limit is written: by its defaults.
 
-    They can be changed in a file of the image, so they do not enter the timeline. ``default`` is
-    its limit (None: there is none, or it is not known), ``unbounded``: it waits without one,
-    ``delay`` how long it goes on before its shutdown begins.
+    They can be changed in a file of the image, so they are assumptions. ``default`` is its limit
+    (None: there is none, or it is not known), ``unbounded``: it waits without one, ``delay`` how
+    long it goes on before its shutdown begins.
     """
 
     name: Setting[str]
@@ -62,21 +62,25 @@ class ProgramFacts(Struct):
     drain: Setting[timedelta] | None = None
     defaults: DefaultLimit | None = None
     behaviour: Setting[str] | None = None
+    #: The frameworks that the files show, and whether one is set to finish its requests.
+    frameworks: list[str] = field(default_factory=list)
+    asked_to_wait: bool = False
+    #: Other cases that fit: when each is, how to settle it, and the behaviour then.
+    others: tuple[tuple[str, str, str], ...] = ()
     problems: list[SettingIgnored] = field(default_factory=list)
 
 
-class _Word(Struct, frozen=True):
-    text: str
-    location: SourceLocation
-    inherited: bool = False
-
-
 def detect_program(
-    container: Container, ref: NodeRef, workload: Workload, context: AnalysisContext
+    container: Container,
+    ref: NodeRef,
+    started: StartedProgram | None,
+    workload: Workload,
+    context: AnalysisContext,
 ) -> ProgramFacts:
     """The framework's limit, its default, and settings without effect."""
     known = read_container_config(container, ref, workload, context)
-    words = list(_words(container, ref, known))
+    own = started.words if started is not None else _words(container, ref)
+    words = [*own, *_further_words(known)]
     options = _java_options(known, words)
     found = ProgramFacts()
     found.behaviour = _abrupt(words, options, known)
@@ -88,7 +92,11 @@ def detect_program(
             continue
         if found.behaviour is not None and framework.name in (facts.SPRING, facts.CELERY):
             continue  # it is configured not to wait
+        found.frameworks.append(framework.name)
         limits = _limits(framework, words, options, known)
+        found.asked_to_wait = found.asked_to_wait or _asked_to_wait(
+            framework, options, known, limited=bool(limits)
+        )
         for text, limit in limits:
             if isinstance(limit, SettingIgnored):
                 found.problems.append(limit)
@@ -96,13 +104,35 @@ def detect_program(
                 found.finish_within, found.finish_setting = limit, text
         if found.defaults is None:
             found.defaults = _default_limit(
-                framework, words, options, known, proof, limited=bool(limits)
+                framework,
+                words,
+                options,
+                known,
+                proof,
+                limited=bool(limits),
+                by_image=started is not None and started.by_image,
             )
     found.problems += _misspelled(words, known)
     return found
 
 
-def _serves_on(words: Sequence[_Word]) -> Setting[timedelta] | None:
+def _asked_to_wait(
+    framework: Framework,
+    options: dict[str, WrittenText],
+    known: ContainerConfig,
+    *,
+    limited: bool,
+) -> bool:
+    """Whether a framework that waits only where that is set is set to wait."""
+    if framework.name == facts.QUARKUS:
+        return limited
+    return any(
+        framework.name == name and _says(switch, on, options, known)
+        for name, switch, on, _ in _SWITCHED
+    )
+
+
+def _serves_on(words: Sequence[Word]) -> Setting[timedelta] | None:
     """A flag with which a server goes on accepting after its stop signal."""
     for flag, written in _flags((facts.SERVE_ON_FLAG.value,), words):
         try:
@@ -113,19 +143,22 @@ def _serves_on(words: Sequence[_Word]) -> Setting[timedelta] | None:
     return None
 
 
-def _words(container: Container, ref: NodeRef, known: ContainerConfig) -> Iterator[_Word]:
-    """The words of the container's command line, a shell's script taken apart."""
+def _words(container: Container, ref: NodeRef) -> Iterator[Word]:
+    """The words of a command line whose program is not clear, a shell's script taken apart."""
     script = shell_script(container.command + container.args)
     for name in ("command", "args"):
         for index, word in enumerate(getattr(container, name)):
             location = ref / name / index
             for part in (tokens(word) or ()) if word == script else (word,):
-                yield _Word(part, location)
+                yield Word(part, location)
+
+
+def _further_words(known: ContainerConfig) -> Iterator[Word]:
+    """Flags that Gunicorn takes from its variable."""
     further = known.variables.get(facts.GUNICORN_ARGUMENTS)
     if further is not None:
-        yield from (
-            _Word(part, further.location, further.inherited) for part in _split(further.text)
-        )
+        for part in _split(further.text):
+            yield Word(part, further.location, further.inherited)
 
 
 def _split(text: str) -> list[str]:
@@ -135,7 +168,7 @@ def _split(text: str) -> list[str]:
         return []
 
 
-def _java_options(known: ContainerConfig, words: Sequence[_Word]) -> dict[str, WrittenText]:
+def _java_options(known: ContainerConfig, words: Sequence[Word]) -> dict[str, WrittenText]:
     """System properties given to the JVM, by their canonical name."""
     found_options = [
         WrittenText(option, written.location, written.inherited)
@@ -152,7 +185,7 @@ def _java_options(known: ContainerConfig, words: Sequence[_Word]) -> dict[str, W
     return found
 
 
-def _runs(programs: tuple[str, ...], words: Sequence[_Word]) -> _Word | None:
+def _runs(programs: tuple[str, ...], words: Sequence[Word]) -> Word | None:
     """Where the command line runs one of these programs: first, or behind what starts it."""
     if not programs:
         return None
@@ -165,7 +198,7 @@ def _runs(programs: tuple[str, ...], words: Sequence[_Word]) -> _Word | None:
 
 def _proof(
     framework: Framework,
-    words: Sequence[_Word],
+    words: Sequence[Word],
     options: dict[str, WrittenText],
     known: ContainerConfig,
     ref: NodeRef,
@@ -198,7 +231,7 @@ def _proof(
 
 def _limits(
     framework: Framework,
-    words: Sequence[_Word],
+    words: Sequence[Word],
     options: dict[str, WrittenText],
     known: ContainerConfig,
 ) -> list[tuple[str, Setting[timedelta] | SettingIgnored]]:
@@ -231,7 +264,7 @@ def _as_written(name: str, value: str) -> str:
     return f"{name} {value}" if name.startswith("-") else f"{name}={value}"
 
 
-def _flags(flags: Sequence[str], words: Sequence[_Word]) -> Iterator[tuple[str, WrittenText]]:
+def _flags(flags: Sequence[str], words: Sequence[Word]) -> Iterator[tuple[str, WrittenText]]:
     """Each of these flags with its value: ``--flag=value`` or ``--flag value``."""
     for index, word in enumerate(words):
         for flag in flags:
@@ -244,7 +277,7 @@ def _flags(flags: Sequence[str], words: Sequence[_Word]) -> Iterator[tuple[str, 
 
 
 def _abrupt(
-    words: Sequence[_Word], options: dict[str, WrittenText], known: ContainerConfig
+    words: Sequence[Word], options: dict[str, WrittenText], known: ContainerConfig
 ) -> Setting[str] | None:
     """What is configured not to wait for its requests."""
     mode = canonical(facts.SPRING_MODE.value)
@@ -263,18 +296,18 @@ def _abrupt(
         if written is None:
             continue
         if written.text.strip().lower() == "immediate":
-            return _stops(facts.SPRING, written)
+            return _stops(f"{facts.SPRING_MODE.value}=immediate", written)
         break
     name, value = facts.CELERY_REMAP
     written = known.variables.get(name)
     if _runs(("celery",), words) is not None and written is not None and written.text == value:
-        return _stops(facts.CELERY, written)
+        return _stops(f"{name}={value}", written)
     return None
 
 
-def _stops(framework: str, written: WrittenText) -> Setting[str]:
+def _stops(reason: str, written: WrittenText) -> Setting[str]:
     kind = OriginKind.INHERITED if written.inherited else OriginKind.EXPLICIT
-    return Setting(framework, "abrupt", Origin(kind, framework, written.location))
+    return Setting("app", "abrupt", Origin(kind, reason, written.location))
 
 
 #: Frameworks that have a limit once something is switched on.
@@ -286,12 +319,13 @@ _SWITCHED: Final = (
 
 def _default_limit(
     framework: Framework,
-    words: Sequence[_Word],
+    words: Sequence[Word],
     options: dict[str, WrittenText],
     known: ContainerConfig,
     proof: WrittenText,
     *,
     limited: bool,
+    by_image: bool,
 ) -> DefaultLimit | None:
     """What it does where nothing is written; None where that may be set where it is not visible."""
     delay = _delay(framework, options, known)
@@ -299,7 +333,10 @@ def _default_limit(
     name = Setting("framework", framework.name, origin)
     if limited or _hidden(framework, words, known):
         return DefaultLimit(name, None, unbounded=False, delay=delay) if delay else None
-    default, unbounded = framework.default, framework.unbounded
+    default = framework.default
+    unbounded = framework.unbounded and not by_image
+    if framework.name == facts.SPRING:
+        default = facts.SPRING_PHASE.value  # of 3.4 and later; before, where it is switched on
     for one, switch, on, limit in _SWITCHED:
         if framework.name == one and _says(switch, on, options, known):
             default = limit
@@ -313,7 +350,7 @@ def _default_limit(
     return DefaultLimit(name, setting, unbounded, delay)
 
 
-def _hidden(framework: Framework, words: Sequence[_Word], known: ContainerConfig) -> bool:
+def _hidden(framework: Framework, words: Sequence[Word], known: ContainerConfig) -> bool:
     """Whether the limit may be set where it is not seen."""
     if known.open_ended or known.variables.get(facts.GUNICORN_ARGUMENTS, "") is None:
         return True
@@ -355,7 +392,7 @@ def _delay(
     return None
 
 
-def _misspelled(words: Sequence[_Word], known: ContainerConfig) -> Iterator[SettingIgnored]:
+def _misspelled(words: Sequence[Word], known: ContainerConfig) -> Iterator[SettingIgnored]:
     """Names that are nearly those of a limit: no framework reads them."""
     variables = [name for fact in FRAMEWORKS for name in fact.value.variables]
     beginnings = tuple({name[:4] for name in variables})

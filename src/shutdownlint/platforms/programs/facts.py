@@ -81,13 +81,44 @@ FRAMEWORKS: Final = (
         "hypercorn/config.py:78",
     ),
     SourcedValue(
+        Framework(
+            "vLLM",
+            programs=("vllm", "vllm.entrypoints.openai.api_server"),
+            flags=("--shutdown-timeout", "--shutdown_timeout"),
+        ),
+        "vllm config/vllm.py (shutdown_timeout, since 0.18.0)",
+    ),
+    SourcedValue(
+        Framework("SGLang", programs=("sglang", "sglang.launch_server"), unbounded=True),
+        "sglang tokenizer_manager sigterm_watchdog (PR 1838)",
+    ),
+    SourcedValue(
+        Framework(
+            "Text Generation Inference",
+            programs=("text-generation-launcher",),
+            flags=("--graceful-termination-timeout", "-g"),
+            variables=("GRACEFUL_TERMINATION_TIMEOUT",),
+            default=seconds(90),
+        ),
+        "text-generation-inference launcher main.rs:911, 1228",
+    ),
+    SourcedValue(
+        Framework(
+            "Triton",
+            programs=("tritonserver",),
+            flags=("--exit-timeout-secs",),
+            default=seconds(30),
+        ),
+        "triton server command_line_parser.h:116",
+    ),
+    SourcedValue(
         Framework("Sidekiq", programs=("sidekiq",), flags=("-t", "--timeout"), default=seconds(25)),
         "sidekiq lib/sidekiq/config.rb:16, cli.rb:371 (25 s since 6.0)",
     ),
     SourcedValue(
         Framework(
             SPRING,
-            proofs=("SPRING_",),
+            proofs=("SPRING_", "SERVER_SHUTDOWN"),
             flags=("--spring.lifecycle.timeout-per-shutdown-phase",),
             variables=(
                 "SPRING_LIFECYCLE_TIMEOUTPERSHUTDOWNPHASE",
@@ -140,6 +171,10 @@ FRAMEWORKS: Final = (
             default=seconds(1.6),
         ),
         "pm2 constants.js:105-106, lib/God/Methods.js:158",
+    ),
+    SourcedValue(
+        Framework("supervisord", programs=("supervisord",), default=seconds(10)),
+        "measured: supervisord (stopwaitsecs 10)",
     ),
     SourcedValue(
         Framework(PUMA, programs=("puma",), unbounded=True),
@@ -216,3 +251,54 @@ MICRONAUT_DEFAULT: Final = SourcedValue(seconds(15), "GracefulShutdownConfigurat
 CELERY_REMAP: Final = ("REMAP_SIGTERM", "SIGQUIT")
 #: A phase before Quarkus' own shutdown, if it was built with quarkus.shutdown.delay-enabled.
 QUARKUS_DELAY: Final = SourcedValue("quarkus.shutdown.delay", "ShutdownConfig.java")
+#: Inits: they pass the signal on, and end with the program.
+INITS: Final = frozenset(("tini", "tini-static", "dumb-init", "catatonit"))
+#: Programs that start another one as another user.
+USER_SWITCHERS: Final = frozenset(("su", "runuser", "gosu", "su-exec", "setpriv", "chpst"))
+#: Programs that become the program behind them, or pass the signal on to it unchanged.
+PROGRAM_LAUNCHERS: Final = SourcedValue(
+    (
+        ("exec",),
+        ("env",),
+        ("nice",),
+        ("ionice",),
+        ("nohup",),
+        ("stdbuf",),
+        ("setsid",),
+        ("command",),
+        ("bundle", "exec"),
+        ("uv", "run"),
+        ("poetry", "run"),
+        ("pipenv", "run"),
+        ("pdm", "run"),
+        ("ddtrace-run",),
+        ("opentelemetry-instrument",),
+        ("newrelic-admin", "run-program"),
+    ),
+    "measured: env, nice, nohup, setsid; the others start their program by exec",
+)
+#: Options of launchers that take the next word.
+LAUNCHER_OPTIONS: Final = {
+    "env": ("-u", "-C", "--unset", "--chdir"),
+    "nice": ("-n",),
+    "ionice": ("-c", "-n", "-p"),
+    "stdbuf": ("-i", "-o", "-e"),
+    "timeout": ("-k", "-s", "--kill-after", "--signal"),
+    "tini": ("-p", "-e"),
+    "uv": ("--with", "--env-file", "--python", "-p", "--package", "--directory", "--project"),
+    "dumb-init": ("-r", "--rewrite"),
+    "chpst": ("-u", "-U", "-e", "-n"),
+}
+#: Frameworks that wait for their requests only where that is set; the release that always does.
+WAITS_ONLY_IF_ASKED: Final = SourcedValue(
+    ((SPRING, "3.4"), (QUARKUS, ""), (MICRONAUT, "")),
+    "measured: Spring Boot 3.3, 3.5 and 4.0, Quarkus and Micronaut with and without the setting",
+)
+#: The setting that makes each of them wait.
+WAIT_SETTING: Final = {
+    SPRING: SPRING_MODE.value + "=graceful",
+    QUARKUS: "quarkus.shutdown.timeout",
+    MICRONAUT: MICRONAUT_SWITCH.value + "=true",
+}
+#: How long su and runuser let a program live after its stop signal.
+SU_LIMIT: Final = SourcedValue(seconds(2), "measured: util-linux su -c, runuser --")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
+from shutdownlint.platforms.alternatives import Alternative, with_behaviour
 from shutdownlint.platforms.edit_target import ValueFormat
 from shutdownlint.platforms.fields import (
     CaseView,
@@ -19,15 +20,31 @@ from shutdownlint.platforms.kubernetes.containers import ContainerFacts
 from shutdownlint.platforms.kubernetes.platform import set_behaviour
 from shutdownlint.platforms.locations import source_location
 from shutdownlint.platforms.platform import Platform
+from shutdownlint.platforms.programs import facts
 from shutdownlint.platforms.programs.detect import ProgramFacts, detect_program
 from shutdownlint.platforms.programs.problems import PROBLEMS
-from shutdownlint.shutdown.pod_plan import Effect, Knob
-from shutdownlint.shutdown.process import graceful
-from shutdownlint.shutdown.provenance import OriginKind
+from shutdownlint.platforms.programs.start import find_program
+from shutdownlint.platforms.programs.verdict import Verdict, image_program, judge_program
+from shutdownlint.shutdown.durations import format_duration
+from shutdownlint.shutdown.pod_plan import Assumption, Effect, Knob
+from shutdownlint.shutdown.process import (
+    CLOSED,
+    OPEN,
+    Never,
+    Phase,
+    Process,
+    Trigger,
+    Wrapper,
+    graceful,
+)
+from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from datetime import timedelta
 
+    from shutdownlint.platforms.context import AnalysisContext
+    from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
 
 _D = FieldType.DURATION
@@ -112,26 +129,70 @@ class Plugin(Platform):
     def _plan(self, container: ContainerDraft, draft: PodDraft) -> None:
         assert container.spec is not None
         assert container.ref is not None
-        found = detect_program(container.spec, container.ref, draft.workload, draft.context)
+        spec, ref = container.spec, container.ref
+        started = find_program(spec, draft.workload.template.spec, ref)
+        started = started or image_program(spec, ref)
+        found = detect_program(spec, ref, started, draft.workload, draft.context)
         container.note(found)
         draft.problems += found.problems
         written: ContainerFacts = container.facts[ContainerFacts]
+        verdict = judge_program(spec, ref, started, found)
         assumed = written.behaviour.origin.kind is OriginKind.DEFAULT
-        if found.behaviour is not None and assumed and not container.settled:
-            set_behaviour(container, found.behaviour)
-            written = container.facts[ContainerFacts]
-            location = source_location(found.behaviour)
-            if found.behaviour.origin.written:
-                container.editable("behaviour", location)
+        if assumed and not container.settled:
+            self._judge(container, draft, verdict, found)
+        if started is not None and started.killed_after_two:
+            origin = Origin(OriginKind.DEFAULT, "su", started.location)
+            limit = Setting("su's limit", facts.SU_LIMIT.value, origin)
+            container.wrappers.append(Wrapper("su", kills_after=limit))
+        written = container.facts[ContainerFacts]
         if found.drain is not None and written.drain.origin.kind is OriginKind.DEFAULT:
             written = replace(written, drain=found.drain)
             container.note(written)
-            if written.behaviour.value == "graceful":
-                container.process = graceful(found.drain, None)
+        if written.behaviour.value == "graceful":
+            late = verdict.late if assumed else CLOSED
+            container.process = graceful(written.drain, _limit(found, draft), late)
         if found.finish_within is not None:
             limit = found.finish_within
             container.knobs.append(Knob("finishWithin", Effect.FINISH_LIMIT, limit))
             if limit.origin.written:
                 container.editable("finishWithin", source_location(limit), ValueFormat.PLAIN)
-            if written.behaviour.value == "graceful":
-                container.process = graceful(written.drain, limit)
+
+    def _judge(
+        self, container: ContainerDraft, draft: PodDraft, verdict: Verdict, found: ProgramFacts
+    ) -> None:
+        """Take what the program does: what is certain, or what is assumed of it."""
+        assumption = verdict.assumption
+        if found.behaviour is None and assumption is not None:
+            draft.assumptions.append(assumption)
+            found.others = tuple((when, assumption.remedy, value) for when, value in verdict.others)
+        behaviour = found.behaviour or verdict.behaviour
+        if behaviour is None:
+            return
+        set_behaviour(container, behaviour)
+        if found.behaviour is not None and behaviour.origin.written:
+            container.editable("behaviour", source_location(behaviour))
+        if verdict.restarts and found.behaviour is None:
+            phase = Phase(Trigger.SIGNAL, Never(), OPEN, OPEN, cuts=True)
+            container.process = Process((phase,))
+
+    def alternatives(self, pod: PlannedPod, context: AnalysisContext) -> Iterator[Alternative]:
+        """What the code of a program may do instead of what is assumed of it."""
+        for name, noted in pod.container_facts.items():
+            program: ProgramFacts | None = noted.get(ProgramFacts)
+            for when, remedy, behaviour in program.others if program is not None else ():
+                yield Alternative(
+                    when, remedy, with_behaviour(context.user_facts, pod.id, name, behaviour)
+                )
+
+
+def _limit(found: ProgramFacts, draft: PodDraft) -> Setting[timedelta] | None:
+    """How long the program lets its requests finish: as it is written, else its default."""
+    if found.finish_within is not None or found.defaults is None:
+        return found.finish_within
+    default = found.defaults.default
+    if default is not None:
+        limit = format_duration(default.value)
+        text = f"{found.defaults.name.value} cuts what is unfinished after {limit}, its default"
+        remedy = "a file of the image may set another"
+        draft.assumptions.append(Assumption(text, remedy))
+    return default

@@ -1,0 +1,290 @@
+"""What programs do at their stop signal. Measured with each program as the first process."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+from msgspec import Struct
+
+from shutdownlint.platforms.facts import SourcedValue
+from shutdownlint.shutdown.process import CLOSED, KEPT_ONLY, OPEN, Acceptance, Reaction
+
+
+class AtSignal(StrEnum):
+    """What a program does at its stop signal."""
+
+    #: It stops accepting and finishes the requests that it has.
+    FINISHES = "finishes"
+    #: It ends, and cuts the requests that it has.
+    CUTS = "cuts"
+    #: It cuts the requests that it has, and goes on serving until SIGKILL.
+    RESTARTS = "restarts"
+    #: It has no handler: as the first process it goes on, else it ends at once.
+    HAS_NO_HANDLER = "has-no-handler"
+    #: Its code decides. Without a handler: as the first process it goes on, else it ends at once.
+    NEEDS_HANDLER = "needs-handler"
+    #: Its code decides. Without a handler it ends at once.
+    NEEDS_HANDLER_OR_ENDS = "needs-handler-or-ends"
+    #: It hands the signal to a shell, which ends without telling the program where it is dash.
+    LOSES_IN_SHELL = "loses-in-shell"
+
+
+class Behaviour(Struct, frozen=True):
+    """A program by the names that start it, and what it does at its stop signal.
+
+    Without a ``name`` it is called as it is started. ``modules`` are modules of Python (``-m``).
+    ``words``: one of them has to be among its arguments. ``late`` is what it does with requests
+    after its signal. ``by_signal`` is what it does at other signals than SIGTERM. ``signal`` is the
+    one that its code gets, ``check`` says what to look for there. ``limit_finishes``: with a limit
+    written, it finishes within that.
+    """
+
+    name: str
+    programs: tuple[str, ...]
+    at_signal: AtSignal
+    modules: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    late: Acceptance = CLOSED
+    by_signal: tuple[tuple[str, AtSignal], ...] = ()
+    signal: str = "SIGTERM"
+    check: str = ""
+    limit_finishes: bool = False
+
+
+_HANGS: Final = Acceptance(Reaction.HANGS, Reaction.HANGS)
+
+
+def _measured(behaviour: Behaviour, version: str) -> SourcedValue[Behaviour]:
+    return SourcedValue(behaviour, f"measured: {version}")
+
+
+#: The first entry that fits counts.
+BEHAVIOURS: Final = (
+    _measured(
+        Behaviour(
+            "Gunicorn",
+            ("gunicorn",),
+            AtSignal.FINISHES,
+            modules=("gunicorn",),
+            late=_HANGS,
+        ),
+        "gunicorn 27.0.1",
+    ),
+    _measured(
+        Behaviour("Uvicorn", ("uvicorn",), AtSignal.FINISHES, modules=("uvicorn",)),
+        "uvicorn 0.54.0",
+    ),
+    _measured(
+        Behaviour(
+            "Hypercorn",
+            ("hypercorn",),
+            AtSignal.FINISHES,
+            modules=("hypercorn",),
+            late=_HANGS,
+        ),
+        "hypercorn 0.18.0",
+    ),
+    _measured(Behaviour("Daphne", ("daphne",), AtSignal.CUTS, modules=("daphne",)), "daphne 4.2.3"),
+    _measured(
+        Behaviour("Granian", ("granian",), AtSignal.FINISHES, modules=("granian",)),
+        "granian 2.8.7",
+    ),
+    _measured(
+        Behaviour("Waitress", ("waitress-serve",), AtSignal.HAS_NO_HANDLER, modules=("waitress",)),
+        "waitress 3.0.2",
+    ),
+    _measured(
+        Behaviour(
+            "Flask's development server",
+            ("flask",),
+            AtSignal.HAS_NO_HANDLER,
+            modules=("flask",),
+            words=("run",),
+        ),
+        "Flask 3.1.3",
+    ),
+    _measured(
+        Behaviour("Python's http.server", (), AtSignal.HAS_NO_HANDLER, modules=("http.server",)),
+        "Python 3.11",
+    ),
+    _measured(
+        Behaviour("PHP's development server", ("php",), AtSignal.HAS_NO_HANDLER, words=("-S",)),
+        "php 8.2",
+    ),
+    _measured(
+        Behaviour("uWSGI", ("uwsgi",), AtSignal.RESTARTS, late=OPEN), "uWSGI with its master"
+    ),
+    _measured(Behaviour("Puma", ("puma",), AtSignal.FINISHES), "Puma, single and cluster mode"),
+    _measured(
+        Behaviour("Celery", ("celery",), AtSignal.FINISHES, modules=("celery",), words=("worker",)),
+        "celery 5.7.0",
+    ),
+    _measured(
+        Behaviour("Sidekiq", ("sidekiq",), AtSignal.FINISHES),
+        "Sidekiq (25 s, then the job goes back to its queue)",
+    ),
+    _measured(
+        Behaviour(
+            "nginx",
+            ("nginx", "nginx-debug"),
+            AtSignal.CUTS,
+            by_signal=(("SIGQUIT", AtSignal.FINISHES),),
+        ),
+        "nginx 1.22.1",
+    ),
+    _measured(
+        Behaviour(
+            "Apache httpd",
+            ("httpd", "httpd-foreground", "apache2-foreground"),
+            AtSignal.CUTS,
+            by_signal=(("SIGWINCH", AtSignal.FINISHES),),
+        ),
+        "httpd 2.4.71",
+    ),
+    _measured(
+        Behaviour(
+            "HAProxy", ("haproxy",), AtSignal.CUTS, by_signal=(("SIGUSR1", AtSignal.FINISHES),)
+        ),
+        "haproxy 2.6.12 with -W",
+    ),
+    _measured(Behaviour("Envoy", ("envoy",), AtSignal.CUTS), "envoy 1.40.0"),
+    _measured(Behaviour("Caddy", ("caddy",), AtSignal.FINISHES), "caddy 2.11.7"),
+    _measured(
+        Behaviour(
+            "lighttpd", ("lighttpd",), AtSignal.CUTS, by_signal=(("SIGINT", AtSignal.FINISHES),)
+        ),
+        "lighttpd 1.4.69",
+    ),
+    _measured(Behaviour("Varnish", ("varnishd",), AtSignal.CUTS), "varnish 7.1.1"),
+    SourcedValue(
+        Behaviour(
+            "vLLM",
+            ("vllm", "vllm.entrypoints.openai.api_server"),
+            AtSignal.CUTS,
+            modules=("vllm.entrypoints.openai.api_server",),
+            limit_finishes=True,
+        ),
+        "measured: vLLM 0.32.0 (a drain only with --shutdown-timeout, since 0.18.0)",
+    ),
+    SourcedValue(
+        Behaviour("SGLang", ("sglang",), AtSignal.FINISHES, modules=("sglang.launch_server",)),
+        "sglang tokenizer_manager sigterm_watchdog (PR 1838)",
+    ),
+    SourcedValue(
+        Behaviour("Text Generation Inference", ("text-generation-launcher",), AtSignal.FINISHES),
+        "text-generation-inference launcher main.rs:2016-2035",
+    ),
+    SourcedValue(
+        Behaviour("Triton", ("tritonserver",), AtSignal.FINISHES),
+        "triton server main.cc:328-350, 560",
+    ),
+    SourcedValue(
+        Behaviour("TensorFlow Serving", ("tensorflow_model_server",), AtSignal.HAS_NO_HANDLER),
+        "tensorflow/serving issue 1853",
+    ),
+    SourcedValue(Behaviour("Ollama", ("ollama",), AtSignal.CUTS), "ollama server/routes.go:2023"),
+    _measured(Behaviour("npm", ("npm", "npx"), AtSignal.LOSES_IN_SHELL), "npm 11.19.1 on Debian"),
+    _measured(Behaviour("Yarn 1", ("yarn",), AtSignal.LOSES_IN_SHELL), "yarn 1.22.22"),
+    _measured(
+        Behaviour(
+            "pnpm",
+            ("pnpm",),
+            AtSignal.NEEDS_HANDLER_OR_ENDS,
+            check="process.on('SIGTERM', …)",
+        ),
+        "pnpm 12.21.0",
+    ),
+    _measured(
+        Behaviour(
+            "PM2",
+            ("pm2-runtime", "pm2"),
+            AtSignal.NEEDS_HANDLER_OR_ENDS,
+            signal="SIGINT",
+            check="process.on('SIGINT', …)",
+        ),
+        "pm2 7.0.4",
+    ),
+    _measured(
+        Behaviour(
+            "Node.js",
+            ("node", "nodejs", "tsx", "ts-node", "bun", "deno"),
+            AtSignal.NEEDS_HANDLER,
+            late=KEPT_ONLY,
+            check="process.on('SIGTERM', …)",
+        ),
+        "node 20.20.2",
+    ),
+    _measured(
+        Behaviour(
+            "Python",
+            ("python", "python2", "python3"),
+            AtSignal.NEEDS_HANDLER,
+            check="signal.signal(signal.SIGTERM, …)",
+        ),
+        "Python 3.11",
+    ),
+    _measured(
+        Behaviour("Perl", ("perl",), AtSignal.NEEDS_HANDLER, check="$SIG{TERM}"), "perl 5.36"
+    ),
+    _measured(
+        Behaviour("PHP", ("php",), AtSignal.NEEDS_HANDLER, check="pcntl_signal(SIGTERM, …)"),
+        "php 8.2",
+    ),
+    _measured(
+        Behaviour("Ruby", ("ruby",), AtSignal.NEEDS_HANDLER_OR_ENDS, check="trap('TERM')"),
+        "ruby 3.1",
+    ),
+    _measured(
+        Behaviour(
+            "Java",
+            ("java",),
+            AtSignal.NEEDS_HANDLER_OR_ENDS,
+            check="a framework that waits for its requests, or a shutdown hook that does",
+        ),
+        "a JVM without a framework",
+    ),
+    _measured(
+        Behaviour("", ("sleep", "tail"), AtSignal.HAS_NO_HANDLER),
+        "sleep, tail -f",
+    ),
+)
+
+#: Stop signals that official images set, by their name and a part of the tag.
+IMAGE_SIGNALS: Final = SourcedValue(
+    (
+        ("nginx", "", "SIGQUIT"),
+        ("httpd", "", "SIGWINCH"),
+        ("php", "apache", "SIGWINCH"),
+        ("php", "fpm", "SIGQUIT"),
+        ("haproxy", "", "SIGUSR1"),
+        ("postgres", "", "SIGINT"),
+    ),
+    "the official images' Dockerfiles, 2019-2025 (nginx since 1.19.5)",
+)
+#: The program that images start by themselves: official ones by their plain name.
+IMAGE_PROGRAMS: Final = SourcedValue(
+    {
+        "nginx": "nginx",
+        "httpd": "httpd",
+        "haproxy": "haproxy",
+        "caddy": "caddy",
+        "varnish": "varnishd",
+        "vllm/vllm-openai": "vllm",
+        "ollama/ollama": "ollama",
+        "ghcr.io/huggingface/text-generation-inference": "text-generation-launcher",
+        "tensorflow/serving": "tensorflow_model_server",
+    },
+    "the images' Dockerfiles",
+)
+#: Where official images are pulled from.
+OFFICIAL_PREFIXES: Final = (
+    "",
+    "library/",
+    "docker.io/",
+    "docker.io/library/",
+    "index.docker.io/library/",
+    "public.ecr.aws/docker/library/",
+    "mirror.gcr.io/library/",
+    "mirror.gcr.io/",
+)

@@ -1,0 +1,200 @@
+"""Which program a container starts, and what stands between it and the stop signal."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from shutdownlint.platforms.programs import facts
+from shutdownlint.shell.signals import SignalForwarding, signal_forwarding
+from shutdownlint.shell.syntax import (
+    bare_words,
+    base_name,
+    is_shell,
+    shell_script,
+    split_steps,
+    tokens,
+)
+from shutdownlint.shell.timing import INSTANT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shutdownlint.manifests.document import NodeRef
+    from shutdownlint.manifests.resources import Container, PodSpec
+    from shutdownlint.yaml_source.location import SourceLocation
+
+#: So many programs may start one another.
+_MOST_LAUNCHERS: Final = 20
+
+
+class Word(Struct, frozen=True):
+    """A word of a command line, and where it is written; ``inherited``: in another object."""
+
+    text: str
+    location: SourceLocation
+    inherited: bool = False
+
+
+class StartedProgram(Struct, frozen=True):
+    """The program that a container runs, under the name that it is started by.
+
+    ``words`` are its command line, itself included. ``first``: it is the container's first process,
+    whose signals have no default action; False where an init or a shell is; None: not known.
+    ``init`` is the init in front of it, ``group``: which signals the whole process group.
+    ``shell_ends``: a shell between the two ends at the stop signal, and everything with it.
+    ``killed_after_two``: ``su`` kills it two seconds after its signal. ``by_image``: the image
+    starts it, not the manifest.
+    """
+
+    words: tuple[Word, ...]
+    first: bool | None = True
+    init: str = ""
+    group: bool = False
+    shell_ends: bool = False
+    killed_after_two: bool = False
+    by_image: bool = False
+
+    @property
+    def name(self) -> str:
+        """The program's own name."""
+        return base_name(self.words[0].text)
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The words behind it."""
+        return tuple(word.text for word in self.words[1:])
+
+    @property
+    def location(self) -> SourceLocation:
+        """Where it is written."""
+        return self.words[0].location
+
+
+def find_program(container: Container, spec: PodSpec, ref: NodeRef) -> StartedProgram | None:
+    """The program of a container's command line; None where that is the image's own."""
+    words = [
+        Word(text, ref / field / index)
+        for field in ("command", "args")
+        for index, text in enumerate(getattr(container, field))
+    ]
+    if not words or words[0].text.startswith("-"):
+        return None
+    shared = spec.shareProcessNamespace or spec.hostPID
+    first: bool | None = not shared
+    if not container.command:
+        first = None if first else False  # the image's entry point may be an init
+    started = StartedProgram(tuple(words), first)
+    for _ in range(_MOST_LAUNCHERS):
+        inner = _inside(started)
+        if inner is None:
+            return started
+        if not inner.words:
+            return None
+        started = inner
+    return None
+
+
+def _inside(started: StartedProgram) -> StartedProgram | None:
+    """What a launcher, an init or a shell starts; None for any other program."""
+    name, words = started.name, started.words
+    if is_shell(name) or name == "busybox":
+        return _in_shell(started)
+    if name in facts.INITS:
+        return _behind_init(started)
+    if name in facts.USER_SWITCHERS:
+        return _as_user(started)
+    for launcher in facts.PROGRAM_LAUNCHERS.value:
+        if tuple(word.text for word in words[1 : 1 + len(launcher[1:])]) == launcher[1:] and (
+            name == launcher[0]
+        ):
+            return replace(started, words=_skip_options(words[len(launcher) :], name))
+    if name == "timeout":  # its first word that is no option is how long
+        return replace(started, words=_skip_options(words[1:], name)[1:])
+    return None
+
+
+def _skip_options(words: Sequence[Word], launcher: str) -> tuple[Word, ...]:
+    """Without the launcher's own options and the assignments in front of a program."""
+    valued = facts.LAUNCHER_OPTIONS.get(launcher, ())
+    rest = list(words)
+    while rest:
+        text = rest[0].text
+        if text == "--":
+            return tuple(rest[1:])
+        if text in valued:
+            del rest[:2]
+        elif text.startswith("-") or re.match(r"\w+=", text):
+            del rest[0]
+        else:
+            break
+    return tuple(rest)
+
+
+def _behind_init(started: StartedProgram) -> StartedProgram:
+    options = [word.text for word in started.words[1:]]
+    own = options[: options.index("--")] if "--" in options else options
+    group = started.name == "dumb-init" and not {"-c", "--single-child"} & set(own)
+    group = group or (started.name.startswith("tini") and "-g" in own)
+    words = _skip_options(started.words[1:], started.name)
+    first = False if started.first else started.first
+    return replace(started, words=words, first=first, init=started.name, group=group)
+
+
+def _as_user(started: StartedProgram) -> StartedProgram | None:
+    """``gosu`` and its like become the program; ``su`` and ``runuser`` stay in front of it."""
+    name, words = started.name, started.words[1:]
+    if name in ("su", "runuser"):
+        texts = [word.text for word in words]
+        command = next((n for n, t in enumerate(texts) if t in ("-c", "--command")), None)
+        if command is not None and command + 1 < len(words):
+            script = words[command + 1]
+            inner = tuple(Word(part, script.location) for part in tokens(script.text) or ())
+        elif name == "runuser" and "--" in texts:
+            inner = words[texts.index("--") + 1 :]
+        else:
+            return None
+        return replace(started, words=inner, first=False, killed_after_two=True)
+    rest = _skip_options(words, name)
+    return replace(started, words=rest[1:] if name in ("gosu", "su-exec") else rest)
+
+
+def _in_shell(started: StartedProgram) -> StartedProgram | None:
+    texts = [word.text for word in started.words]
+    script = shell_script(texts)
+    if script is None:
+        return None  # a script file, which is in the image
+    location = started.words[texts.index(script)].location
+    found = tokens(script)
+    run = _main_command(found) if found is not None else None
+    if run is None:
+        return replace(started, words=())
+    words = tuple(Word(part, location) for part in run)
+    forwarding = signal_forwarding(script)
+    if forwarding is SignalForwarding.YES:
+        return replace(started, words=words)
+    if started.first is False:
+        # Not the first process, the shell has its signals' default action: it ends.
+        ends = started.shell_ends or forwarding is SignalForwarding.NO
+        return replace(started, words=words, shell_ends=ends)
+    return replace(started, words=words, first=None)
+
+
+def _main_command(words: Sequence[str]) -> list[str] | None:
+    """The command of a script that runs as long as the container; None where that is not clear."""
+    steps = split_steps(words)
+    for step in steps:
+        if step.words[0] == "exec":
+            bare = bare_words(step.words[1:])
+            if bare:
+                return [word for word in bare if word not in ("-a", "-c", "-l")]
+    for step in reversed(steps):
+        if step.compound:
+            return None
+        bare = bare_words(step.words)
+        if bare and base_name(bare[0]) not in (*INSTANT, "wait", "cd"):
+            return bare
+    return None

@@ -1,0 +1,309 @@
+"""What a container's program does at its stop signal: certain, or decided by its code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from shutdownlint.platforms.programs import facts
+from shutdownlint.platforms.programs.behaviours import (
+    BEHAVIOURS,
+    IMAGE_PROGRAMS,
+    IMAGE_SIGNALS,
+    OFFICIAL_PREFIXES,
+    AtSignal,
+    Behaviour,
+)
+from shutdownlint.platforms.programs.start import StartedProgram, Word
+from shutdownlint.shell.syntax import is_shell
+from shutdownlint.shutdown.pod_plan import Assumption
+from shutdownlint.shutdown.process import CLOSED, Acceptance
+from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
+
+if TYPE_CHECKING:
+    from shutdownlint.manifests.document import NodeRef
+    from shutdownlint.manifests.resources import Container
+    from shutdownlint.platforms.programs.detect import ProgramFacts
+
+_GRACEFUL, _ABRUPT, _IGNORING = "graceful", "abrupt", "ignoring"
+_SETTLE: Final = "set 'app' in the configuration"
+_STOPS: Final = "at its stop signal it stops accepting and finishes what it has"
+#: What the code, or the image, may do instead: when that is, and the behaviour.
+_Other = tuple[str, str]
+
+
+class Verdict(Struct, frozen=True):
+    """What a program does at its stop signal.
+
+    ``behaviour`` is set where that is certain, ``assumption`` where it is not; ``others`` are the
+    cases that fit as well. ``late`` is what it does with requests after the signal. ``restarts``:
+    it cuts what it has, and goes on serving.
+    """
+
+    name: str
+    behaviour: Setting[str] | None = None
+    assumption: Assumption | None = None
+    others: tuple[_Other, ...] = ()
+    late: Acceptance = CLOSED
+    restarts: bool = False
+
+
+def judge_program(
+    container: Container, ref: NodeRef, started: StartedProgram | None, found: ProgramFacts
+) -> Verdict:
+    """What the container's program does, by its command line, its image and its settings."""
+    return _Judge(container, ref, started, found).judge()
+
+
+def image_program(container: Container, ref: NodeRef) -> StartedProgram | None:
+    """The program that a well-known image starts where the manifest names none."""
+    image = _Image(container.image or "")
+    name = IMAGE_PROGRAMS.value.get(image.official or image.path)
+    if name is None or container.command:
+        return None
+    arguments = [Word(text, ref / "args" / n) for n, text in enumerate(container.args)]
+    return StartedProgram((Word(name, ref / "image"), *arguments), by_image=True)
+
+
+class _Image:
+    """An image's name, without its tag; ``official`` is the plain name of an official image."""
+
+    def __init__(self, image: str) -> None:
+        path, _, digest = image.partition("@")
+        head, slash, last = path.rpartition("/")
+        name, _, self.tag = last.partition(":")
+        self.path = f"{head}{slash}{name}".removeprefix("docker.io/")
+        self.digest = digest
+        prefix = f"{head}{slash}"
+        self.official = name if prefix in OFFICIAL_PREFIXES else ""
+
+    @property
+    def stop_signal(self) -> str | None:
+        """The signal that an official image sets; SIGTERM for those that set none."""
+        if not self.official:
+            return None
+        for name, part, signal in IMAGE_SIGNALS.value:
+            if self.official == name and part in self.tag:
+                return signal
+        return "SIGTERM"
+
+
+class _Judge:
+    def __init__(
+        self,
+        container: Container,
+        ref: NodeRef,
+        started: StartedProgram | None,
+        found: ProgramFacts,
+    ) -> None:
+        self.container = container
+        self.ref = ref
+        self.started = started
+        self.found = found
+        self.image = _Image(container.image or "")
+
+    def judge(self) -> Verdict:
+        """The verdict."""
+        started = self.started
+        framework = self._framework()
+        if framework is not None:
+            return framework
+        if started is None:
+            label = self.image.path.rpartition("/")[2] or self.container.name
+            return self._unknown(f"the program of image {label}")
+        if started.shell_ends:
+            return self._certain(_ABRUPT, f"the shell behind {started.init or 'an init'} ends")
+        entry = find_behaviour(started)
+        if entry is None and (is_shell(started.name) or started.name.endswith(".sh")):
+            return self._script_file(started)
+        if entry is None:
+            label = script_name(started) if started.name == "dotnet" else started.name
+            return self._unknown(label)
+        at_signal = self._at_signal(entry, started)
+        if at_signal is None:
+            wanted = entry.by_signal[0][0]
+            return Verdict(
+                entry.name,
+                assumption=Assumption(
+                    f"{entry.name} is assumed to get {wanted}, which its official image sets: "
+                    "it finishes what it has",
+                    _SETTLE,
+                ),
+                others=((f"with SIGTERM as {entry.name}'s stop signal", _ABRUPT),),
+            )
+        return self._by_signal(entry, started, at_signal)
+
+    def _by_signal(self, entry: Behaviour, started: StartedProgram, at_signal: AtSignal) -> Verdict:
+        name = entry.name or started.name
+        match at_signal:
+            case AtSignal.FINISHES:
+                return self._certain(_GRACEFUL, name, late=entry.late)
+            case AtSignal.CUTS:
+                return self._certain(_ABRUPT, f"{name} ends at its stop signal")
+            case AtSignal.RESTARTS:
+                reason = f"{name} cuts its requests and starts its workers anew"
+                return self._certain(_ABRUPT, reason, restarts=True)
+            case AtSignal.HAS_NO_HANDLER if started.first is None:
+                text = f"{name} has no handler for its stop signal: as the first process it is"
+                return Verdict(
+                    name,
+                    self._setting(_IGNORING, OriginKind.DEFAULT, f"{name} has no handler for it"),
+                    Assumption(f"{text} assumed to go on until SIGKILL", _SETTLE),
+                    ((f"with an init or a shell in front of {name}", _ABRUPT),),
+                )
+            case AtSignal.HAS_NO_HANDLER if started.first:
+                return self._certain(_IGNORING, f"{name} has no handler for it")
+            case AtSignal.HAS_NO_HANDLER:
+                return self._certain(_ABRUPT, f"{name} has no handler for its stop signal")
+            case AtSignal.LOSES_IN_SHELL:
+                return self._in_package_manager(entry)
+            case _:
+                return self._by_code(entry, started, at_signal)
+
+    def _by_code(self, entry: Behaviour, started: StartedProgram, at_signal: AtSignal) -> Verdict:
+        label = script_name(started) or entry.name
+        signal = entry.signal
+        goes_on = at_signal is AtSignal.NEEDS_HANDLER and started.first is not False
+        without = "goes on until SIGKILL" if goes_on else "ends at once"
+        text = (
+            f"{label} is assumed to handle {signal}: {_STOPS}; without a handler {entry.name} "
+            f"{without}"
+        )
+        remedy = f"look for {entry.check} in it, and {_SETTLE}"
+        other = (f"without a {signal} handler in {label}", _IGNORING if goes_on else _ABRUPT)
+        return Verdict(entry.name, None, Assumption(text, remedy), (other,), entry.late)
+
+    def _in_package_manager(self, entry: Behaviour) -> Verdict:
+        debian = self.image.official == "node" and "alpine" not in self.image.tag
+        if debian and entry.name == "npm":
+            return self._certain(_ABRUPT, "npm's shell ends at the stop signal, and npm with it")
+        text = (
+            f"{entry.name} is assumed to pass the stop signal on to the app; where its shell is "
+            "dash, as on Debian, it ends within a second and cuts what the app has"
+        )
+        remedy = f"start the program itself, such as node server.js, or {_SETTLE}"
+        other = (f"where {entry.name}'s shell does not pass the signal on", _ABRUPT)
+        return Verdict(entry.name, None, Assumption(text, remedy), (other,))
+
+    def _at_signal(self, entry: Behaviour, started: StartedProgram) -> AtSignal | None:
+        """What the program does at the signal it gets; None where that is not known."""
+        arguments = started.arguments
+        if entry.by_signal:
+            signal = self._stop_signal()
+            return dict(entry.by_signal).get(signal, entry.at_signal) if signal else None
+        if entry.limit_finishes:
+            limit = self.found.finish_within
+            return AtSignal.FINISHES if limit is not None and limit.value else entry.at_signal
+        if entry.name == "uWSGI":
+            if any("gracefully_kill_them_all" in text for text in arguments):
+                return AtSignal.FINISHES
+            return AtSignal.CUTS if "--die-on-term" in arguments else entry.at_signal
+        if entry.name == "Hypercorn" and _number_of(arguments, ("-w", "--workers")) > 1:
+            return AtSignal.CUTS  # its master waits for one worker, then ends the others
+        if entry.name == facts.CELERY and started.group:
+            pool = _value_of(arguments, ("-P", "--pool")) or "prefork"
+            return AtSignal.CUTS if pool in ("prefork", "processes") else entry.at_signal
+        return entry.at_signal
+
+    def _stop_signal(self) -> str | None:
+        """The container's stop signal: the manifest's, else that of an official image."""
+        lifecycle = self.container.lifecycle
+        if lifecycle is not None and lifecycle.stopSignal is not None:
+            return str(lifecycle.stopSignal)
+        return self.image.stop_signal
+
+    def _framework(self) -> Verdict | None:
+        """What a framework of the JVM does, which variables and properties show."""
+        for name, since in facts.WAITS_ONLY_IF_ASKED.value:
+            if name not in self.found.frameworks:
+                continue
+            if self.found.asked_to_wait:
+                return self._certain(_GRACEFUL, name)
+            setting = facts.WAIT_SETTING[name]
+            assumed = (
+                f"to be {since} or later, which finishes its requests"
+                if since
+                else f"to finish its requests, which needs {setting}"
+            )
+            other = f"before {since}, without {setting}" if since else f"without {setting}"
+            return Verdict(
+                name,
+                assumption=Assumption(f"{name} is assumed {assumed}", f"set {setting} where it is"),
+                others=((f"with {name} {other}", _ABRUPT),),
+            )
+        return None
+
+    def _script_file(self, started: StartedProgram) -> Verdict:
+        """A script in the image: without ``exec`` it never passes the signal on."""
+        label = script_name(started) if is_shell(started.name) else started.name
+        text = f"{label} is assumed to start the app with exec, and the app to be graceful"
+        behaviour = _ABRUPT if started.first is False else _IGNORING
+        remedy = f"end {label} with exec and the app, or {_SETTLE}"
+        other = (f"where {label} starts the app without exec", behaviour)
+        return Verdict(label, None, Assumption(text, remedy), (other,))
+
+    def _unknown(self, label: str) -> Verdict:
+        text = f"{label} is assumed to be graceful: {_STOPS}"
+        return Verdict(label, assumption=Assumption(text, f"{_SETTLE} where it does not"))
+
+    def _certain(
+        self, value: str, reason: str, *, late: Acceptance = CLOSED, restarts: bool = False
+    ) -> Verdict:
+        behaviour = self._setting(value, OriginKind.EXPLICIT, reason)
+        return Verdict(reason, behaviour, late=late, restarts=restarts)
+
+    def _setting(self, value: str, kind: OriginKind, reason: str) -> Setting[str]:
+        location = self.started.location if self.started is not None else self.ref / "name"
+        return Setting("app", value, Origin(kind, reason, location))
+
+
+def find_behaviour(started: StartedProgram) -> Behaviour | None:
+    """What is known about a program, by its name or as a module of Python."""
+    name, arguments = started.name, started.arguments
+    module = _value_of(arguments, ("-m",)) if name.startswith("python") else None
+    for fact in BEHAVIOURS:
+        entry = fact.value
+        if module is not None and module in entry.modules:
+            return entry
+        named = name in entry.programs or (
+            name.startswith("python3.") and "python3" in entry.programs
+        )
+        if named and (not entry.words or set(entry.words) & set(arguments)):
+            return entry
+    return None
+
+
+#: Options of interpreters that take the next word.
+_TAKES_NEXT: Final = frozenset(
+    ("-r", "--require", "--import", "--loader", "-W", "-X", "-I", "-cp", "-classpath", "-d")
+)
+
+
+def script_name(started: StartedProgram) -> str:
+    """The script, module or jar that an interpreter runs, as it is written; empty for none."""
+    arguments = list(started.arguments)
+    while arguments:
+        text = arguments.pop(0)
+        if text in ("-m", "-jar") and arguments:
+            return arguments[0].rpartition("/")[2]
+        if text in _TAKES_NEXT and arguments:
+            del arguments[0]
+        elif not text.startswith("-") and text not in ("run", "start"):
+            return text.rpartition("/")[2]
+    return ""
+
+
+def _value_of(arguments: tuple[str, ...], flags: tuple[str, ...]) -> str | None:
+    for index, text in enumerate(arguments):
+        for flag in flags:
+            if text == flag and index + 1 < len(arguments):
+                return arguments[index + 1]
+            if text.startswith(f"{flag}="):
+                return text.removeprefix(f"{flag}=")
+    return None
+
+
+def _number_of(arguments: tuple[str, ...], flags: tuple[str, ...]) -> int:
+    text = _value_of(arguments, flags) or ""
+    return int(text) if text.isdecimal() and len(text) < 6 else 0

@@ -1,0 +1,238 @@
+"""What programs do at their stop signal, by how they are started: as it was measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from shutdownlint.platforms.kubernetes.containers import ContainerFacts
+from shutdownlint.platforms.programs.detect import ProgramFacts
+from shutdownlint.shutdown.process import Never, Reaction
+from tests.helpers import check_text, plan_pod_text, user_facts
+
+if TYPE_CHECKING:
+    from shutdownlint.platforms.planned_pod import PlannedPod
+
+GRACEFUL, ABRUPT, IGNORING = "graceful", "abrupt", "ignoring"
+SHELL = ["sh", "-c"]
+
+
+def manifest(image: str = "shop/app:1", env: dict[str, str] | None = None, **keys: Any) -> str:
+    container = {"name": "app", "image": image, **keys}
+    if env is not None:
+        container["env"] = [{"name": name, "value": value} for name, value in env.items()]
+    spec = {"containers": [container], **keys.pop("spec", {})}
+    spec["containers"][0].pop("spec", None)
+    return yaml.safe_dump(
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "shop"}, "spec": spec}
+    )
+
+
+def planned(**keys: Any) -> PlannedPod:
+    return plan_pod_text(manifest(**keys))
+
+
+def behaviour(pod: PlannedPod) -> str:
+    found: ContainerFacts = pod.container_facts["app"][ContainerFacts]
+    return found.behaviour.value
+
+
+def certain(pod: PlannedPod) -> bool:
+    found: ContainerFacts = pod.container_facts["app"][ContainerFacts]
+    return found.behaviour.origin.kind == "explicit"
+
+
+def others(pod: PlannedPod) -> list[tuple[str, str]]:
+    found: ProgramFacts = pod.container_facts["app"][ProgramFacts]
+    return [(when, value) for when, _, value in found.others]
+
+
+CERTAIN = [
+    (["gunicorn", "shop:app"], GRACEFUL),
+    (["python", "-m", "gunicorn", "shop:app"], GRACEFUL),
+    (["poetry", "run", "gunicorn", "shop:app"], GRACEFUL),
+    (["uv", "run", "--with", "x", "uvicorn", "shop:app"], GRACEFUL),
+    (["ddtrace-run", "gunicorn", "shop:app"], GRACEFUL),
+    (["env", "A=1", "uvicorn", "shop:app"], GRACEFUL),
+    (["timeout", "-s", "KILL", "100", "uvicorn", "shop:app"], GRACEFUL),
+    (["nice", "-n", "5", "granian", "shop:app"], GRACEFUL),
+    (["tini", "-g", "--", "gunicorn", "shop:app"], GRACEFUL),
+    (["gosu", "app", "gunicorn", "shop:app"], GRACEFUL),
+    (["bundle", "exec", "puma", "-C", "config/puma.rb"], GRACEFUL),
+    (["bundle", "exec", "sidekiq"], GRACEFUL),
+    (["caddy", "run"], GRACEFUL),
+    (["celery", "-A", "shop", "worker"], GRACEFUL),
+    (["tini", "--", "celery", "-A", "shop", "worker"], GRACEFUL),
+    (["tini", "-g", "--", "celery", "-A", "shop", "worker", "-P", "threads"], GRACEFUL),
+    (["tini", "-g", "--", "celery", "-A", "shop", "worker"], ABRUPT),
+    (["dumb-init", "celery", "-A", "shop", "worker"], ABRUPT),
+    (["dumb-init", "--single-child", "celery", "-A", "shop", "worker"], GRACEFUL),
+    (["hypercorn", "shop:app"], GRACEFUL),
+    (["hypercorn", "-w", "1", "shop:app"], GRACEFUL),
+    (["hypercorn", "-w", "2", "shop:app"], ABRUPT),
+    (["hypercorn", "--workers=4", "shop:app"], ABRUPT),
+    (["daphne", "shop:app"], ABRUPT),
+    (["uwsgi", "--http", ":80"], ABRUPT),
+    (["uwsgi", "--die-on-term"], ABRUPT),
+    (["uwsgi", "--hook-master-start", "unix_signal:15 gracefully_kill_them_all"], GRACEFUL),
+    (["envoy", "-c", "envoy.yaml"], ABRUPT),
+    (["varnishd", "-F"], ABRUPT),
+    (["waitress-serve", "shop:app"], IGNORING),
+    (["flask", "run"], IGNORING),
+    (["python3", "-m", "flask", "--app", "shop", "run"], IGNORING),
+    (["python", "-m", "http.server"], IGNORING),
+    (["php", "-S", "0.0.0.0:80"], IGNORING),
+    (["sleep", "infinity"], IGNORING),
+    (["tini", "--", "waitress-serve", "shop:app"], ABRUPT),
+    (["dumb-init", "flask", "run"], ABRUPT),
+    ([*SHELL, "exec gunicorn shop:app"], GRACEFUL),
+    ([*SHELL, "python manage.py migrate && exec gunicorn shop:app"], GRACEFUL),
+    ([*SHELL, "gunicorn shop:app; echo done"], IGNORING),
+    (["tini", "--", *SHELL, "exec gunicorn shop:app"], GRACEFUL),
+    (["tini", "--", *SHELL, "gunicorn shop:app | cat"], ABRUPT),
+    (["tritonserver", "--model-repository=/m"], GRACEFUL),
+    (["python3", "-m", "sglang.launch_server"], GRACEFUL),
+    (["ollama", "serve"], ABRUPT),
+    (["tensorflow_model_server"], IGNORING),
+    ([*SHELL, "vllm serve mistral"], ABRUPT),
+    (["vllm", "serve", "mistral", "--shutdown-timeout", "60"], GRACEFUL),
+    (["vllm", "serve", "mistral", "--shutdown-timeout=0"], ABRUPT),
+]
+
+
+@pytest.mark.parametrize(("command", "expected"), CERTAIN, ids=" ".join)
+def test_what_is_certain(command: list[str], expected: str) -> None:
+    pod = planned(command=command)
+    assert behaviour(pod) == expected
+    assert certain(pod)
+    assert others(pod) == []
+
+
+BY_CODE = [
+    (["node", "server.js"], "server.js", IGNORING),
+    (["node", "-r", "dotenv/config", "dist/main.js"], "main.js", IGNORING),
+    (["tini", "--", "node", "server.js"], "server.js", ABRUPT),
+    ([*SHELL, "exec node server.js"], "server.js", IGNORING),
+    (["python3.12", "-u", "/srv/app.py"], "app.py", IGNORING),
+    (["python", "manage.py", "runserver"], "manage.py", IGNORING),
+    (["ruby", "app.rb"], "app.rb", ABRUPT),
+    (["java", "-Xmx1g", "-jar", "/srv/shop.jar"], "shop.jar", ABRUPT),
+    (["pm2-runtime", "app.js"], "app.js", ABRUPT),
+    (["npm", "start"], "npm", ABRUPT),
+    (["yarn", "start"], "Yarn 1", ABRUPT),
+    (["/bin/sh", "/start.sh"], "start.sh", IGNORING),
+    (["/docker-entrypoint.sh", "run"], "docker-entrypoint.sh", IGNORING),
+    (["nginx", "-g", "daemon off;"], "nginx", ABRUPT),
+]
+
+
+@pytest.mark.parametrize(("command", "name", "other"), BY_CODE)
+def test_what_the_code_decides_is_an_assumption_about_it(
+    command: list[str], name: str, other: str
+) -> None:
+    pod = planned(command=command)
+    assert behaviour(pod) == GRACEFUL
+    assert not certain(pod)
+    assert [value for _, value in others(pod)] == [other]
+    assert pod.plan is not None
+    assert any(a.text.startswith(f"{name} is assumed") for a in pod.plan.assumptions)
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ({"image": "nginx:1.25"}, GRACEFUL),
+        ({"image": "docker.io/library/nginx@sha256:0"}, GRACEFUL),
+        ({"image": "nginx:1.25", "command": ["nginx", "-g", "daemon off;"]}, GRACEFUL),
+        ({"image": "nginx:1", "lifecycle": {"stopSignal": "SIGTERM"}}, ABRUPT),
+        (
+            {"image": "shop/web:1", "command": ["nginx"], "lifecycle": {"stopSignal": "SIGQUIT"}},
+            GRACEFUL,
+        ),
+        ({"image": "httpd:2.4"}, GRACEFUL),
+        ({"image": "haproxy:2.8-alpine"}, GRACEFUL),
+        ({"image": "node:20", "command": ["npm", "start"]}, ABRUPT),
+        ({"image": "vllm/vllm-openai:v0.18.0", "args": ["--model", "x"]}, ABRUPT),
+        (
+            {"image": "vllm/vllm-openai:v0.18.0", "args": ["--shutdown-timeout", "9"]},
+            GRACEFUL,
+        ),
+        ({"image": "ollama/ollama"}, ABRUPT),
+        ({"env": {"SERVER_SHUTDOWN": "graceful"}}, GRACEFUL),
+        ({"env": {"SERVER_SHUTDOWN": "immediate"}}, ABRUPT),
+        ({"env": {"QUARKUS_SHUTDOWN_TIMEOUT": "20s"}}, GRACEFUL),
+    ],
+)
+def test_what_images_and_variables_show(keys: dict[str, Any], expected: str) -> None:
+    pod = planned(**keys)
+    assert behaviour(pod) == expected
+    assert certain(pod)
+
+
+@pytest.mark.parametrize(
+    ("keys", "when"),
+    [
+        ({"image": "node:20-alpine", "command": ["npm", "start"]}, "where npm's shell"),
+        ({"env": {"SPRING_PROFILES_ACTIVE": "p"}}, "with Spring Boot before 3.4"),
+        ({"env": {"QUARKUS_HTTP_PORT": "80"}}, "with Quarkus without quarkus.shutdown.timeout"),
+        ({"args": ["flask", "run"]}, "with an init or a shell in front of Flask"),
+    ],
+)
+def test_other_cases(keys: dict[str, Any], when: str) -> None:
+    (other,) = others(planned(**keys))
+    assert other[0].startswith(when)
+    assert other[1] == ABRUPT
+
+
+def test_the_process_namespace_of_the_pod_has_another_first_process() -> None:
+    pod = planned(command=["flask", "run"], spec={"shareProcessNamespace": True})
+    assert behaviour(pod) == ABRUPT
+
+
+def test_details_of_processes() -> None:
+    def process(*command: str) -> Any:
+        plan = planned(command=list(command)).plan
+        assert plan is not None
+        return plan.containers[0]
+
+    (phase,) = process("uwsgi").process.phases
+    assert isinstance(phase.ending, Never)
+    assert phase.cuts
+    assert phase.inbound.new is Reaction.SERVES
+    (phase,) = process("gunicorn").process.phases
+    assert phase.inbound.new is Reaction.HANGS
+    assert phase.ending.limit.value.total_seconds() == 30
+    (phase,) = process("hypercorn").process.phases
+    assert phase.ending.limit.value.total_seconds() == 3
+    (wrapper,) = process("su", "-c", "gunicorn shop:app", "app").wrappers
+    assert wrapper.kills_after.value.total_seconds() == 2
+    (wrapper,) = process("runuser", "-u", "app", "--", "gunicorn", "shop:app").wrappers
+    assert wrapper.name == "su"
+
+
+def test_the_rules_say_why() -> None:
+    def found(rule: str, **keys: Any) -> list[str]:
+        result = check_text(manifest(**keys), user_facts())
+        return [finding.message for finding in result.findings if finding.rule == rule]
+
+    (message,) = found("SL134", command=["hypercorn", "-w", "2", "shop:app"])
+    assert message.startswith("app does not wait for its requests (Hypercorn ends at its stop")
+    hook = {"preStop": {"exec": {"command": ["/drain"]}}}
+    assert found("SL134", command=["daphne", "shop:app"], lifecycle=hook) == []
+    (message,) = found("SL142", command=["flask", "run"])
+    assert message.startswith("app ignores its stop signal (Flask's development server has no")
+    assert found("SL142", command=["gunicorn", "shop:app"]) == []
+
+
+def test_what_the_user_says_counts() -> None:
+    facts = user_facts()
+    assert behaviour(plan_pod_text(manifest(command=["daphne", "a:b"]), facts)) == ABRUPT
+    from msgspec.structs import replace  # noqa: PLC0415
+
+    from shutdownlint.platforms.user_facts import AppFacts  # noqa: PLC0415
+
+    said = replace(facts, apps=(AppFacts("*", behaviour=GRACEFUL),))
+    pod = plan_pod_text(manifest(command=["daphne", "a:b"]), said)
+    assert behaviour(pod) == GRACEFUL
