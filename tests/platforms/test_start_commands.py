@@ -236,3 +236,38 @@ def test_what_the_user_says_counts() -> None:
     said = replace(facts, apps=(AppFacts("*", behaviour=GRACEFUL),))
     pod = plan_pod_text(manifest(command=["daphne", "a:b"]), said)
     assert behaviour(pod) == GRACEFUL
+
+
+BOOT = """
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: boot, namespace: shop}
+    data:
+      application.yml: "server: {shutdown: graceful}"
+      application-prod.yml: "server: {shutdown: immediate}"
+    ---
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: shop, namespace: shop}
+    spec:
+      containers:
+      - name: app
+        image: shop/app:1
+        env: [{name: SPRING_PROFILES_ACTIVE, value: "%s"}]
+        volumeMounts: [{name: boot, mountPath: /config}]
+      volumes: [{name: boot, configMap: {name: boot}}]
+    """
+
+
+@pytest.mark.parametrize(
+    ("profiles", "expected"),
+    [("prod", ABRUPT), ("test,prod", ABRUPT), ("test", GRACEFUL), ("production", GRACEFUL)],
+)
+def test_the_file_of_an_active_profile_is_stronger(profiles: str, expected: str) -> None:
+    assert behaviour(plan_pod_text(BOOT % profiles)) == expected
+
+
+def test_a_misspelled_mode_is_reported() -> None:
+    result = check_text(manifest(env={"SERVER_SHUTDOWN": "gracefull"}))
+    messages = [finding.message for finding in result.findings if finding.severity != "note"]
+    assert any("is neither 'graceful' nor 'immediate'" in message for message in messages)

@@ -90,6 +90,9 @@ class WorkloadForm(_Form):
 
     match: str = Field(description="Kind/namespace/name, with * and ?; what is left out is any.")
     p99: _Duration = Field(default=None, description="How long a request takes at most: '10s'.")
+    job: _Duration = Field(
+        default=None, description="How long the longest job of a queue worker takes: '5m'."
+    )
     drain: _Duration = Field(
         default=None, description="How long the app still accepts after its stop signal."
     )
@@ -269,7 +272,7 @@ def _app_facts(form: WorkloadForm) -> AppFacts:
     label = f"the configuration for {form.match}"
     # "lingering" is graceful with a drain: it still accepts for that long.
     behaviour = "graceful" if form.app == "lingering" else form.app
-    return AppFacts(form.match, form.p99, form.drain, behaviour, label)
+    return AppFacts(form.match, form.p99, form.drain, behaviour, label, job=form.job)
 
 
 _FROM_CONFIG: Final = "the configuration"

@@ -289,9 +289,13 @@ class PodDisruptionBudget(Resource, frozen=True):
 
 
 class ScalerSpec(ApiModel, frozen=True):
-    """What an autoscaler scales."""
+    """What an autoscaler scales, and within which bounds; KEDA's have other names."""
 
     scaleTargetRef: TargetReference | None = None  # noqa: N815
+    minReplicas: Int = None  # noqa: N815
+    maxReplicas: Int = None  # noqa: N815
+    minReplicaCount: Int = None  # noqa: N815
+    maxReplicaCount: Int = None  # noqa: N815
 
 
 class Scaler(Resource, frozen=True):

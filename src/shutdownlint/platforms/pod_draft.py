@@ -115,6 +115,7 @@ class PodDraft:
         self.back: list[str] = []
         self.needed: list[str] = []
         self.p99: Setting[timedelta] | None = None
+        self.job: Setting[timedelta] | None = None
         self.senders: list[Sender] = []
         self.problems: list[Problem] = []
         self.assumptions: list[Assumption] = []
@@ -152,6 +153,7 @@ class PodDraft:
             back=tuple(self.back),
             needed=tuple(self.needed),
             p99=self.p99,
+            job=self.job,
             senders=tuple(self.senders),
             runs_to_completion=self.workload.runs_to_completion,
             grace_counts_hook=self.grace_counts_hook,

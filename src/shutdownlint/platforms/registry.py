@@ -63,7 +63,7 @@ PLATFORMS: Final = (
                 f"{_RESOURCES}:ConfigMap",
                 words=(
                     (b"istio", b"mesh"),
-                    (b"application.", b"hutdown"),
+                    (b"application", b"hutdown"),
                     (b"SHUTDOWN",),
                     (b"GUNICORN_CMD_ARGS",),
                     (b"PM2_KILL",),

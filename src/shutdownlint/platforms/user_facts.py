@@ -36,6 +36,8 @@ class AppFacts(Struct, frozen=True):
     source_label: str = "the configuration"
     #: Of which container; None: of all of them.
     container: str | None = None
+    #: How long the longest job of a worker takes.
+    job: timedelta | None = None
 
     def matches(self, workload: ObjectId) -> bool:
         """Whether this is about that workload; a pattern may leave out kind and namespace."""

@@ -130,7 +130,8 @@ class PodPlan(Struct, frozen=True):
 
     ``front`` names the containers that inbound requests pass before the app, outermost first;
     ``back`` those that the app's calls pass; ``needed`` those that the app's calls need while it
-    answers a request. ``p99`` is how long the slowest ordinary requests take, where that is known.
+    answers a request. ``p99`` is how long the slowest ordinary requests take, where that is known,
+    ``job`` the longest job of a worker.
     ``runs_to_completion``: the pod ends by itself, and it receives no requests.
     ``grace_counts_hook``: the grace period runs during preStop hooks.
     """
@@ -141,6 +142,7 @@ class PodPlan(Struct, frozen=True):
     back: tuple[str, ...] = ()
     needed: tuple[str, ...] = ()
     p99: Setting[timedelta] | None = None
+    job: Setting[timedelta] | None = None
     senders: tuple[Sender, ...] = ()
     runs_to_completion: bool = False
     grace_counts_hook: bool = True

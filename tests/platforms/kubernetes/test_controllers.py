@@ -15,7 +15,7 @@ from shutdownlint.platforms.kubernetes.pod_facts import PodFacts
 from shutdownlint.platforms.planned_pod import PlannedPod
 from shutdownlint.platforms.workload_index import WorkloadIndex, index_entry
 from shutdownlint.shutdown.durations import seconds
-from tests.helpers import lint_options, plan_pod_text, write_sources
+from tests.helpers import lint_options, plan_files, plan_pod_text, write_sources
 
 
 def manifest(kind: str, spec: str, before: str) -> str:
@@ -171,3 +171,26 @@ def test_a_rollout_as_text() -> None:
     deployment = rollout_of(spec="replicas: 4")
     assert deployment is not None
     assert "does not wait for old pods" in deployment.describe(seconds(30))
+
+
+@pytest.mark.parametrize(
+    ("bounds", "replicas"),
+    [
+        ("minReplicas: 3, maxReplicas: 3", 3),
+        ("maxReplicas: 1", 1),
+        ("minReplicas: 2, maxReplicas: 3", None),
+        ("maxReplicas: 3", None),
+    ],
+)
+def test_an_autoscaler_with_equal_bounds_fixes_the_number(
+    bounds: str, replicas: int | None
+) -> None:
+    scaler = (
+        "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\n"
+        "metadata: {name: shop, namespace: shop}\n"
+        f"spec: {{scaleTargetRef: {{kind: Deployment, name: shop}}, {bounds}}}\n---"
+    )
+    text = manifest("Deployment", "replicas: 5", scaler)
+    pods = plan_files({"shop.yaml": text}).pods
+    (pod,) = pods
+    assert (pod.replicas.value if pod.replicas else None) == replicas

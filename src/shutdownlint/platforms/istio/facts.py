@@ -85,6 +85,8 @@ SUPPORTED_VERSIONS: Final = SourcedValue(
 )
 
 CONFIG_ANNOTATION: Final = "proxy.istio.io/config"
+#: Turns statistics on, like proxyStatsMatcher.inclusionRegexps.
+STATS_ANNOTATION: Final = "sidecar.istio.io/statsInclusionRegexps"
 NATIVE_ANNOTATION: Final = "sidecar.istio.io/nativeSidecar"
 INJECT: Final = "sidecar.istio.io/inject"
 REVISION: Final = "istio.io/rev"

@@ -23,7 +23,7 @@ from shutdownlint.platforms.istio.process import (
     proxy_knobs,
     proxy_process,
 )
-from shutdownlint.platforms.istio.proxyconfig import parse_bool
+from shutdownlint.platforms.istio.proxyconfig import matches_stat, parse_bool
 from shutdownlint.platforms.kubernetes.containers import whole_hook
 from shutdownlint.platforms.kubernetes.hooks import (
     NO_HOOK,
@@ -105,6 +105,8 @@ def plan_proxy(
     replaced = config is not None and config.replaces_hook and hook.handler.value is NO_HOOK
     drain_hook = settings.native and not replaced and _drains(sidecar, hook.handler.value)
     waypoint = is_waypoint(workload)
+    further = workload.template.metadata.annotations.get(facts.STATS_ANNOTATION, "")
+    merged.stats_matched = merged.stats_matched or matches_stat(further)
     settings = replace(
         settings,
         drain_hook=drain_hook,

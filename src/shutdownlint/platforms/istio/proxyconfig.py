@@ -220,9 +220,14 @@ def _matches_stat(node: Node) -> bool:
         entry = child(node, name)
         if entry is not None and isinstance(entry.value, SequenceNode):
             for item in entry.value.value:
-                if isinstance(item, ScalarNode) and "downstream_cx" in item.value:
+                if isinstance(item, ScalarNode) and matches_stat(item.value):
                     return True
     return False
+
+
+def matches_stat(pattern: str) -> bool:
+    """Whether a pattern is about the statistic that exit-on-zero reads."""
+    return "downstream_cx" in pattern
 
 
 def _metadata(

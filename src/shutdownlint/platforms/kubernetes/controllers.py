@@ -14,6 +14,7 @@ from shutdownlint.shutdown.durations import ZERO, format_duration
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:
+    from shutdownlint.manifests.object_index import LoadedResource
     from shutdownlint.manifests.resources import LabelSelector
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.context import AnalysisContext
@@ -96,7 +97,7 @@ def read_replicas(workload: Workload, context: AnalysisContext) -> Setting[int] 
         target = scaler.model.spec.scaleTargetRef
         # KEDA's kind may be left out: a Deployment.
         if target is not None and target.name == workload.id.name:
-            return None
+            return _fixed_by(scaler)
     location = workload.object_ref / "spec" / "replicas"
     written = workload.update.replicas
     if isinstance(written, int):
@@ -109,6 +110,20 @@ def read_replicas(workload: Workload, context: AnalysisContext) -> Setting[int] 
         return None
     default = Origin(OriginKind.DEFAULT, "the Kubernetes default", location)
     return Setting("replicas", facts.DEFAULT_REPLICAS.value, default)
+
+
+def _fixed_by(scaler: LoadedResource[Scaler]) -> Setting[int] | None:
+    """The number of pods of an autoscaler whose bounds are the same; None where they differ."""
+    spec, here = scaler.model.spec, scaler.ref / "spec"
+    for low, high in (("minReplicas", "maxReplicas"), ("minReplicaCount", "maxReplicaCount")):
+        most = getattr(spec, high)
+        least = getattr(spec, low)
+        if least is None and low == "minReplicas":
+            least = facts.DEFAULT_REPLICAS.value
+        if isinstance(most, int) and most == least:
+            label = f"{low} and {high} of the autoscaler"
+            return Setting(high, most, Origin(OriginKind.INHERITED, label, here / high))
+    return None
 
 
 def read_rollout(workload: Workload, count: Setting[int] | None) -> Setting[Rollout] | None:

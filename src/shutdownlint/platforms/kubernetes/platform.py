@@ -34,7 +34,7 @@ from shutdownlint.shutdown.process import Hook, abrupt, graceful, ignoring
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting, with_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from datetime import timedelta
 
     from shutdownlint.manifests.object_index import LoadedResource
@@ -43,8 +43,10 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.context import AnalysisContext
     from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
     from shutdownlint.platforms.problem import Problem
+    from shutdownlint.platforms.user_facts import AppFacts
 
 P99_ANNOTATION: Final = "shutdownlint.dev/p99"
+JOB_ANNOTATION: Final = "shutdownlint.dev/job"
 #: The app's behaviour that is taken where nothing shows another.
 GRACEFUL: Final = "graceful"
 
@@ -79,7 +81,8 @@ class Plugin(Platform):
             draft.grace_counts_hook = version not in facts.GRACE_AFTER_HOOK_IN.value
         services = [s for s in context.services_for(workload) if leads_to_pod(s.model, workload)]
         draft.problems += service_problems(services)
-        draft.p99 = _read_p99(draft)
+        draft.p99 = _read_duration(draft, "p99", P99_ANNOTATION, lambda app: app.p99)
+        draft.job = _read_duration(draft, "job", JOB_ANNOTATION, lambda app: app.job)
         self._add_service(draft, services)
         serving, shown = serving_containers(list(draft.app_containers), services)
         for container in draft.containers:
@@ -180,32 +183,37 @@ def _read_behaviour(
     return drain_setting, assumed
 
 
-def _read_p99(draft: PodDraft) -> Setting[timedelta] | None:
+def _read_duration(
+    draft: PodDraft,
+    name: str,
+    annotation: str,
+    configured: Callable[[AppFacts], timedelta | None],
+) -> Setting[timedelta] | None:
+    """What the user says of a workload: by an annotation, else in the configuration."""
     workload = draft.workload
     places = (
         (workload.template.metadata, workload.ref),
         (workload.owner, workload.object_ref),
     )
     for metadata, ref in places:
-        text = metadata.annotations.get(P99_ANNOTATION)
+        text = metadata.annotations.get(annotation)
         if text is None or has_placeholder(text):
             continue
-        location = ref / "metadata" / "annotations" / P99_ANNOTATION
+        location = ref / "metadata" / "annotations" / annotation
         try:
             value = go_duration(text)
             if value < ZERO:
                 raise ValueError("must not be negative")
         except ValueError as error:
             draft.problems.append(
-                problems.AnnotationUnreadable(
-                    location=location, key=P99_ANNOTATION, reason=str(error)
-                )
+                problems.AnnotationUnreadable(location=location, key=annotation, reason=str(error))
             )
             return None
-        return Setting("p99", value, Origin(OriginKind.MEASURED, P99_ANNOTATION, location))
+        return Setting(name, value, Origin(OriginKind.MEASURED, annotation, location))
     for app in draft.context.user_facts.apps_for(workload.id):
-        if app.p99 is not None:
-            return Setting("p99", app.p99, Origin(OriginKind.MEASURED, app.source_label))
+        said = configured(app)
+        if said is not None:
+            return Setting(name, said, Origin(OriginKind.MEASURED, app.source_label))
     return None
 
 

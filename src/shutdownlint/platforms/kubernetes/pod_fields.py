@@ -78,6 +78,12 @@ POD_FIELDS: Final = (
         "how long its slowest ordinary requests take; absent unless given",
         lambda view: view.plan.p99,
     ),
+    setting_field(
+        "job",
+        _D,
+        "how long the longest job of a queue worker takes; absent unless given",
+        lambda view: view.plan.job,
+    ),
     plain_field("kind", _S, "the workload's kind", lambda view: view.pod.id.kind),
     plain_field("name", _S, "the workload's name", lambda view: view.pod.id.name),
     plain_field(

@@ -14,7 +14,7 @@ from shutdownlint.yaml_source.composer import ComposeError, compose
 from shutdownlint.yaml_source.tree import Tree, key_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from yaml.nodes import Node
 
@@ -66,8 +66,13 @@ def read_container_config(
             found.variables[variable.name] = None if value is None else WrittenText(value, location)
         else:
             found.variables[variable.name] = _referred(variable.valueFrom, maps)
-    for config_map, names in _mounted(container, workload, maps):
-        _add_files(config_map, names, found)
+    mounted = list(_mounted(container, workload, maps))
+    active = found.variables.get(_PROFILES)
+    profiles = [name.strip() for name in active.text.split(",")] if active is not None else []
+    # The file of a profile is stronger than the one of all of them, and the last profile's is so.
+    for profile in (None, *profiles):
+        for config_map, names in mounted:
+            _Files(config_map, found, profiles).add(names, profile)
     return found
 
 
@@ -129,58 +134,71 @@ def _mounted(
                 yield config_map, seen
 
 
-_FILE: Final = re.compile(r"application\.(ya?ml|properties)")
+#: Names the profiles of Spring Boot that are active.
+_PROFILES: Final = "SPRING_PROFILES_ACTIVE"
+_FILE: Final = re.compile(r"application(?:-(?P<profile>[\w.-]+))?\.(?P<kind>ya?ml|properties)")
 _PROPERTY: Final = re.compile(r"\s*([\w.\-]+)\s*[=:]\s*(.*?)\s*")
 
 
-def _add_files(
-    config_map: LoadedResource[ConfigMap], names: dict[str, str], found: ContainerConfig
-) -> None:
-    """Files that Spring Boot, Quarkus and Micronaut read; what is a profile's is left out."""
-    for key, path in names.items():
-        kind = _FILE.fullmatch(path.rpartition("/")[2])
-        text = config_map.model.data.get(key)
-        if kind is None or text is None:
-            continue
-        host = config_map.ref / "data" / key
-        if kind.group(1) == "properties":
-            for part in re.split(r"(?m)^[#!]---.*$", text):
-                _add_properties(part, host, found)
-        else:
-            _add_yaml(text, host, found)
+class _Files:
+    """Files of a ConfigMap that Spring Boot, Quarkus and Micronaut read.
 
+    What belongs to a profile counts where ``profiles`` has it.
+    """
 
-def _add_properties(text: str, host: NodeRef, found: ContainerConfig) -> None:
-    entries = [_PROPERTY.fullmatch(line) for line in text.splitlines()]
-    properties = {canonical(e.group(1)): e.group(2) for e in entries if e is not None}
-    if not _of_profile(properties):
-        for name, value in properties.items():
-            found.properties[name] = WrittenText(value, host.key, inherited=True)
+    def __init__(
+        self, config_map: LoadedResource[ConfigMap], found: ContainerConfig, profiles: list[str]
+    ) -> None:
+        self.config_map = config_map
+        self.found = found
+        self.profiles = profiles
 
+    def add(self, names: dict[str, str], profile: str | None) -> None:
+        """Read the files of one profile, or (None) those of all of them."""
+        for key, path in names.items():
+            file = _FILE.fullmatch(path.rpartition("/")[2])
+            text = self.config_map.model.data.get(key)
+            if file is None or text is None or file["profile"] != profile:
+                continue
+            host = self.config_map.ref / "data" / key
+            if file["kind"] == "properties":
+                for part in re.split(r"(?m)^[#!]---.*$", text):
+                    self._add_properties(part, host)
+            else:
+                self._add_yaml(text, host)
 
-def _of_profile(names: Iterable[str]) -> bool:
-    """Whether a document counts in some profile only."""
-    return any(
-        name == "spring.profiles" or name.startswith("spring.config.activate") for name in names
-    )
+    def _add_properties(self, text: str, host: NodeRef) -> None:
+        entries = [_PROPERTY.fullmatch(line) for line in text.splitlines()]
+        properties = {canonical(e.group(1)): e.group(2) for e in entries if e is not None}
+        if self._counts(properties):
+            for name, value in properties.items():
+                self.found.properties[name] = WrittenText(value, host.key, inherited=True)
 
+    def _counts(self, properties: dict[str, str]) -> bool:
+        """Whether a document is for all profiles, or for one that is active."""
+        wanted = [
+            value
+            for name, value in properties.items()
+            if name == "spring.profiles" or name.startswith("spring.config.activate")
+        ]
+        return all(value.strip() in self.profiles for value in wanted)
 
-def _add_yaml(text: str, host: NodeRef, found: ContainerConfig) -> None:
-    try:
-        roots = compose(text)
-    except ComposeError:
-        return
-    for number, root in enumerate(roots):
-        tree = Tree(root)
-        properties = dict(_flat(root, "", (), 0))
-        if _of_profile(properties):
-            continue
-        for name, (value, key_path) in properties.items():
-            # Places within are known for the first document only.
-            location: SourceLocation = (
-                EmbeddedNodeRef(host, tree, key_path) if number == 0 else host.key
-            )
-            found.properties[name] = WrittenText(value, location, inherited=True)
+    def _add_yaml(self, text: str, host: NodeRef) -> None:
+        try:
+            roots = compose(text)
+        except ComposeError:
+            return
+        for number, root in enumerate(roots):
+            tree = Tree(root)
+            properties = dict(_flat(root, "", (), 0))
+            if not self._counts({name: value for name, (value, _) in properties.items()}):
+                continue
+            for name, (value, key_path) in properties.items():
+                # Places within are known for the first document only.
+                location: SourceLocation = (
+                    EmbeddedNodeRef(host, tree, key_path) if number == 0 else host.key
+                )
+                self.found.properties[name] = WrittenText(value, location, inherited=True)
 
 
 def _flat(

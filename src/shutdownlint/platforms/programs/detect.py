@@ -83,7 +83,7 @@ def detect_program(
     words = [*own, *_further_words(known)]
     options = _java_options(known, words)
     found = ProgramFacts()
-    found.behaviour = _abrupt(words, options, known)
+    found.behaviour = _abrupt(words, options, known, found.problems)
     found.drain = _serves_on(words)
     for fact in FRAMEWORKS:
         framework = fact.value
@@ -277,7 +277,10 @@ def _flags(flags: Sequence[str], words: Sequence[Word]) -> Iterator[tuple[str, W
 
 
 def _abrupt(
-    words: Sequence[Word], options: dict[str, WrittenText], known: ContainerConfig
+    words: Sequence[Word],
+    options: dict[str, WrittenText],
+    known: ContainerConfig,
+    problems: list[SettingIgnored],
 ) -> Setting[str] | None:
     """What is configured not to wait for its requests."""
     mode = canonical(facts.SPRING_MODE.value)
@@ -295,13 +298,24 @@ def _abrupt(
     ):
         if written is None:
             continue
-        if written.text.strip().lower() == "immediate":
+        value = written.text.strip().lower()
+        if value == "immediate":
             return _stops(f"{facts.SPRING_MODE.value}=immediate", written)
+        if value != "graceful" and not is_templated(written.text):
+            problems.append(
+                SettingIgnored(
+                    location=written.location,
+                    key=facts.SPRING_MODE.value,
+                    value=written.text,
+                    reason="is neither 'graceful' nor 'immediate'",
+                    program=facts.SPRING,
+                )
+            )
         break
-    name, value = facts.CELERY_REMAP
+    name, remap = facts.CELERY_REMAP
     written = known.variables.get(name)
-    if _runs(("celery",), words) is not None and written is not None and written.text == value:
-        return _stops(f"{name}={value}", written)
+    if _runs(("celery",), words) is not None and written is not None and written.text == remap:
+        return _stops(f"{name}={remap}", written)
     return None
 
 
