@@ -49,6 +49,17 @@ def _core(kind: str, group: str = "", model: str = "", *, strict: bool = False) 
 
 
 _ISTIOD: Final = ((b"discovery", b"pilot"), (b"discovery", b"ENABLE_NATIVE_SIDECARS"))
+#: What a policy that changes the shutdown of pods writes.
+SHUTDOWN_WORDS: Final = (
+    b"terminationGracePeriodSeconds",
+    b"lifecycle",
+    b"preStop",
+    b"stopSignal",
+    b"proxy.istio.io/config",
+    b"shutdown-grace-period",
+    b"proxy-wait-before-exit-seconds",
+)
+_CHANGES_SHUTDOWN: Final = tuple((word,) for word in SHUTDOWN_WORDS)
 PLATFORMS: Final = (
     PlatformEntry(
         "kubernetes",
@@ -211,13 +222,13 @@ PLATFORMS: Final = (
                 "kyverno.io",
                 "ClusterPolicy",
                 "shutdownlint.platforms.kyverno.resources:KyvernoPolicy",
-                words=((b"terminationGracePeriodSeconds",),),
+                words=_CHANGES_SHUTDOWN,
             ),
             KindEntry(
                 "kyverno.io",
                 "Policy",
                 "shutdownlint.platforms.kyverno.resources:KyvernoPolicy",
-                words=((b"terminationGracePeriodSeconds",),),
+                words=_CHANGES_SHUTDOWN,
             ),
         ),
         describing_groups=(
@@ -225,6 +236,30 @@ PLATFORMS: Final = (
             "policies.kyverno.io",
             "cli.kyverno.io",
             "chainsaw.kyverno.io",
+        ),
+    ),
+    PlatformEntry(
+        "admission",
+        "Admission control",
+        "shutdownlint.platforms.admission.platform",
+        words=(
+            b"MutatingWebhookConfiguration",
+            b"MutatingAdmissionPolicy",
+            b"MutatingPolicy",
+            b"mutations.gatekeeper.sh",
+        ),
+        kinds=(
+            KindEntry(
+                "admissionregistration.k8s.io",
+                "MutatingWebhookConfiguration",
+                words=((b"pods",), (b"'*'",), (b'"*"',), (b"*/*",)),
+            ),
+            KindEntry(
+                "admissionregistration.k8s.io", "MutatingAdmissionPolicy", words=_CHANGES_SHUTDOWN
+            ),
+            KindEntry("policies.kyverno.io", "MutatingPolicy", words=_CHANGES_SHUTDOWN),
+            KindEntry("mutations.gatekeeper.sh", "Assign", words=_CHANGES_SHUTDOWN),
+            KindEntry("mutations.gatekeeper.sh", "ModifySet", words=_CHANGES_SHUTDOWN),
         ),
     ),
     PlatformEntry(

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from shutdownlint.platforms.fields import CaseView, Field, Fields, FieldType, SubjectKind
 from shutdownlint.platforms.kyverno.grace_limits import policy_max_grace
+from shutdownlint.platforms.kyverno.mutate_rules import read_mutations
 from shutdownlint.platforms.platform import Platform
 
 if TYPE_CHECKING:
@@ -48,7 +49,10 @@ class Plugin(Platform):
     fields = _FIELDS
 
     def contribute(self, draft: PodDraft) -> None:
-        """Note the longest grace period that a policy allows."""
+        """Note the longest grace period that a policy allows, and what may change the pods."""
         found = policy_max_grace(draft.workload, draft.context)
         if found is not None:
             draft.note(PolicyFacts(found))
+        for mutation in draft.context.read_once(read_mutations):
+            if mutation.may_change(draft.workload):
+                draft.assumptions.append(mutation.assumption())

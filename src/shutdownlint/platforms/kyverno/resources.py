@@ -33,4 +33,10 @@ class KyvernoPolicy(Resource, frozen=True, dict=True):
                 found[number] = rule
         return found
 
+    @cached_property
+    def mutations(self) -> list[dict[str, Any]]:
+        """The rules that change objects."""
+        rules = self.spec.rules if isinstance(self.spec.rules, list) else []
+        return [rule for rule in rules if isinstance(rule, dict) and rule.get("mutate")]
+
     spec: KyvernoSpec = field(default_factory=KyvernoSpec)

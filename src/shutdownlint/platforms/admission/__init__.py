@@ -1,0 +1,1 @@
+"""Admission control: policies and webhooks that change pods."""
