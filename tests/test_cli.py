@@ -238,7 +238,7 @@ def test_explain_keeps_its_contract() -> None:
                     "when": "behind a classic Istio sidecar",
                     "outcome": "cut",
                     "at": 5.0,
-                    "how_to_say": "set --mesh istio, linkerd or none",
+                    "how_to_say": "set --mesh istio, linkerd, consul, kuma or none",
                 }
             ],
         }

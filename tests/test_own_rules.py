@@ -68,6 +68,12 @@ def test_rules_are_tested_on_their_examples(folder: Path) -> None:
     (folder / "own" / "ORG001.yaml").write_text(text)
     code, out, _ = run("rule", "--test", "own")
     assert (code, out) == (0, "ORG001  ok  short-sleep-behind-alb: 1 example\n")
+    note = text.replace("severity: warning", "severity: note").replace(
+        "severity: error", "severity: note"
+    )
+    (folder / "own" / "ORG001.yaml").write_text(note)
+    assert "severity: note" in note
+    assert run("rule", "--test", "own")[0] == 0
     (folder / "own" / "ORG001.yaml").write_text(text.replace("duration('15s')", "duration('0s')"))
     code, out, _ = run("rule", "--test", "own")
     assert code == 1

@@ -233,8 +233,8 @@ def test_what_the_user_says_counts() -> None:
 
     from shutdownlint.platforms.user_facts import AppFacts  # noqa: PLC0415
 
-    said = replace(facts, apps=(AppFacts("*", behaviour=GRACEFUL),))
-    pod = plan_pod_text(manifest(command=["daphne", "a:b"]), said)
+    facts_with_app = replace(facts, apps=(AppFacts("*", behaviour=GRACEFUL),))
+    pod = plan_pod_text(manifest(command=["daphne", "a:b"]), facts_with_app)
     assert behaviour(pod) == GRACEFUL
 
 

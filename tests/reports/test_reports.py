@@ -68,7 +68,7 @@ error[SL102] grace-spent-by-prestop: preStop of app takes 60s, but the grace per
    = fix: set terminationGracePeriodSeconds to more than 60s plus the time that app needs to finish [--fix]
 
 no mesh is assumed for 1 workload in namespaces that are not among the files: \
-set --mesh istio, linkerd or none
+set --mesh istio, linkerd, consul, kuma or none
 how long requests take is not known for 1 workload: set it with --p99, such as --p99 10s
 1 error; 1 workload in 1 document of 1 file
 """

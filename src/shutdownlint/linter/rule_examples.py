@@ -75,7 +75,7 @@ def _marked_lines(text: str, rule: Rule) -> list[int]:
 
 def _reported_lines(text: str, rule: Rule, facts: UserFacts) -> list[int]:
     source = InputSource(InputFile(None, "<example>", text.encode()))
-    result = check([source], LintOptions(facts, _OneRule(rule=rule)))
+    result = check([source], LintOptions(facts, _OneRule(rule=rule, notes=True)))
     return [finding.region.line for finding in result.findings if finding.rule == rule.id]
 
 

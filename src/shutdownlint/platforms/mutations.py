@@ -21,8 +21,8 @@ _REMEDY: Final = "check the pods as they run: kubectl get pod -o yaml"
 class Mutation(Struct, frozen=True):
     """A policy or webhook that may change pods.
 
-    ``kinds`` are the kinds of objects that it changes, ``namespaces`` patterns of theirs; none: any.
-    ``changes`` are the words about shutdown that it writes, none where that is not known.
+    ``kinds`` are the kinds of objects that it changes, ``namespaces`` patterns of theirs; any where
+    there are none. ``changes`` are the words about shutdown that it writes, as far as is known.
     """
 
     title: str

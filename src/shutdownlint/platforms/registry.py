@@ -167,6 +167,26 @@ PLATFORMS: Final = (
         ),
     ),
     PlatformEntry(
+        "consul",
+        "Consul",
+        "shutdownlint.platforms.consul.platform",
+        words=(b"consul.hashicorp.com/", b"consul-dataplane"),
+        mesh=True,
+    ),
+    PlatformEntry(
+        "kuma",
+        "Kuma",
+        "shutdownlint.platforms.kuma.platform",
+        words=(b"kuma.io/", b"kuma-sidecar"),
+        mesh=True,
+    ),
+    PlatformEntry(
+        "dapr",
+        "Dapr",
+        "shutdownlint.platforms.dapr.platform",
+        words=(b"dapr.io/", b"daprd"),
+    ),
+    PlatformEntry(
         "loadbalancers",
         "Load balancers",
         "shutdownlint.platforms.loadbalancers.platform",

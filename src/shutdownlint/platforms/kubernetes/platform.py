@@ -211,9 +211,9 @@ def _read_duration(
             return None
         return Setting(name, value, Origin(OriginKind.MEASURED, annotation, location))
     for app in draft.context.user_facts.apps_for(workload.id):
-        said = configured(app)
-        if said is not None:
-            return Setting(name, said, Origin(OriginKind.MEASURED, app.source_label))
+        from_app = configured(app)
+        if from_app is not None:
+            return Setting(name, from_app, Origin(OriginKind.MEASURED, app.source_label))
     return None
 
 

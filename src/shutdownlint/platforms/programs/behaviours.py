@@ -26,7 +26,7 @@ class AtSignal(StrEnum):
     NEEDS_HANDLER = "needs-handler"
     #: Its code decides. Without a handler it ends at once.
     NEEDS_HANDLER_OR_ENDS = "needs-handler-or-ends"
-    #: It hands the signal to a shell, which ends without telling the program where it is dash.
+    #: It hands the signal to a shell, which ends without passing it on where it is dash.
     LOSES_IN_SHELL = "loses-in-shell"
 
 

@@ -24,7 +24,7 @@ from shutdownlint.platforms.programs import facts
 from shutdownlint.platforms.programs.detect import ProgramFacts, detect_program
 from shutdownlint.platforms.programs.problems import PROBLEMS
 from shutdownlint.platforms.programs.start import find_program
-from shutdownlint.platforms.programs.verdict import Verdict, image_program, judge_program
+from shutdownlint.platforms.programs.verdict import Verdict, image_program, read_verdict
 from shutdownlint.shutdown.durations import format_duration
 from shutdownlint.shutdown.pod_plan import Assumption, Effect, Knob
 from shutdownlint.shutdown.process import (
@@ -136,10 +136,10 @@ class Plugin(Platform):
         container.note(found)
         draft.problems += found.problems
         written: ContainerFacts = container.facts[ContainerFacts]
-        verdict = judge_program(spec, ref, started, found)
+        verdict = read_verdict(spec, ref, started, found)
         assumed = written.behaviour.origin.kind is OriginKind.DEFAULT
         if assumed and not container.settled:
-            self._judge(container, draft, verdict, found)
+            self._take(container, draft, verdict, found)
         if started is not None and started.killed_after_two:
             origin = Origin(OriginKind.DEFAULT, "su", started.location)
             limit = Setting("su's limit", facts.SU_LIMIT.value, origin)
@@ -157,7 +157,7 @@ class Plugin(Platform):
             if limit.origin.written:
                 container.editable("finishWithin", source_location(limit), ValueFormat.PLAIN)
 
-    def _judge(
+    def _take(
         self, container: ContainerDraft, draft: PodDraft, verdict: Verdict, found: ProgramFacts
     ) -> None:
         """Take what the program does: what is certain, or what is assumed of it."""

@@ -1,4 +1,4 @@
-"""Which program a container starts, and what stands between it and the stop signal."""
+"""Which program a container starts, and what is between it and the stop signal."""
 
 from __future__ import annotations
 

@@ -49,11 +49,11 @@ class Verdict(Struct, frozen=True):
     restarts: bool = False
 
 
-def judge_program(
+def read_verdict(
     container: Container, ref: NodeRef, started: StartedProgram | None, found: ProgramFacts
 ) -> Verdict:
     """What the container's program does, by its command line, its image and its settings."""
-    return _Judge(container, ref, started, found).judge()
+    return _Reader(container, ref, started, found).read()
 
 
 def image_program(container: Container, ref: NodeRef) -> StartedProgram | None:
@@ -89,7 +89,7 @@ class _Image:
         return "SIGTERM"
 
 
-class _Judge:
+class _Reader:
     def __init__(
         self,
         container: Container,
@@ -103,7 +103,7 @@ class _Judge:
         self.found = found
         self.image = _Image(container.image or "")
 
-    def judge(self) -> Verdict:
+    def read(self) -> Verdict:
         """The verdict."""
         started = self.started
         framework = self._framework()
@@ -142,7 +142,7 @@ class _Judge:
             case AtSignal.CUTS:
                 return self._certain(_ABRUPT, f"{name} ends at its stop signal")
             case AtSignal.RESTARTS:
-                reason = f"{name} cuts its requests and starts its workers anew"
+                reason = f"{name} cuts its requests and restarts its workers"
                 return self._certain(_ABRUPT, reason, restarts=True)
             case AtSignal.HAS_NO_HANDLER if started.first is None:
                 text = f"{name} has no handler for its stop signal: as the first process it is"

@@ -1,0 +1,1 @@
+"""Consul service mesh."""

@@ -1,0 +1,32 @@
+"""What Consul's sidecar does at its stop signal, and the annotations that decide it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from shutdownlint.platforms.facts import SourcedValue
+from shutdownlint.shutdown.durations import seconds
+
+MESH: Final = "consul"
+PROXY_CONTAINER: Final = "consul-dataplane"
+_PREFIX: Final = "consul.hashicorp.com/"
+INJECT: Final = f"{_PREFIX}connect-inject"
+LIFECYCLE: Final = f"{_PREFIX}enable-sidecar-proxy-lifecycle"
+GRACE_ANNOTATION: Final = f"{_PREFIX}sidecar-proxy-lifecycle-shutdown-grace-period-seconds"
+NATIVE_ANNOTATION: Final = f"{_PREFIX}enable-consul-dataplane-as-sidecar"
+DRAIN_ANNOTATION: Final = f"{_PREFIX}enable-sidecar-proxy-lifecycle-shutdown-drain-listeners"
+#: The chart's comments document this spelling, which nothing reads.
+DRAIN_MISSPELLED: Final = f"{_PREFIX}enable-sidecar-proxy-shutdown-drain-listeners"
+ANNOTATIONS: Final = (INJECT, LIFECYCLE, GRACE_ANNOTATION, NATIVE_ANNOTATION, DRAIN_ANNOTATION)
+
+SHUTDOWN_GRACE: Final = SourcedValue(
+    seconds(30), "consul-k8s charts/consul/values.yaml:3038-3052 (since 1.3.0)"
+)
+LIFECYCLE_ENABLED: Final = SourcedValue(
+    True,
+    "consul-k8s charts/consul/values.yaml:3038, webhook/consul_dataplane_sidecar.go:407-437",
+)
+AT_SIGNAL: Final = SourcedValue(
+    "it drains, serves for the whole grace period, and then ends, whatever is open",
+    "consul-dataplane cmd/consul-dataplane/main.go:194-204, pkg/consuldp/lifecycle.go:163-214",
+)

@@ -1,0 +1,123 @@
+"""Consul as a platform: its sidecar, by the annotations of pods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from shutdownlint.platforms.consul import facts
+from shutdownlint.platforms.edit_target import ValueFormat
+from shutdownlint.platforms.fields import (
+    Field,
+    Fields,
+    FieldType,
+    SubjectKind,
+    from_container_facts,
+)
+from shutdownlint.platforms.mesh_proxy import add_mesh_proxy
+from shutdownlint.platforms.platform import Platform
+from shutdownlint.platforms.pod_annotations import (
+    AnnotationProblem,
+    PodAnnotations,
+    misplaced_annotations,
+)
+from shutdownlint.platforms.pod_draft import ContainerDraft
+from shutdownlint.platforms.user_facts import NO_MESH
+from shutdownlint.shutdown.durations import ZERO, DurationRange
+from shutdownlint.shutdown.pod_plan import Effect, Knob
+from shutdownlint.shutdown.process import After, Phase, Process, Trigger
+from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting, with_value
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from shutdownlint.manifests.workloads import Workload
+    from shutdownlint.platforms.pod_draft import PodDraft
+
+_GRACE_FIELD: Final = "consulGrace"
+
+
+class ConsulAnnotationIgnored(AnnotationProblem, frozen=True, kw_only=True):
+    """An annotation that Consul does not take."""
+
+    platform = facts.MESH
+
+
+class ConsulProxyFacts(Struct, frozen=True):
+    """What Consul's rules look at."""
+
+    grace: Setting[timedelta]
+
+
+_FIELDS: Final[Fields] = {
+    SubjectKind.PROXY: (
+        Field(
+            _GRACE_FIELD,
+            FieldType.DURATION,
+            "sidecar-proxy-lifecycle-shutdown-grace-period-seconds: how long the proxy goes on "
+            "after its stop signal",
+            from_container_facts(ConsulProxyFacts, lambda found: found.grace),
+            setting=True,
+        ),
+    ),
+}
+
+
+class Plugin(Platform):
+    """Consul."""
+
+    name = facts.MESH
+    fields = _FIELDS
+    problems = (ConsulAnnotationIgnored,)
+
+    def owns(self, container: ContainerDraft, _draft: PodDraft) -> bool:
+        """The proxy that is written in the pod."""
+        return container.name == facts.PROXY_CONTAINER
+
+    def contribute(self, draft: PodDraft) -> None:
+        """Add the proxy that the pod has or gets."""
+        workload = draft.workload
+        problems = misplaced_annotations(workload, facts.ANNOTATIONS, ConsulAnnotationIgnored)
+        draft.problems += problems
+        draft.problems += _misspelled(workload)
+        read = PodAnnotations(workload, ConsulAnnotationIgnored, draft.problems, "Consul")
+        written = draft.container(facts.PROXY_CONTAINER)
+        declared = draft.context.declared_mesh(workload.namespace)
+        injected = read.flag(facts.INJECT, default=declared == facts.MESH)
+        if written is None and (not injected or declared == NO_MESH):
+            return
+        grace = read.seconds("shutdown grace", facts.GRACE_ANNOTATION, facts.SHUTDOWN_GRACE.value)
+        if not read.flag(facts.LIFECYCLE, default=facts.LIFECYCLE_ENABLED.value):
+            grace = with_value(grace, ZERO)
+        native = (
+            written.native_sidecar if written is not None else read.flag(facts.NATIVE_ANNOTATION)
+        )
+        location = workload.annotations / facts.INJECT
+        mode = Setting(
+            facts.PROXY_CONTAINER,
+            "native" if native else "classic",
+            Origin(OriginKind.EXPLICIT, facts.INJECT, location),
+        )
+        hook = Setting(
+            "proxy preStop",
+            DurationRange.exact(ZERO),
+            Origin(OriginKind.DEFAULT, "no preStop hook", location),
+        )
+        proxy = written or ContainerDraft(facts.PROXY_CONTAINER, hook, native_sidecar=native)
+        proxy.process = Process((Phase(Trigger.SIGNAL, After(grace)),))
+        proxy.knobs.append(Knob(_GRACE_FIELD, Effect.LIFE, grace))
+        proxy.note(ConsulProxyFacts(grace))
+        target = workload.annotations / facts.GRACE_ANNOTATION
+        proxy.editable(_GRACE_FIELD, target, ValueFormat.SECONDS_TEXT)
+        add_mesh_proxy(draft, proxy, facts.MESH, mode)
+
+
+def _misspelled(workload: Workload) -> list[ConsulAnnotationIgnored]:
+    key = facts.DRAIN_MISSPELLED
+    if key not in workload.template.metadata.annotations:
+        return []
+    reason = f"is not read: the name is {facts.DRAIN_ANNOTATION}"
+    return [
+        ConsulAnnotationIgnored(location=(workload.annotations / key).key, key=key, reason=reason)
+    ]

@@ -1,0 +1,124 @@
+"""Dapr as a platform: its sidecar, which the app calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from shutdownlint.platforms.dapr import facts
+from shutdownlint.platforms.edit_target import ValueFormat
+from shutdownlint.platforms.fields import (
+    Field,
+    Fields,
+    FieldType,
+    SubjectKind,
+    from_pod_facts,
+)
+from shutdownlint.platforms.platform import Platform
+from shutdownlint.platforms.pod_annotations import (
+    AnnotationProblem,
+    PodAnnotations,
+    misplaced_annotations,
+)
+from shutdownlint.platforms.pod_draft import ContainerDraft
+from shutdownlint.shutdown.durations import ZERO, DurationRange
+from shutdownlint.shutdown.pod_plan import Assumption, Effect, Knob, Role
+from shutdownlint.shutdown.process import (
+    CLOSED,
+    OPEN,
+    After,
+    Phase,
+    Process,
+    Trigger,
+    WhenFinished,
+)
+from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from shutdownlint.platforms.pod_draft import PodDraft
+
+_BLOCK_FIELD: Final = "daprBlock"
+
+
+class DaprAnnotationIgnored(AnnotationProblem, frozen=True, kw_only=True):
+    """An annotation that Dapr does not take."""
+
+    platform = facts.NAME
+
+
+class DaprFacts(Struct, frozen=True):
+    """What Dapr's rules look at. ``classic``: its sidecar gets its stop signal with the app."""
+
+    block: Setting[timedelta]
+    classic: bool
+
+
+_FIELDS: Final[Fields] = {
+    SubjectKind.CONTAINER: (
+        Field(
+            _BLOCK_FIELD,
+            FieldType.DURATION,
+            "dapr.io/block-shutdown-duration: how long Dapr's APIs go on after the stop signal; "
+            "absent without a classic sidecar of Dapr",
+            from_pod_facts(DaprFacts, lambda found: found.block if found.classic else None),
+            setting=True,
+        ),
+    ),
+}
+
+
+class Plugin(Platform):
+    """Dapr."""
+
+    name = facts.NAME
+    fields = _FIELDS
+    problems = (DaprAnnotationIgnored,)
+
+    def owns(self, container: ContainerDraft, _draft: PodDraft) -> bool:
+        """The sidecar that is written in the pod."""
+        return container.name == facts.SIDECAR_CONTAINER
+
+    def contribute(self, draft: PodDraft) -> None:
+        """Add the sidecar that the pod has or gets."""
+        workload = draft.workload
+        draft.problems += misplaced_annotations(workload, facts.ANNOTATIONS, DaprAnnotationIgnored)
+        read = PodAnnotations(workload, DaprAnnotationIgnored, draft.problems, "Dapr")
+        written = draft.container(facts.SIDECAR_CONTAINER)
+        if written is None and not read.flag(facts.ENABLED):
+            return
+        block = read.duration("block", facts.BLOCK_ANNOTATION, facts.BLOCK_SHUTDOWN.value)
+        graceful = read.seconds(
+            "graceful shutdown", facts.GRACEFUL_ANNOTATION, facts.GRACEFUL_SHUTDOWN.value
+        )
+        native = (
+            written.native_sidecar if written is not None else read.flag(facts.NATIVE_ANNOTATION)
+        )
+        location = workload.annotations / facts.BLOCK_ANNOTATION
+        hook = Setting(
+            "daprd preStop",
+            DurationRange.exact(ZERO),
+            Origin(OriginKind.DEFAULT, "no preStop hook", location),
+        )
+        sidecar = written or ContainerDraft(facts.SIDECAR_CONTAINER, hook, native_sidecar=native)
+        sidecar.settled = True
+        sidecar.role = Role.PROXY
+        # A limit of zero means none.
+        limit = graceful if graceful.value > ZERO else None
+        sidecar.process = Process(
+            (
+                Phase(Trigger.SIGNAL, After(block), OPEN, OPEN),
+                Phase(Trigger.NEXT, WhenFinished(limit), CLOSED, CLOSED),
+            )
+        )
+        sidecar.knobs.append(Knob(_BLOCK_FIELD, Effect.KEEPS_ACCEPTING, block))
+        sidecar.editable(_BLOCK_FIELD, location, ValueFormat.DURATION)
+        draft.edit_targets[_BLOCK_FIELD] = sidecar.edit_targets[_BLOCK_FIELD]
+        draft.note(DaprFacts(block, not native))
+        draft.containers = [c for c in draft.containers if c.name != sidecar.name]
+        draft.containers.append(sidecar)
+        draft.needed.append(sidecar.name)
+        text = "requests are taken to need Dapr's sidecar: they fail where its APIs are closed"
+        draft.assumptions.append(Assumption(text, "set dapr.io/block-shutdown-duration"))

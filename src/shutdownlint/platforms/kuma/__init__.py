@@ -1,0 +1,1 @@
+"""Kuma and Kong Mesh."""

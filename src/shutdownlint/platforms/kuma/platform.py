@@ -1,0 +1,142 @@
+"""Kuma (and Kong Mesh) as a platform: its sidecar, by labels and annotations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from shutdownlint.platforms.edit_target import ValueFormat
+from shutdownlint.platforms.fields import (
+    Field,
+    Fields,
+    FieldType,
+    SubjectKind,
+    from_container_facts,
+)
+from shutdownlint.platforms.kuma import facts
+from shutdownlint.platforms.mesh_proxy import add_mesh_proxy
+from shutdownlint.platforms.platform import Platform
+from shutdownlint.platforms.pod_annotations import (
+    AnnotationProblem,
+    PodAnnotations,
+    misplaced_annotations,
+)
+from shutdownlint.platforms.pod_draft import ContainerDraft
+from shutdownlint.platforms.user_facts import NO_MESH
+from shutdownlint.shutdown.durations import ZERO, DurationRange
+from shutdownlint.shutdown.pod_plan import Assumption, Effect, Knob
+from shutdownlint.shutdown.process import After, Phase, Process, Trigger
+from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting, with_value
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from shutdownlint.platforms.pod_draft import PodDraft
+
+_DRAIN_FIELD: Final = "kumaDrain"
+_ENABLED: Final = ("enabled", "true")
+
+
+class KumaAnnotationIgnored(AnnotationProblem, frozen=True, kw_only=True):
+    """An annotation that Kuma does not take."""
+
+    platform = facts.MESH
+
+
+class KumaProxyFacts(Struct, frozen=True):
+    """What Kuma's rules look at."""
+
+    drain: Setting[timedelta]
+
+
+_FIELDS: Final[Fields] = {
+    SubjectKind.PROXY: (
+        Field(
+            _DRAIN_FIELD,
+            FieldType.DURATION,
+            "kuma.io/sidecar-drain-time: how long a classic proxy goes on after its stop signal",
+            from_container_facts(KumaProxyFacts, lambda found: found.drain),
+            setting=True,
+        ),
+    ),
+}
+
+
+class Plugin(Platform):
+    """Kuma."""
+
+    name = facts.MESH
+    fields = _FIELDS
+    problems = (KumaAnnotationIgnored,)
+    supported_versions = facts.SUPPORTED_VERSIONS.value
+    version_changes = facts.VERSION_CHANGES
+
+    def owns(self, container: ContainerDraft, _draft: PodDraft) -> bool:
+        """The proxy that is written in the pod."""
+        return container.name == facts.PROXY_CONTAINER
+
+    def contribute(self, draft: PodDraft) -> None:
+        """Add the proxy that the pod has or gets."""
+        workload = draft.workload
+        draft.problems += misplaced_annotations(
+            workload, (facts.DRAIN_ANNOTATION,), KumaAnnotationIgnored
+        )
+        if facts.INJECT in workload.template.metadata.annotations:
+            location = (workload.annotations / facts.INJECT).key
+            draft.problems.append(
+                KumaAnnotationIgnored(
+                    location=location, key=facts.INJECT, reason="is read as a label only"
+                )
+            )
+        read = PodAnnotations(workload, KumaAnnotationIgnored, draft.problems, "Kuma")
+        written = draft.container(facts.PROXY_CONTAINER)
+        if written is None and not self._is_injected(draft):
+            return
+        version = draft.context.version_of(facts.MESH, workload.namespace)
+        if version is not None:
+            draft.versions[facts.MESH] = version
+        assumptions: tuple[Assumption, ...] = ()
+        if written is not None:
+            native = written.native_sidecar
+        else:
+            native = version is not None and version >= facts.NATIVE_BY_DEFAULT_SINCE.value
+            if version is None:
+                text = "Kuma's version is not known: its proxy is assumed to be a classic sidecar"
+                remedy = "set --mesh kuma=VERSION"
+                assumptions = (Assumption(text, remedy, about_versions=(facts.MESH,)),)
+        drain = read.duration("drain time", facts.DRAIN_ANNOTATION, facts.DRAIN_TIME.value)
+        life = with_value(drain, ZERO) if native else drain
+        location = workload.annotations / facts.DRAIN_ANNOTATION
+        hook = Setting(
+            "proxy preStop",
+            DurationRange.exact(ZERO),
+            Origin(OriginKind.DEFAULT, "no preStop hook", location),
+        )
+        proxy = written or ContainerDraft(facts.PROXY_CONTAINER, hook, native_sidecar=native)
+        proxy.process = Process((Phase(Trigger.SIGNAL, After(life)),))
+        proxy.assumptions = assumptions
+        if not native:
+            proxy.knobs.append(Knob(_DRAIN_FIELD, Effect.LIFE, drain))
+            proxy.editable(_DRAIN_FIELD, location, ValueFormat.DURATION)
+        proxy.note(KumaProxyFacts(drain))
+        kind = OriginKind.ASSUMED if assumptions else OriginKind.EXPLICIT
+        mode = Setting(
+            facts.PROXY_CONTAINER,
+            "native" if native else "classic",
+            Origin(kind, facts.INJECT, location),
+        )
+        add_mesh_proxy(draft, proxy, facts.MESH, mode)
+
+    def _is_injected(self, draft: PodDraft) -> bool:
+        workload = draft.workload
+        declared = draft.context.declared_mesh(workload.namespace)
+        own = workload.template.metadata.labels.get(facts.INJECT)
+        if declared == NO_MESH or workload.template.spec.hostNetwork is True:
+            return False
+        if own is not None:
+            return own in _ENABLED
+        labels = draft.context.namespace_labels(workload)
+        if labels is not None and facts.INJECT in labels:
+            return labels[facts.INJECT] in _ENABLED
+        return declared == facts.MESH

@@ -1,0 +1,122 @@
+"""Settings that an injector reads from a pod's annotations, with their defaults."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from shutdownlint.manifests.decoding import has_placeholder
+from shutdownlint.platforms.durations import go_duration
+from shutdownlint.platforms.problem import Problem
+from shutdownlint.shutdown.durations import ZERO, format_duration, seconds
+from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from datetime import timedelta
+
+    from shutdownlint.manifests.workloads import Workload
+
+#: What Go's strconv.ParseBool reads.
+_BOOLS = {
+    **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
+    **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
+}
+_MAX_SECONDS = 10**9
+
+
+class AnnotationProblem(Problem, frozen=True, kw_only=True):
+    """An annotation that the injector does not take: its value, its name, or where it is."""
+
+    key: str
+    reason: str
+
+
+class PodAnnotations:
+    """The annotations of one workload's pods, read as ``platform`` reads them.
+
+    Values that it cannot read are added to ``problems`` as ``kind``, and the default counts.
+    """
+
+    def __init__(
+        self, workload: Workload, kind: type[AnnotationProblem], problems: list[Any], title: str
+    ) -> None:
+        self._texts = workload.template.metadata.annotations
+        self._ref = workload.annotations
+        self._kind = kind
+        self._problems = problems
+        self._title = title
+        #: Whether a value is a placeholder.
+        self.unresolved = False
+
+    def flag(self, key: str, *, default: bool = False) -> bool:
+        """A value that is true or false."""
+        found = self._read(key, _read_bool)
+        return default if found is None else bool(found)
+
+    def seconds(self, name: str, key: str, default: timedelta) -> Setting[timedelta]:
+        """A whole number of seconds."""
+        return self._setting(name, key, default, _read_seconds)
+
+    def duration(self, name: str, key: str, default: timedelta) -> Setting[timedelta]:
+        """A duration as Go reads it."""
+        return self._setting(name, key, default, _read_duration)
+
+    def _setting(
+        self, name: str, key: str, default: timedelta, read: Callable[[str], timedelta]
+    ) -> Setting[timedelta]:
+        found = self._read(key, read)
+        location = self._ref / key
+        if found is None:
+            label = f"{self._title}'s default"
+            return Setting(name, default, Origin(OriginKind.DEFAULT, label, location))
+        return Setting(name, found, Origin(OriginKind.EXPLICIT, key, location))
+
+    def _read(self, key: str, read: Callable[[str], Any]) -> Any:
+        text = self._texts.get(key)
+        if text is None:
+            return None
+        if has_placeholder(text):
+            self.unresolved = True
+            return None
+        try:
+            return read(text)
+        except ValueError as error:
+            reason = f"{str(error).replace(repr(text), 'it')}: the default counts"
+            location = self._ref / key
+            self._problems.append(self._kind(location=location, key=key, reason=reason))
+            return None
+
+
+def misplaced_annotations(
+    workload: Workload, keys: Iterable[str], kind: type[AnnotationProblem]
+) -> Iterator[AnnotationProblem]:
+    """Annotations of pods that are written on the workload itself, and not on its pods."""
+    if workload.ref.key_path == workload.object_ref.key_path:
+        return
+    own = workload.template.metadata.annotations
+    here = workload.object_ref / "metadata" / "annotations"
+    wanted = set(keys)
+    for key in workload.owner.annotations:
+        if key in wanted and key not in own:
+            reason = f"is read on the pod template, not on the {workload.id.kind} itself"
+            yield kind(location=(here / key).key, key=key, reason=reason)
+
+
+def _read_bool(text: str) -> bool:
+    if text not in _BOOLS:
+        raise ValueError("is neither 'true' nor 'false'")
+    return _BOOLS[text]
+
+
+def _read_seconds(text: str) -> timedelta:
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise ValueError("is not a whole number of seconds")
+    return seconds(min(int(text), _MAX_SECONDS))
+
+
+def _read_duration(text: str) -> timedelta:
+    try:
+        value = go_duration(text)
+    except ValueError:
+        raise ValueError(f"is not a duration such as {format_duration(seconds(30))}") from None
+    return max(value, ZERO)
