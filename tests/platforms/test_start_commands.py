@@ -9,7 +9,10 @@ import yaml
 
 from shutdownlint.platforms.kubernetes.containers import ContainerFacts
 from shutdownlint.platforms.programs.detect import ProgramFacts
+from shutdownlint.shutdown.analysis import ShutdownAnalysis
+from shutdownlint.shutdown.durations import seconds
 from shutdownlint.shutdown.process import Never, Reaction
+from shutdownlint.shutdown.request import Request
 from tests.helpers import check_text, plan_pod_text, user_facts
 
 if TYPE_CHECKING:
@@ -271,3 +274,81 @@ def test_a_misspelled_mode_is_reported() -> None:
     result = check_text(manifest(env={"SERVER_SHUTDOWN": "gracefull"}))
     messages = [finding.message for finding in result.findings if finding.severity != "note"]
     assert any("is neither 'graceful' nor 'immediate'" in message for message in messages)
+
+
+def in_flight(pod: PlannedPod, arrival: float, length: float) -> str:
+    assert pod.plan is not None
+    request = Request(seconds(arrival), seconds(length))
+    (answer,) = ShutdownAnalysis(pod.plan).predict([request])
+    return answer.prediction.outcome.value
+
+
+NGINX_ARGS = ["/nginx-ingress-controller", "--election-id=x"]
+WAIT = {"preStop": {"exec": {"command": ["/wait-shutdown"]}}}
+HOUR = {"terminationGracePeriodSeconds": 3600}
+
+
+@pytest.mark.parametrize(
+    ("args", "arrival", "length", "outcome"),
+    [
+        ([], 0, 239, "ok"),
+        ([], 0, 241, "cut"),
+        ([], 1, 1, "refused"),
+        (["--shutdown-grace-period=20"], 19, 1, "ok"),
+        (["--shutdown-grace-period=20"], 21, 1, "refused"),
+        (["--shutdown-grace-period", "20"], 0, 259, "ok"),
+    ],
+)
+def test_ingress_nginx_drains_from_its_hook_on(
+    args: list[str], arrival: float, length: float, outcome: str
+) -> None:
+    pod = planned(args=[*NGINX_ARGS, *args], lifecycle=WAIT, spec=HOUR)
+    assert in_flight(pod, arrival, length) == outcome
+
+
+@pytest.mark.parametrize(
+    ("args", "arrival", "length", "outcome"),
+    [
+        ([], 0, 9, "ok"),
+        ([], 0, 11, "cut"),
+        (["--entryPoints.web.transport.lifeCycle.graceTimeOut=25s"], 0, 24, "ok"),
+        (["--entrypoints.web.transport.lifecycle.requestacceptgracetimeout=5"], 4, 9, "ok"),
+        (["--entrypoints.web.transport.lifecycle.requestacceptgracetimeout=5"], 6, 1, "refused"),
+    ],
+)
+def test_traefik_by_its_arguments(
+    args: list[str], arrival: float, length: float, outcome: str
+) -> None:
+    pod = planned(image="traefik:v3.0", args=["--ping=true", *args], spec=HOUR)
+    assert in_flight(pod, arrival, length) == outcome
+
+
+SQL = """
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: shop}
+    spec:
+      containers:
+      - name: app
+        image: shop/app:1
+        ports: [{containerPort: 80}]
+        lifecycle: {preStop: {sleep: {seconds: 10}}}
+      - name: sql
+        image: gcr.io/cloud-sql-connectors/cloud-sql-proxy:2.11.0
+        args: ["--port=5432"%s]
+    """
+
+
+@pytest.mark.parametrize(
+    ("flags", "outcome", "reported"),
+    [
+        ("", "cut", True),
+        (", --min-sigterm-delay=5s", "cut", True),
+        (", --min-sigterm-delay=20s", "ok", False),
+        (", --max-sigterm-delay, 20s", "ok", False),
+    ],
+)
+def test_requests_need_the_database_proxy(flags: str, outcome: str, reported: bool) -> None:
+    assert in_flight(plan_pod_text(SQL % flags), 6, 2) == outcome
+    rules = [finding.rule for finding in check_text(SQL % flags).findings]
+    assert ("SL160" in rules) is reported

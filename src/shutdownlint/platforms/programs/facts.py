@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from shutdownlint.platforms.facts import SourcedValue
-from shutdownlint.shutdown.durations import seconds
+from shutdownlint.shutdown.durations import ZERO, seconds
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -302,3 +302,24 @@ WAIT_SETTING: Final = {
 }
 #: How long su and runuser let a program live after its stop signal.
 SU_LIMIT: Final = SourcedValue(seconds(2), "measured: util-linux su -c, runuser --")
+SQL_PROXIES: Final = SourcedValue(
+    ("cloud-sql-proxy", "cloud_sql_proxy", "alloydb-auth-proxy"),
+    "cloud-sql-proxy cmd/root.go:536-539,1250-1267, internal/proxy/proxy.go:734-789",
+)
+SHUTDOWN_GRACE: Final = SourcedValue(
+    ZERO, "ingress-nginx pkg/flags/flags.go:225-227 (--shutdown-grace-period)"
+)
+WORKER_SHUTDOWN: Final = SourcedValue(
+    seconds(240), "ingress-nginx configmap.md:780-782 (worker-shutdown-timeout)"
+)
+POST_SHUTDOWN: Final = SourcedValue(
+    seconds(10), "ingress-nginx pkg/flags/flags.go:225-227 (--post-shutdown-grace-period)"
+)
+#: The hook that ends when the controller has gone (ingress-nginx cmd/waitshutdown/main.go:28-43).
+WAIT_SHUTDOWN: Final = "/wait-shutdown"
+TRAEFIK_ACCEPT: Final = SourcedValue(
+    ZERO, "traefik pkg/config/static/static_config.go:43-45,225-234 (requestAcceptGraceTimeout)"
+)
+TRAEFIK_GRACE: Final = SourcedValue(
+    seconds(10), "traefik pkg/config/static/static_config.go:43-45,225-234 (graceTimeOut)"
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from shutdownlint.platforms.alternatives import Alternative, with_behaviour
@@ -22,11 +23,12 @@ from shutdownlint.platforms.locations import source_location
 from shutdownlint.platforms.platform import Platform
 from shutdownlint.platforms.programs import facts
 from shutdownlint.platforms.programs.detect import ProgramFacts, detect_program
+from shutdownlint.platforms.programs.known_servers import KnownServer, find_known_server
 from shutdownlint.platforms.programs.problems import PROBLEMS
-from shutdownlint.platforms.programs.start import find_program
+from shutdownlint.platforms.programs.start import StartedProgram, find_program
 from shutdownlint.platforms.programs.verdict import Verdict, image_program, read_verdict
-from shutdownlint.shutdown.durations import format_duration
-from shutdownlint.shutdown.pod_plan import Assumption, Effect, Knob
+from shutdownlint.shutdown.durations import ZERO, format_duration
+from shutdownlint.shutdown.pod_plan import Assumption, Effect, Knob, Role
 from shutdownlint.shutdown.process import (
     CLOSED,
     OPEN,
@@ -58,8 +60,33 @@ def _default(get: Callable[[Any], Any]) -> Callable[[CaseView], Any]:
     return _fact(lambda found: None if found.defaults is None else get(found.defaults))
 
 
+class HelperFacts(Struct, frozen=True):
+    """A container that the app calls: how long it goes on after its stop signal."""
+
+    life: Setting[timedelta] | None = None
+
+
+def _app_serves_for(view: CaseView) -> timedelta:
+    """How long the app's slowest container goes on before its own stop signal."""
+    apps = [c for c in view.plan.regular if c.role is Role.APP]
+    return max((c.hook.duration.value.low for c in apps), default=ZERO)
+
+
 _FIELDS: Final[Fields] = {
     SubjectKind.CONTAINER: (
+        Field(
+            "helperLife",
+            _D,
+            "how long a helper that the app calls (a database proxy) goes on after its stop signal",
+            from_container_facts(HelperFacts, lambda found: found.life),
+            setting=True,
+        ),
+        Field(
+            "appServesFor",
+            _D,
+            "how long the pod's app goes on before its own stop signal",
+            _app_serves_for,
+        ),
         Field(
             "finishWithin",
             _D,
@@ -136,6 +163,10 @@ class Plugin(Platform):
         container.note(found)
         draft.problems += found.problems
         written: ContainerFacts = container.facts[ContainerFacts]
+        server = self._known_server(container, started)
+        if server is not None:
+            self._take_server(container, draft, server)
+            return
         verdict = read_verdict(spec, ref, started, found)
         assumed = written.behaviour.origin.kind is OriginKind.DEFAULT
         if assumed and not container.settled:
@@ -156,6 +187,31 @@ class Plugin(Platform):
             container.knobs.append(Knob("finishWithin", Effect.FINISH_LIMIT, limit))
             if limit.origin.written:
                 container.editable("finishWithin", source_location(limit), ValueFormat.PLAIN)
+
+    def _known_server(
+        self, container: ContainerDraft, started: StartedProgram | None
+    ) -> KnownServer | None:
+        written: ContainerFacts = container.facts[ContainerFacts]
+        from_user = written.behaviour.origin.kind is OriginKind.MEASURED
+        if started is None or container.settled or from_user:
+            return None
+        return find_known_server(started, container.name, written.handler.value.command)
+
+    def _take_server(self, container: ContainerDraft, draft: PodDraft, server: KnownServer) -> None:
+        """Take a server whose flags say how it stops."""
+        assert container.spec is not None
+        assert container.ref is not None
+        origin = Origin(OriginKind.EXPLICIT, server.reason, container.ref / "name")
+        set_behaviour(container, Setting("app", "graceful", origin))
+        container.process = server.process
+        if server.hook is not None:
+            container.hook = replace(container.hook, ending=server.hook)
+        draft.assumptions += server.assumptions
+        if server.helper:
+            container.serves, container.serves_assumed = False, False
+            container.role = Role.HELPER
+            draft.needed.append(container.name)
+            container.note(HelperFacts(server.life))
 
     def _take(
         self, container: ContainerDraft, draft: PodDraft, verdict: Verdict, found: ProgramFacts

@@ -1,0 +1,171 @@
+"""Servers whose flags say how they stop: ingress controllers, and helpers that apps call."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from shutdownlint.platforms.durations import go_duration
+from shutdownlint.platforms.programs import facts
+from shutdownlint.shutdown.durations import ZERO, seconds
+from shutdownlint.shutdown.pod_plan import Assumption
+from shutdownlint.shutdown.process import (
+    CLOSED,
+    OPEN,
+    After,
+    Ending,
+    Phase,
+    Process,
+    Trigger,
+    WhenFinished,
+    WhenGone,
+)
+from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import timedelta
+
+    from shutdownlint.platforms.programs.start import StartedProgram, Word
+
+INGRESS_NGINX: Final = "nginx-ingress-controller"
+TRAEFIK: Final = "traefik"
+
+
+class KnownServer(Struct, frozen=True):
+    """How a server stops, by its flags.
+
+    ``hook`` is what ends its preStop hook, where that is the server itself. ``helper``: the app
+    calls it, and requests need it. ``life`` is how long a helper goes on after its stop signal.
+    """
+
+    process: Process
+    reason: str
+    hook: Ending | None = None
+    helper: bool = False
+    life: Setting[timedelta] | None = None
+    assumptions: tuple[Assumption, ...] = ()
+
+
+def find_known_server(
+    started: StartedProgram, name: str, hook_command: Sequence[str]
+) -> KnownServer | None:
+    """The server that a container starts; ``name`` is the container's."""
+    program = started.name
+    if program == INGRESS_NGINX:
+        return _ingress_nginx(started, name, hook_command)
+    if program == TRAEFIK:
+        return _traefik(started)
+    if program in facts.SQL_PROXIES.value:
+        return _sql_proxy(started)
+    return None
+
+
+def _ingress_nginx(started: StartedProgram, name: str, hook_command: Sequence[str]) -> KnownServer:
+    flags = _Flags(started)
+    grace = flags.read("shutdown grace", ("--shutdown-grace-period",), facts.SHUTDOWN_GRACE.value)
+    post = flags.read(
+        "post-shutdown grace", ("--post-shutdown-grace-period",), facts.POST_SHUTDOWN.value
+    )
+    origin = Origin(OriginKind.DEFAULT, "ingress-nginx's default", started.location)
+    workers = Setting("worker-shutdown-timeout", facts.WORKER_SHUTDOWN.value, origin)
+    waits = facts.WAIT_SHUTDOWN in hook_command
+    begins = Trigger.DELETION if waits else Trigger.SIGNAL
+    phases = (
+        Phase(begins, After(grace), OPEN, OPEN),
+        Phase(Trigger.NEXT, WhenFinished(workers), CLOSED),
+        Phase(Trigger.NEXT, After(post), CLOSED, CLOSED, cuts=True),
+    )
+    text = "ingress-nginx's worker-shutdown-timeout is assumed to be its default of 240s"
+    return KnownServer(
+        Process(phases),
+        "ingress-nginx",
+        hook=WhenGone((name,)) if waits else None,
+        assumptions=(Assumption(text, "its ConfigMap may set another"),),
+    )
+
+
+def _traefik(started: StartedProgram) -> KnownServer:
+    flags = _Flags(started)
+    prefix = r"--entrypoints\.[^.]+\.transport\.lifecycle\."
+    accept = flags.read(
+        "requestAcceptGraceTimeout",
+        (f"{prefix}requestacceptgracetimeout",),
+        facts.TRAEFIK_ACCEPT.value,
+    )
+    grace = flags.read("graceTimeOut", (f"{prefix}gracetimeout",), facts.TRAEFIK_GRACE.value)
+    phases = (
+        Phase(Trigger.SIGNAL, After(accept), OPEN, OPEN),
+        Phase(Trigger.NEXT, WhenFinished(grace), CLOSED),
+    )
+    text = "Traefik's grace timeouts are assumed to be those of its arguments, or the defaults"
+    return KnownServer(
+        Process(phases),
+        "Traefik",
+        assumptions=(Assumption(text, "a file or its variables may set others"),),
+    )
+
+
+def _sql_proxy(started: StartedProgram) -> KnownServer:
+    flags = _Flags(started)
+    least = flags.read("min-sigterm-delay", ("--min-sigterm-delay",), ZERO)
+    most = flags.read(
+        "max-sigterm-delay", ("--max-sigterm-delay", "-term_timeout", "--term_timeout"), ZERO
+    )
+    # The app's pool has connections open, so it stays for both.
+    origin = most.origin if most.value > least.value else least.origin
+    life = Setting("sigterm delay", least.value + most.value, origin)
+    phases = (Phase(Trigger.SIGNAL, After(life), OPEN, OPEN),)
+    text = f"requests are taken to need {started.name}, which serves until it exits"
+    return KnownServer(
+        Process(phases),
+        started.name,
+        helper=True,
+        life=life,
+        assumptions=(Assumption(text, "set --min-sigterm-delay, or make it a native sidecar"),),
+    )
+
+
+class _Flags:
+    """Durations among a program's arguments, by patterns without regard to case."""
+
+    def __init__(self, started: StartedProgram) -> None:
+        self._words = started.words[1:]
+        self._program = started
+        self._default = Origin(
+            OriginKind.DEFAULT, f"the default of {started.name}", started.location
+        )
+
+    def read(self, name: str, patterns: tuple[str, ...], default: timedelta) -> Setting[timedelta]:
+        """The longest value of these flags; a bare number is seconds."""
+        found: list[Setting[timedelta]] = []
+        for index, word in enumerate(self._words):
+            flag, equals, value = word.text.partition("=")
+            if not any(re.fullmatch(pattern, flag, re.IGNORECASE) for pattern in patterns):
+                continue
+            written = word if equals else self._following(index)
+            if written is None:
+                continue
+            duration = _duration(value if equals else written.text)
+            if duration is not None:
+                origin = Origin(OriginKind.EXPLICIT, flag, written.location)
+                found.append(Setting(name, duration, origin))
+        return max(found, key=_value, default=Setting(name, default, self._default))
+
+    def _following(self, index: int) -> Word | None:
+        return self._words[index + 1] if index + 1 < len(self._words) else None
+
+
+def _value(setting: Setting[timedelta]) -> timedelta:
+    return setting.value
+
+
+def _duration(text: str) -> timedelta | None:
+    if text.isascii() and text.isdigit() and len(text) < 9:
+        return seconds(int(text))
+    try:
+        return max(go_duration(text), ZERO)
+    except ValueError:
+        return None
