@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from shutdownlint.platforms.kubernetes.containers import ContainerFacts
 from shutdownlint.platforms.programs.detect import ProgramFacts
@@ -352,3 +354,33 @@ def test_requests_need_the_database_proxy(flags: str, outcome: str, reported: bo
     assert in_flight(plan_pod_text(SQL % flags), 6, 2) == outcome
     rules = [finding.rule for finding in check_text(SQL % flags).findings]
     assert ("SL160" in rules) is reported
+
+
+WORDS = st.sampled_from(
+    [
+        "tini", "dumb-init", "-g", "--", "env", "A=1", "sh", "bash", "-c", "exec gunicorn a:b",
+        "a; b", "exec", "su", "-c", "runuser", "gosu", "app", "timeout", "100", "nice", "-n", "5",
+        "poetry", "run", "uv", "--with", "gunicorn", "node", "-r", "x.js", "python", "-m",
+        "http.server", "npm", "start", "", " ", "-", "=", "$(X)", "'", "|", "&&", "nginx",
+        "hypercorn", "-w", "²", "9" * 30, "cloud-sql-proxy", "--max-sigterm-delay", "1h",
+        "/nginx-ingress-controller", "--shutdown-grace-period=x", "celery", "worker", "-P",
+        "vllm", "--shutdown-timeout", "-jar", "java", "busybox", "x.sh", "sleep",
+    ]
+)  # fmt: skip
+
+
+@given(
+    st.lists(WORDS, max_size=6),
+    st.lists(WORDS, max_size=4),
+    st.sampled_from(
+        ["", "nginx", "nginx:1@sha256:0", ":", "@", "a/b/c:d", "traefik:v3", "node:20"]
+    ),
+    st.booleans(),
+)
+def test_no_command_line_fails(
+    command: list[str], args: list[str], image: str, shared: bool
+) -> None:
+    spec = {"shareProcessNamespace": shared}
+    pod = planned(command=command, args=args, image=image or "x", spec=spec)
+    assert behaviour(pod) in (GRACEFUL, ABRUPT, IGNORING)
+    assert check_text(manifest(command=command, args=args, image=image or "x")).complete
