@@ -127,3 +127,16 @@ def test_what_one_file_shows_of_the_mesh_counts_for_all() -> None:
     (proxy,) = [found for pod in pods if (found := proxy_of(pod)) is not None]
     assert (proxy.version, proxy.native) == ("1.26.1", True)
     assert proxy.termination_drain.value.total_seconds() == 17
+
+
+def test_values_of_an_umbrella_chart_configure_the_mesh() -> None:
+    values = """
+        global: {x: 1}
+        istiod:
+          meshConfig:
+            defaultConfig: {terminationDrainDuration: 17s}
+        """
+    files = {"values.yaml": values, "n.yaml": NAMESPACE % "istio-injection"}
+    pods = plan_files({**files, "app.yaml": MESHED}).pods
+    (proxy,) = [found for pod in pods if (found := proxy_of(pod)) is not None]
+    assert proxy.termination_drain.value.total_seconds() == 17

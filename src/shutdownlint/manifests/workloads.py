@@ -28,7 +28,7 @@ from shutdownlint.manifests.skips import (
     SkipReason,
 )
 from shutdownlint.yaml_source.errors import BudgetExceededError
-from shutdownlint.yaml_source.tree import ALIAS_BUDGET, Tree, child
+from shutdownlint.yaml_source.tree import ALIAS_BUDGET, Tree, child, key_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,13 +131,23 @@ def collect_context(document: Document, index: ObjectIndex, kinds: KindTable) ->
     added = [_add_object(document, found, index, kinds) for found in objects]
     raw = len(index.raw)
     if not objects:
+        index.raw += _helm_values(document, kinds)
+    return any(added) or len(index.raw) > raw
+
+
+def _helm_values(document: Document, kinds: KindTable) -> Iterator[RawObject]:
+    """Helm values that some platform reads: of a chart, or of a chart below an umbrella chart."""
+    root = document.tree.root
+    parts: list[tuple[KeyPath, Node]] = [((), root)]
+    if isinstance(root, MappingNode):
+        parts += [((text,), v) for k, v in root.value if (text := key_text(k)) is not None]
+    for key_path, node in parts:
         for entry in kinds.entries:
             if not entry.kind and any(
-                all(child(root, word.decode()) is not None for word in words)
+                all(child(node, word.decode()) is not None for word in words)
                 for words in entry.words
             ):
-                index.raw.append(RawObject(entry, document.ref()))
-    return any(added) or len(index.raw) > raw
+                yield RawObject(entry, document.ref(*key_path))
 
 
 def find_workloads(document: Document, kinds: KindTable) -> Iterator[Workload]:
