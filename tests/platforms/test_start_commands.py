@@ -384,3 +384,28 @@ def test_no_command_line_fails(
     pod = planned(command=command, args=args, image=image or "x", spec=spec)
     assert behaviour(pod) in (GRACEFUL, ABRUPT, IGNORING)
     assert check_text(manifest(command=command, args=args, image=image or "x")).complete
+
+
+@pytest.mark.parametrize(
+    ("command", "arrival", "length", "outcome"),
+    [
+        (["/usr/sbin/nginx", "-s", "quit"], 0, 20, "ok"),
+        (["/usr/sbin/nginx", "-s", "quit"], 1, 1, "refused"),
+        ([*SHELL, "sleep 5; nginx -s quit; while pgrep nginx; do sleep 1; done"], 4, 9, "ok"),
+        ([*SHELL, "sleep 5; nginx -s quit; while pgrep nginx; do sleep 1; done"], 6, 1, "refused"),
+        (["kong", "quit"], 1, 1, "refused"),
+        (["kong", "quit"], 0, 9, "ok"),
+        (["kong", "quit"], 0, 11, "cut"),
+        (["kong", "quit", "--wait=15"], 14, 9, "ok"),
+        (["kong", "quit", "--wait", "15", "--timeout=20"], 14, 19, "ok"),
+        (["kong", "quit", "--wait=15"], 16, 1, "refused"),
+    ],
+)
+def test_a_hook_may_begin_the_drain(
+    command: list[str], arrival: float, length: float, outcome: str
+) -> None:
+    hook = {"preStop": {"exec": {"command": command}}}
+    assert (
+        in_flight(planned(image="nginx:1.25", lifecycle=hook, spec=HOUR), arrival, length)
+        == outcome
+    )

@@ -323,3 +323,6 @@ TRAEFIK_ACCEPT: Final = SourcedValue(
 TRAEFIK_GRACE: Final = SourcedValue(
     seconds(10), "traefik pkg/config/static/static_config.go:43-45,225-234 (graceTimeOut)"
 )
+#: Without ``--wait``, ``kong quit`` stops accepting at once; then it waits that long for requests.
+KONG_WAIT: Final = SourcedValue(ZERO, "kong kong/cmd/quit.lua:20-53 (--wait)")
+KONG_TIMEOUT: Final = SourcedValue(seconds(10), "kong kong/cmd/quit.lua:20-53 (--timeout)")

@@ -9,6 +9,9 @@ from msgspec import Struct
 
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.programs import facts
+from shutdownlint.platforms.programs.start import StartedProgram, Word
+from shutdownlint.shell.syntax import bare_words, base_name, shell_script, split_steps, tokens
+from shutdownlint.shell.timing import command_time
 from shutdownlint.shutdown.durations import ZERO, seconds
 from shutdownlint.shutdown.pod_plan import Assumption
 from shutdownlint.shutdown.process import (
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import timedelta
 
-    from shutdownlint.platforms.programs.start import StartedProgram, Word
+    from shutdownlint.yaml_source.location import SourceLocation
 
 INGRESS_NGINX: Final = "nginx-ingress-controller"
 TRAEFIK: Final = "traefik"
@@ -125,6 +128,56 @@ def _sql_proxy(started: StartedProgram) -> KnownServer:
         helper=True,
         life=life,
         assumptions=(Assumption(text, "set --min-sigterm-delay, or make it a native sidecar"),),
+    )
+
+
+def drain_in_hook(command: Sequence[str], location: SourceLocation) -> tuple[Phase, Phase] | None:
+    """The phases of a server that its own preStop hook tells to drain; None for other hooks.
+
+    ``nginx -s quit`` and ``kong quit`` stop accepting while the hook still runs; sleeps in front
+    of them come first.
+    """
+    script = shell_script(command)
+    words = tokens(script) if script is not None else None
+    steps = [step.words for step in split_steps(words)] if words is not None else [tuple(command)]
+    waited = ZERO
+    for step in steps:
+        bare = bare_words(step)
+        name = base_name(bare[0]) if bare else ""
+        if name == "sleep":
+            slept = command_time(bare, lambda _name: None)
+            if not slept.known:
+                return None
+            waited += slept.low
+        elif name in ("nginx", "openresty") and bare[1:] == ["-s", "quit"]:
+            return _drain_phases(waited, None, f"{name} -s quit", location)
+        elif name == "kong" and bare[1:2] == ["quit"]:
+            return _kong_quit(bare[2:], waited, location)
+        else:
+            return None
+    return None
+
+
+def _kong_quit(
+    arguments: Sequence[str], waited: timedelta, location: SourceLocation
+) -> tuple[Phase, Phase]:
+    flags = _Flags(StartedProgram((Word("kong quit", location), *_words(arguments, location))))
+    wait = flags.read("wait", ("--wait", "-w"), facts.KONG_WAIT.value)
+    limit = flags.read("timeout", ("--timeout", "-t"), facts.KONG_TIMEOUT.value)
+    return _drain_phases(waited + wait.value, limit, "kong quit", location)
+
+
+def _words(texts: Sequence[str], location: SourceLocation) -> tuple[Word, ...]:
+    return tuple(Word(text, location) for text in texts)
+
+
+def _drain_phases(
+    wait: timedelta, limit: Setting[timedelta] | None, label: str, location: SourceLocation
+) -> tuple[Phase, Phase]:
+    before = Setting(label, wait, Origin(OriginKind.EXPLICIT, label, location))
+    return (
+        Phase(Trigger.DELETION, After(before), OPEN, OPEN),
+        Phase(Trigger.NEXT, WhenFinished(limit), CLOSED),
     )
 
 

@@ -23,7 +23,11 @@ from shutdownlint.platforms.locations import source_location
 from shutdownlint.platforms.platform import Platform
 from shutdownlint.platforms.programs import facts
 from shutdownlint.platforms.programs.detect import ProgramFacts, detect_program
-from shutdownlint.platforms.programs.known_servers import KnownServer, find_known_server
+from shutdownlint.platforms.programs.known_servers import (
+    KnownServer,
+    drain_in_hook,
+    find_known_server,
+)
 from shutdownlint.platforms.programs.problems import PROBLEMS
 from shutdownlint.platforms.programs.start import StartedProgram, find_program
 from shutdownlint.platforms.programs.verdict import Verdict, image_program, read_verdict
@@ -37,6 +41,7 @@ from shutdownlint.shutdown.process import (
     Process,
     Trigger,
     Wrapper,
+    abrupt,
     graceful,
 )
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
@@ -182,6 +187,12 @@ class Plugin(Platform):
         if written.behaviour.value == "graceful":
             late = verdict.late if assumed else CLOSED
             container.process = graceful(written.drain, _limit(found, draft), late)
+        handler = written.handler
+        hooked = drain_in_hook(handler.value.command, source_location(handler) or ref)
+        if hooked is not None and assumed:
+            # The stop signal changes nothing for a server that finishes its requests.
+            ends = abrupt().phases if written.behaviour.value == "abrupt" else ()
+            container.process = Process((*hooked, *ends))
         if found.finish_within is not None:
             limit = found.finish_within
             container.knobs.append(Knob("finishWithin", Effect.FINISH_LIMIT, limit))
