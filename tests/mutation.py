@@ -54,8 +54,8 @@ def configuration(package: str, python: str) -> str:
     )
 
 
-def thin_out(session: Path, sample: int, seed: int) -> int:
-    """Leave a random sample of the mutations; how many there were."""
+def thin_out(session: Path, sample: int, seed: int, part: tuple[int, int]) -> int:
+    """Leave a random sample of the mutations, or a part of it; how many there were."""
     with sqlite3.connect(session) as database:
         query = "select job_id, operator_name from mutation_specs order by job_id, module_path"
         # ``X | None`` is nearly always an annotation, which is never evaluated.
@@ -66,7 +66,9 @@ def thin_out(session: Path, sample: int, seed: int) -> int:
             row[0] for row in database.execute(places + "start_pos_col, operator_name, occurrence")
         ]
         ordered = [job for job in order if job in jobs]
-        chosen = set(random.Random(seed).sample(ordered, min(sample, len(ordered))))
+        drawn = random.Random(seed).sample(ordered, min(sample, len(ordered)))
+        number, count = part
+        chosen = set(drawn[number - 1 :: count])
         left_out = [(job,) for job in order if job not in chosen]
         database.executemany("delete from mutation_specs where job_id = ?", left_out)
         database.executemany("delete from work_items where job_id = ?", left_out)
@@ -79,6 +81,7 @@ def main() -> int:
     parser.add_argument("package", choices=sorted(TESTS))
     parser.add_argument("--sample", type=int, default=150)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--part", default="1/1", help="2/3: the second third of the sample")
     parser.add_argument("--cosmic-ray", default=shutil.which("cosmic-ray") or "cosmic-ray")
     options = parser.parse_args()
     with TemporaryDirectory() as temporary:
@@ -97,7 +100,9 @@ def main() -> int:
 
         run("baseline", "mutation.toml")  # tests that fail anyway notice nothing
         run("init", "mutation.toml", "session.sqlite")
-        count = thin_out(copy / "session.sqlite", options.sample, options.seed)
+        number, _, parts = options.part.partition("/")
+        part = int(number), int(parts)
+        count = thin_out(copy / "session.sqlite", options.sample, options.seed, part)
         run("exec", "mutation.toml", "session.sqlite")
         with sqlite3.connect(copy / "session.sqlite") as database:
             rows = database.execute(
