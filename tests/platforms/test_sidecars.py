@@ -135,7 +135,7 @@ def findings(text: str, rule: str, p99: str | None = None) -> list[str]:
 
 def test_values_that_are_not_read() -> None:
     (found,) = findings(pod(f'{CONSUL}connect-inject: "true", {GRACE}: 12s'), "SL423")
-    assert "is not a whole number of seconds: the default counts" in found
+    assert "is not a whole number of seconds: the default applies" in found
     labels = ", kuma.io/sidecar-injection: enabled"
     (found,) = findings(pod('kuma.io/sidecar-drain-time: "45"', labels), "SL433")
     assert "is not a duration such as 30s" in found

@@ -61,7 +61,8 @@ def test_text_shows_the_line_and_marks_what_decides_it(
         text
         == """\
 error[SL102] grace-spent-by-prestop: preStop of app takes 60s, but the grace period is 60s \
-(line 7): no time is left after the hook. app gets its stop signal at 60s and SIGKILL 2s later
+(line 7): no time is left after the hook. app gets its stop signal at 60s, and SIGKILL after the \
+kubelet's minimum of 2s
   --> shop.yaml:14:32  Pod front/shop, container app
 14 |             command: ["sleep", "60"]
    |                                ^^^^

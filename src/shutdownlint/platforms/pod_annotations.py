@@ -34,7 +34,7 @@ class AnnotationProblem(Problem, frozen=True, kw_only=True):
 class PodAnnotations:
     """The annotations of one workload's pods, read as ``platform`` reads them.
 
-    Values that it cannot read are added to ``problems`` as ``kind``, and the default counts.
+    Values that it cannot read are added to ``problems`` as ``kind``, and the default applies.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class PodAnnotations:
         try:
             return read(text)
         except ValueError as error:
-            reason = f"{str(error).replace(repr(text), 'it')}: the default counts"
+            reason = f"{str(error).replace(repr(text), 'it')}: the default applies"
             location = self._ref / key
             self._problems.append(self._kind(location=location, key=key, reason=reason))
             return None

@@ -46,7 +46,7 @@ def _exit_on_zero_advice(view: CaseView) -> str | None:
     if version is not None and version < facts.EXIT_ON_ZERO_SINCE.value:
         return ""
     name, minimum = facts.EXIT_ON_ZERO_ENV, facts.MINIMUM_DRAIN_ENV
-    return f"{name} to 'true' with a {minimum} that long in proxyMetadata, or"
+    return f", or in proxyMetadata {name} to 'true' and {minimum} to the same"
 
 
 def _recommended(

@@ -132,7 +132,7 @@ def _sql_proxy(started: StartedProgram) -> KnownServer:
 
 
 def drain_in_hook(command: Sequence[str], location: SourceLocation) -> tuple[Phase, Phase] | None:
-    """The phases of a server that its own preStop hook tells to drain; None for other hooks.
+    """The phases of a server that its own preStop hook makes drain; None for other hooks.
 
     ``nginx -s quit`` and ``kong quit`` stop accepting while the hook still runs; sleeps in front
     of them come first.
