@@ -83,7 +83,7 @@ class RuleOptions:
     ] = None
     ignore: Annotated[
         list[str] | None,
-        typer.Option(rich_help_panel=RULES, metavar="RULE", help="All rules but these."),
+        typer.Option(rich_help_panel=RULES, metavar="RULE", help="Skip these rules."),
     ] = None
     fail_on: Annotated[
         FailOn | None,
@@ -124,7 +124,8 @@ class FixOptions:
         typer.Option(
             "--unsafe-fixes",
             rich_help_panel=FIXES,
-            help="Also apply fixes that change the pod's behaviour (a sleep, mesh settings).",
+            help="Also apply fixes that change the pod's behaviour (a sleep, mesh settings); "
+            "implies --fix.",
         ),
     ] = False
     diff: Annotated[
@@ -132,7 +133,8 @@ class FixOptions:
         typer.Option(
             "--diff",
             rich_help_panel=FIXES,
-            help="Show what --fix would change instead; exit with 1 if there are changes.",
+            help="Show what --fix would change, and write nothing; exit with 1 if there are "
+            "changes.",
         ),
     ] = False
     baseline: Annotated[
@@ -165,7 +167,7 @@ def command(
     environment: EnvironmentOptions,
     files: FileOptions,
 ) -> None:
-    """Lint manifests: report findings with location, explanation and fix.
+    """Check manifests for settings that lose requests when pods shut down.
 
     Every .yaml, .yml and .json file below the paths is read, and all files are analysed together:
     Namespaces, Services and mesh configuration are used from any file. Unrendered templates are

@@ -95,7 +95,7 @@ class EnvironmentOptions:
             rich_help_panel=ENVIRONMENT,
             metavar="VERSION",
             parser=_parse_version,
-            help="Istio's version, such as 1.26, without setting a mesh. Default: what the "
+            help="Istio's version, such as 1.26; it puts no pod into the mesh. Default: what the "
             "manifests show.",
             show_default=False,
         ),
@@ -106,7 +106,7 @@ class EnvironmentOptions:
             rich_help_panel=ENVIRONMENT,
             metavar="DURATION",
             parser=parse_duration,
-            help="How long the slowest ordinary requests take, such as 10s.",
+            help="How long the slowest ordinary requests take (the 99th percentile), such as 10s.",
             show_default=False,
         ),
     ] = None
@@ -148,7 +148,7 @@ class FileOptions:
         typer.Option(
             rich_help_panel=FILES,
             metavar="FILE",
-            help="A values file for the charts. If repeated, the last file wins.",
+            help="A values file for the charts; repeatable, later files override earlier ones.",
             show_default=False,
         ),
     ] = None
@@ -167,7 +167,7 @@ class FileOptions:
         typer.Option(
             "--isolated",
             rich_help_panel=FILES,
-            help="Read no configuration and no suppressions of the checked files.",
+            help="Ignore configuration files, and the suppressions in the checked files.",
         ),
     ] = False
     debug: Annotated[

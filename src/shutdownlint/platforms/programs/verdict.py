@@ -245,7 +245,7 @@ class _Reader:
 
     def _unknown(self, label: str) -> Verdict:
         text = f"{label} is assumed to be graceful: {_STOPS}"
-        return Verdict(label, assumption=Assumption(text, f"{_SETTLE} where it does not"))
+        return Verdict(label, assumption=Assumption(text, f"if it is not, {_SETTLE}"))
 
     def _certain(
         self, value: str, reason: str, *, late: Acceptance = CLOSED, restarts: bool = False
