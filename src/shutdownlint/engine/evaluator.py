@@ -137,7 +137,7 @@ def _arguments(names: Iterable[str], values: Mapping[str, Value] | CaseValues) -
 class RuleEvaluator:
     """Evaluates rules. A rule that fails is reported once and not evaluated again.
 
-    The findings of ``counted`` rules are only counted, so they get no fix.
+    The findings of ``counted`` rules are only counted, so they get no texts and no fix.
     """
 
     def __init__(
@@ -215,6 +215,7 @@ class RuleEvaluator:
         rule = compiled.rule
         location = _location(rule, subject)
         region = location.region()
+        counted = rule.id in self.counted
         severity = self.severities.get(rule.id, rule.severity)
         assumptions = subject.assumptions_for(compiled.names)
         if assumptions and severity is Severity.ERROR:
@@ -227,15 +228,15 @@ class RuleEvaluator:
             severity=severity,
             confidence=_confidence(assumptions),
             region=region,
-            message=rule.message.fill(subject, region.file),
-            fix=None if rule.id in self.counted else self._fix(compiled, subject, region.file),
+            message="" if counted else rule.message.fill(subject, region.file),
+            fix=None if counted else self._fix(compiled, subject, region.file),
             workload=subject.workload,
             container=subject.container,
             assumptions=tuple(intern(str(assumption)) for assumption in assumptions),
             about_versions=tuple(
                 dict.fromkeys(name for a in assumptions for name in a.about_versions)
             ),
-            related=tuple(_related(rule, subject, region)),
+            related=() if counted else tuple(_related(rule, subject, region)),
             template=location.template,
             subject_region=subject.location.region() if subject.workload is not None else None,
             outside=document_of(location) is not document_of(subject.location),

@@ -144,7 +144,9 @@ class CheckRun:
         return found
 
     def _add(self, finding: Finding) -> None:
-        order = finding.region, finding.rule, finding.message, str(finding.workload)
+        # A finding that is only counted has no message.
+        what = finding.message or finding.container or ""
+        order = finding.region, finding.rule, what, str(finding.workload)
         self._found[order] = finding
 
     def _check_context(self) -> None:

@@ -85,8 +85,11 @@ def detect_program(
     found = ProgramFacts()
     found.behaviour = _abrupt(words, options, known, found.problems)
     found.drain = _serves_on(words)
+    names = {base_name(word.text) for word in words}
     for fact in FRAMEWORKS:
         framework = fact.value
+        if not framework.proofs and framework.programs and names.isdisjoint(framework.programs):
+            continue  # most frameworks, of most containers
         proof = _proof(framework, words, options, known, ref)
         if proof is None:
             continue
@@ -190,9 +193,10 @@ def _runs(programs: tuple[str, ...], words: Sequence[Word]) -> Word | None:
     if not programs:
         return None
     for index, word in enumerate(words):
-        before = base_name(words[index - 1].text) if index else "--"
-        if base_name(word.text) in programs and (before in facts.LAUNCHERS or "=" in before):
-            return word
+        if base_name(word.text) in programs:
+            before = base_name(words[index - 1].text) if index else "--"
+            if before in facts.LAUNCHERS or "=" in before:
+                return word
     return None
 
 
