@@ -1,4 +1,4 @@
-"""``schema``: what editors need to complete configuration and rule files."""
+"""`schema`: prints JSON Schemas for editors, of the configuration and of rule files."""
 
 from __future__ import annotations
 

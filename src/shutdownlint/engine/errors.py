@@ -1,4 +1,4 @@
-"""Mistakes of users in rule files, and in names of rules."""
+"""Exceptions for mistakes in rule files and in names of rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The changes that write a solution into a pod's manifests."""
+"""The changes of settings with which a pod serves every request, as changes of its manifest."""
 
 from __future__ import annotations
 

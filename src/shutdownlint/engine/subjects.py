@@ -1,4 +1,4 @@
-"""Subjects: what a rule's condition is evaluated for, and the values of its fields."""
+"""What a rule is evaluated for (a pod, container, proxy or problem), and its fields' values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Suggestions as strategic merge patches."""
+"""A strategic merge patch that makes the suggested changes to a workload."""
 
 from __future__ import annotations
 

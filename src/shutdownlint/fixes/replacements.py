@@ -1,4 +1,4 @@
-"""A finding's fix for reports: what is replaced where, verified on the text."""
+"""The text replacements of a finding's fix for reports, checked before they are shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names for findings that stay the same when lines are inserted above."""
+"""Stable ids of findings: they do not change when lines above are inserted."""
 
 from __future__ import annotations
 

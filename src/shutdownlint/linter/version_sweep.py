@@ -1,4 +1,4 @@
-"""Findings that rest on an unknown version, tried with every version that matters."""
+"""Evaluates findings that depend on an unknown version again, with every version that matters."""
 
 from __future__ import annotations
 

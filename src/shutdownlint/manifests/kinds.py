@@ -1,4 +1,4 @@
-"""How a kind is described that some platform reads."""
+"""How a platform declares a Kubernetes kind that it reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All objects other than workloads, grouped by type."""
+"""An index of the objects that are no workloads, by their type."""
 
 from __future__ import annotations
 

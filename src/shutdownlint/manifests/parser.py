@@ -1,4 +1,4 @@
-"""A chunk of a file into documents, and what fails or is a template on the way."""
+"""Parses a part of a file into documents; reports what is not YAML, and unrendered templates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Typed models of what bears on shutdown, as the Kubernetes API types it."""
+"""Typed models of the Kubernetes fields that affect the shutdown."""
 
 from __future__ import annotations
 

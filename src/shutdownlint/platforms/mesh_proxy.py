@@ -1,4 +1,4 @@
-"""Adding a mesh's proxy to a pod: what every mesh does the same way."""
+"""Adds a mesh's proxy to the model of a pod: what is the same for every mesh."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A workload's pod: its shutdown plan, and extra facts for rules."""
+"""The result for one pod: its shutdown plan, and further facts for rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a workload to the plan of its pods: every platform of the run contributes."""
+"""Builds the shutdown plan of a workload's pods; every platform of the run adds its part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The interface of a platform: a system that changes how pods shut down, or that says so."""
+"""The interface of a platform: a system (mesh, program, policy) that affects pod shutdowns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pod while the platforms plan it: containers, and what has been noted about them."""
+"""The unfinished model of a pod, which the platforms fill in one after the other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Configuration problems, found before any timing: one class for each kind.
+"""Kinds of configuration problems that are found without simulating the shutdown.
 
 A platform declares its problems as subclasses; their fields are what messages can name. A rule of
 ``for: problem`` names the kind, so a kind that no platform declares is an error in the rule file.

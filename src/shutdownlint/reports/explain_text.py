@@ -1,4 +1,4 @@
-"""Explanations for people: lanes, headroom, losses, requests, events and assumptions."""
+"""`explain` as text: a bar for each container, losses, requests, events, assumptions."""
 
 from __future__ import annotations
 

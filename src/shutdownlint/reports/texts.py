@@ -1,4 +1,4 @@
-"""How reports write what the model says in codes."""
+"""The words that reports use for the model's codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The forward simulation of one pod's shutdown: events in the order of time.
+"""Simulates one pod's shutdown: its events in the order of time.
 
 Of events at the same moment, requests that finish come first, then what happens to containers,
 then SIGKILL, then checks for open connections, then requests that arrive. So a request that ends

@@ -1,4 +1,4 @@
-"""The timeline: what happens when, for one pod whose every duration is a number.
+"""The timeline of one pod's shutdown: what a simulation has given, container by container.
 
 A pure function of the plan and of the requests on the pod. t=0 is the pod's deletion.
 """

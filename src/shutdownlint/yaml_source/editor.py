@@ -1,4 +1,4 @@
-"""Edits of YAML text at the marks of its nodes: the smallest that does it, in the text's own style.
+"""Small edits of YAML text at the positions of its nodes; the rest stays as it is written.
 
 An edit never touches what it is not about: comments, quotes, line ends and the rest stay as they
 are. What cannot be done so is refused with ``EditError``.

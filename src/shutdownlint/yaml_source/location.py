@@ -1,4 +1,4 @@
-"""Locations: regions of files, and things that have one."""
+"""Locations: a file with lines and columns, and the interface of things that have one."""
 
 from __future__ import annotations
 

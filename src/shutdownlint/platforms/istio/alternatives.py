@@ -1,4 +1,4 @@
-"""What the input leaves open about a pod and Istio: the sidecar, and its kind."""
+"""Cases that the manifests leave open: whether a pod has an Istio sidecar, and of which kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fields that Istio gives to rules: its proxy's settings."""
+"""The fields that Istio adds for the conditions of rules: its proxy's settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pod template as a first draft: its grace period, containers and hooks."""
+"""Reads a pod template: grace period, containers with their hooks, and what is wrong in it."""
 
 from __future__ import annotations
 

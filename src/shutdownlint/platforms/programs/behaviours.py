@@ -1,4 +1,4 @@
-"""What programs do at their stop signal. Measured with each program as the first process."""
+"""What programs do at their stop signal, measured with each as process 1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a container's program does at its stop signal, by all that the files show.
+"""Finds a program's shutdown settings in its flags, variables and mounted files.
 
 A flag, variable or property that the program would not take (misspelled, not a number, without
 its unit) is ignored, and reported.

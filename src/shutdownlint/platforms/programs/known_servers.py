@@ -1,4 +1,4 @@
-"""Servers whose flags say how they stop: ingress controllers, and helpers that apps call."""
+"""Servers whose flags say how they stop: ingress controllers, and proxies that apps call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits as programs take them: numbers with the unit that each framework expects."""
+"""Reads shutdown timeouts in the unit that each framework expects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be wrong in how a program's shutdown is configured."""
+"""Kinds of mistakes in how a program's shutdown is configured."""
 
 from __future__ import annotations
 
