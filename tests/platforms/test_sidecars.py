@@ -114,6 +114,8 @@ def test_kumas_namespace_label_counts() -> None:
     [
         ("", 0, Outcome.OK),
         ('dapr.io/enabled: "true"', 0, Outcome.CUT),
+        ('dapr.io/enabled: "yes"', 0, Outcome.CUT),
+        ('dapr.io/enabled: "no"', 0, Outcome.OK),
         ('dapr.io/enabled: "true", dapr.io/block-shutdown-duration: 12s', 4, Outcome.OK),
         ('dapr.io/enabled: "true", dapr.io/block-shutdown-duration: 5s', 4, Outcome.CUT),
         ('dapr.io/enabled: "true", dapr.io/enable-native-sidecar: "true"', 4, Outcome.OK),
@@ -125,7 +127,7 @@ def test_requests_need_daprs_apis(annotations: str, at: float, expected: Outcome
     assert (found is Outcome.OK) is (expected is Outcome.OK)
     assert planned.plan is not None
     listed = any("need Dapr's sidecar" in a.text for a in planned.plan.assumptions)
-    assert listed is bool(annotations)
+    assert listed is (annotations != "" and '"no"' not in annotations)
 
 
 def findings(text: str, rule: str, p99: str | None = None) -> list[str]:

@@ -15,6 +15,8 @@ GRACEFUL_ANNOTATION: Final = f"{_PREFIX}graceful-shutdown-seconds"
 BLOCK_ANNOTATION: Final = f"{_PREFIX}block-shutdown-duration"
 #: Since 1.18.
 NATIVE_ANNOTATION: Final = f"{_PREFIX}enable-native-sidecar"
+#: What counts as true in Dapr's annotations; everything else is false.
+TRUTHY: Final = ("1", "y", "yes", "t", "true", "on")
 ANNOTATIONS: Final = (ENABLED, GRACEFUL_ANNOTATION, BLOCK_ANNOTATION, NATIVE_ANNOTATION)
 
 GRACEFUL_SHUTDOWN: Final = SourcedValue(

@@ -38,6 +38,7 @@ from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 if TYPE_CHECKING:
     from datetime import timedelta
 
+    from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.pod_draft import PodDraft
 
 _BLOCK_FIELD: Final = "daprBlock"
@@ -87,14 +88,16 @@ class Plugin(Platform):
         draft.problems += misplaced_annotations(workload, facts.ANNOTATIONS, DaprAnnotationIgnored)
         read = PodAnnotations(workload, DaprAnnotationIgnored, draft.problems, "Dapr")
         written = draft.container(facts.SIDECAR_CONTAINER)
-        if written is None and not read.flag(facts.ENABLED):
+        if written is None and not _is_truthy(workload, facts.ENABLED):
             return
         block = read.duration("block", facts.BLOCK_ANNOTATION, facts.BLOCK_SHUTDOWN.value)
         graceful = read.seconds(
             "graceful shutdown", facts.GRACEFUL_ANNOTATION, facts.GRACEFUL_SHUTDOWN.value
         )
         native = (
-            written.native_sidecar if written is not None else read.flag(facts.NATIVE_ANNOTATION)
+            written.native_sidecar
+            if written is not None
+            else _is_truthy(workload, facts.NATIVE_ANNOTATION)
         )
         location = workload.annotations / facts.BLOCK_ANNOTATION
         hook = Setting(
@@ -122,3 +125,8 @@ class Plugin(Platform):
         draft.needed.append(sidecar.name)
         text = "requests are taken to need Dapr's sidecar: they fail where its APIs are closed"
         draft.assumptions.append(Assumption(text, "set dapr.io/block-shutdown-duration"))
+
+
+def _is_truthy(workload: Workload, key: str) -> bool:
+    text = workload.template.metadata.annotations.get(key, "")
+    return text.strip().lower() in facts.TRUTHY
