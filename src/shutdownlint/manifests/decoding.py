@@ -100,6 +100,18 @@ class _WrongTypeError(Exception):
     """A value that has no place in its field."""
 
 
+def value_at(data: Any, *route: str) -> Any:
+    """What is at a route of keys; None where a part of it is no mapping."""
+    for step in route:
+        data = data.get(step) if isinstance(data, dict) else None
+    return data
+
+
+def mappings(data: Any) -> list[dict[str, Any]]:
+    """The mappings of a list; nothing for anything else."""
+    return [item for item in data if isinstance(item, dict)] if isinstance(data, list) else []
+
+
 def decode(model: type[_AnyModel], data: Any) -> tuple[_AnyModel, list[FieldError]]:
     """The typed object, and what of ``data`` had the wrong type and was left out."""
     rejected: list[FieldError] = []

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
-from shutdownlint.manifests.decoding import FieldError, decode, shape_of
+from shutdownlint.manifests.decoding import FieldError, decode, shape_of, value_at
 from shutdownlint.manifests.object_index import LoadedResource, ObjectId, ObjectIndex, RawObject
 from shutdownlint.manifests.resources import (
     Kustomization,
@@ -421,18 +421,12 @@ def _add_destination(document: Document, found: _Object, index: ObjectIndex) -> 
     Its path is relative to the repository's root, which is some folder above the object's file.
     """
     spec = document.tree.to_python((*found.key_path, "spec"))
-    namespace, path = (_at(spec, *route) for route in _DEPLOYERS[found.group, found.kind])
+    namespace, path = (value_at(spec, *route) for route in _DEPLOYERS[found.group, found.kind])
     if not isinstance(namespace, str) or not isinstance(path, str) or not namespace:
         return
     path = _join(PurePosixPath(), path)
     parents = PurePosixPath(document.file.removeprefix("./")).parents
     index.namespaces.add(namespace, {_join(root, path) for root in parents}, overrides=False)
-
-
-def _at(data: Any, *route: str) -> Any:
-    for step in route:
-        data = data.get(step) if isinstance(data, dict) else None
-    return data
 
 
 def _join(folder: PurePosixPath, path: str) -> str:

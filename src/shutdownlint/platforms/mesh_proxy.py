@@ -4,12 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shutdownlint.platforms.pod_draft import ContainerDraft
 from shutdownlint.platforms.traffic import MeshProxyFacts
+from shutdownlint.shutdown.durations import ZERO, DurationRange
 from shutdownlint.shutdown.pod_plan import Role
+from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:
-    from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
-    from shutdownlint.shutdown.provenance import Setting
+    from shutdownlint.manifests.document import NodeRef
+    from shutdownlint.platforms.pod_draft import PodDraft
+
+
+def sidecar_of(draft: PodDraft, name: str, location: NodeRef, *, native: bool) -> ContainerDraft:
+    """The sidecar of that name: as it is written in the pod, else as an injector adds it."""
+    written = draft.container(name)
+    if written is not None:
+        return written
+    origin = Origin(OriginKind.DEFAULT, "no preStop hook", location)
+    hook = Setting(f"{name} preStop", DurationRange.exact(ZERO), origin)
+    return ContainerDraft(name, hook, native_sidecar=native)
+
+
+def sidecar_mode(name: str, origin: Origin, *, native: bool) -> Setting[str]:
+    """Whether a sidecar is ``native`` or ``classic``, as a setting."""
+    return Setting(name, "native" if native else "classic", origin)
+
+
+def put_container(draft: PodDraft, container: ContainerDraft) -> None:
+    """Add a container, in the place of one of its name."""
+    draft.containers = [c for c in draft.containers if c.name != container.name]
+    draft.containers.append(container)
 
 
 def add_mesh_proxy(
@@ -21,8 +45,7 @@ def add_mesh_proxy(
     """
     proxy.settled = True
     proxy.note(MeshProxyFacts(mesh, mode))
-    draft.containers = [c for c in draft.containers if c.name != proxy.name]
-    draft.containers.append(proxy)
+    put_container(draft, proxy)
     if edge:
         proxy.role = Role.EDGE
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from shutdownlint.manifests.decoding import has_placeholder
@@ -14,14 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from datetime import timedelta
 
+    from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.workloads import Workload
 
-#: What Go's strconv.ParseBool reads.
 _BOOLS = {
     **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
     **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
 }
-_MAX_SECONDS = 10**9
 
 
 class AnnotationProblem(Problem, frozen=True, kw_only=True):
@@ -50,12 +50,12 @@ class PodAnnotations:
 
     def flag(self, key: str, *, default: bool = False) -> bool:
         """A value that is true or false."""
-        found = self._read(key, _read_bool)
+        found = self._read(key, read_bool)
         return default if found is None else bool(found)
 
     def seconds(self, name: str, key: str, default: timedelta) -> Setting[timedelta]:
         """A whole number of seconds."""
-        return self._setting(name, key, default, _read_seconds)
+        return self._setting(name, key, default, read_seconds)
 
     def duration(self, name: str, key: str, default: timedelta) -> Setting[timedelta]:
         """A duration as Go reads it."""
@@ -87,31 +87,38 @@ class PodAnnotations:
             return None
 
 
+def misplaced_keys(workload: Workload, keys: Iterable[str]) -> Iterator[tuple[str, NodeRef]]:
+    """Annotations of pods that are on the workload itself and not on its pods, and their places."""
+    if workload.ref.key_path == workload.object_ref.key_path:
+        return
+    own, wanted = workload.template.metadata.annotations, set(keys)
+    here = workload.object_ref / "metadata" / "annotations"
+    for key in workload.owner.annotations:
+        if key in wanted and key not in own:
+            yield key, (here / key).key
+
+
 def misplaced_annotations(
     workload: Workload, keys: Iterable[str], kind: type[AnnotationProblem]
 ) -> Iterator[AnnotationProblem]:
-    """Annotations of pods that are written on the workload itself, and not on its pods."""
-    if workload.ref.key_path == workload.object_ref.key_path:
-        return
-    own = workload.template.metadata.annotations
-    here = workload.object_ref / "metadata" / "annotations"
-    wanted = set(keys)
-    for key in workload.owner.annotations:
-        if key in wanted and key not in own:
-            reason = f"is read on the pod template, not on the {workload.id.kind} itself"
-            yield kind(location=(here / key).key, key=key, reason=reason)
+    """The same as problems."""
+    reason = f"is read on the pod template, not on the {workload.id.kind} itself"
+    for key, location in misplaced_keys(workload, keys):
+        yield kind(location=location, key=key, reason=reason)
 
 
-def _read_bool(text: str) -> bool:
+def read_bool(text: str) -> bool:
+    """A boolean as Go's strconv.ParseBool reads it. Raises ``ValueError``."""
     if text not in _BOOLS:
         raise ValueError("is neither 'true' nor 'false'")
     return _BOOLS[text]
 
 
-def _read_seconds(text: str) -> timedelta:
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
+def read_seconds(text: str) -> timedelta:
+    """A whole number of seconds. Raises ``ValueError``."""
+    if not re.fullmatch(r"[0-9]{1,9}", text):
         raise ValueError("is not a whole number of seconds")
-    return seconds(min(int(text), _MAX_SECONDS))
+    return seconds(int(text))
 
 
 def _read_duration(text: str) -> timedelta:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from shutdownlint.manifests.decoding import mappings, value_at
 from shutdownlint.platforms.mutations import Mutation, shutdown_words, strings
 from shutdownlint.platforms.platform import Platform
 from shutdownlint.platforms.registry import mesh_names
@@ -56,7 +57,7 @@ def _read(obj: RawObject) -> Iterator[Mutation]:
     data = obj.ref.document.tree.to_python(obj.ref.key_path)
     if not isinstance(data, dict):
         return
-    name = str(_at(data, "metadata", "name") or "")
+    name = str(value_at(data, "metadata", "name") or "")
     title = f"{kind} {name}"
     if kind == _WEBHOOK:
         # What the injectors of meshes do, their platforms know.
@@ -67,36 +68,24 @@ def _read(obj: RawObject) -> Iterator[Mutation]:
     if not changes:
         return
     if kind in _GATEKEEPER:
-        applied = _at(data, "spec", "applyTo")
-        kinds = [
-            found
-            for each in (applied if isinstance(applied, list) else [])
-            if isinstance(each, dict)
-            for found in strings(each.get("kinds"))
-        ]
-        namespaces = tuple(strings(_at(data, "spec", "match", "namespaces")))
+        applied = value_at(data, "spec", "applyTo")
+        kinds = [found for each in mappings(applied) for found in strings(each.get("kinds"))]
+        namespaces = tuple(strings(value_at(data, "spec", "match", "namespaces")))
         yield Mutation(title, frozenset(kinds), namespaces, changes)
         return
-    rules = _at(data, "spec", "matchConstraints", "resourceRules")
+    rules = value_at(data, "spec", "matchConstraints", "resourceRules")
     yield Mutation(title, frozenset(_kinds_of(rules)), (), changes)
 
 
 def _rules_about_pods(data: dict[str, Any]) -> bool:
-    webhooks = data.get("webhooks")
     return any(
-        isinstance(webhook, dict) and {"Pod", "*"} & set(_kinds_of(webhook.get("rules")))
-        for webhook in (webhooks if isinstance(webhooks, list) else [])
+        {"Pod", "*"} & set(_kinds_of(webhook.get("rules")))
+        for webhook in mappings(data.get("webhooks"))
     )
 
 
 def _kinds_of(rules: Any) -> Iterator[str]:
     """The kinds that rules of the admission API name, as far as they have pods."""
-    for rule in rules if isinstance(rules, list) else []:
-        for resource in strings(rule.get("resources")) if isinstance(rule, dict) else ():
+    for rule in mappings(rules):
+        for resource in strings(rule.get("resources")):
             yield _RESOURCE_KINDS.get(resource, resource)
-
-
-def _at(data: Any, *steps: str) -> Any:
-    for step in steps:
-        data = data.get(step) if isinstance(data, dict) else None
-    return data

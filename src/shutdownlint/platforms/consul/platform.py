@@ -15,16 +15,15 @@ from shutdownlint.platforms.fields import (
     SubjectKind,
     from_container_facts,
 )
-from shutdownlint.platforms.mesh_proxy import add_mesh_proxy
+from shutdownlint.platforms.mesh_proxy import add_mesh_proxy, sidecar_mode, sidecar_of
 from shutdownlint.platforms.platform import Platform
 from shutdownlint.platforms.pod_annotations import (
     AnnotationProblem,
     PodAnnotations,
     misplaced_annotations,
 )
-from shutdownlint.platforms.pod_draft import ContainerDraft
 from shutdownlint.platforms.user_facts import NO_MESH
-from shutdownlint.shutdown.durations import ZERO, DurationRange
+from shutdownlint.shutdown.durations import ZERO
 from shutdownlint.shutdown.pod_plan import Effect, Knob
 from shutdownlint.shutdown.process import After, Phase, Process, Trigger
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting, with_value
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from shutdownlint.manifests.workloads import Workload
-    from shutdownlint.platforms.pod_draft import PodDraft
+    from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
 
 _GRACE_FIELD: Final = "consulGrace"
 
@@ -94,17 +93,9 @@ class Plugin(Platform):
             written.native_sidecar if written is not None else read.flag(facts.NATIVE_ANNOTATION)
         )
         location = workload.annotations / facts.INJECT
-        mode = Setting(
-            facts.PROXY_CONTAINER,
-            "native" if native else "classic",
-            Origin(OriginKind.EXPLICIT, facts.INJECT, location),
-        )
-        hook = Setting(
-            "proxy preStop",
-            DurationRange.exact(ZERO),
-            Origin(OriginKind.DEFAULT, "no preStop hook", location),
-        )
-        proxy = written or ContainerDraft(facts.PROXY_CONTAINER, hook, native_sidecar=native)
+        origin = Origin(OriginKind.EXPLICIT, facts.INJECT, location)
+        mode = sidecar_mode(facts.PROXY_CONTAINER, origin, native=native)
+        proxy = sidecar_of(draft, facts.PROXY_CONTAINER, location, native=native)
         proxy.process = Process((Phase(Trigger.SIGNAL, After(grace)),))
         proxy.knobs.append(Knob(_GRACE_FIELD, Effect.LIFE, grace))
         proxy.note(ConsulProxyFacts(grace))

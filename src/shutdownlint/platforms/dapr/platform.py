@@ -15,14 +15,14 @@ from shutdownlint.platforms.fields import (
     SubjectKind,
     from_pod_facts,
 )
+from shutdownlint.platforms.mesh_proxy import put_container, sidecar_of
 from shutdownlint.platforms.platform import Platform
 from shutdownlint.platforms.pod_annotations import (
     AnnotationProblem,
     PodAnnotations,
     misplaced_annotations,
 )
-from shutdownlint.platforms.pod_draft import ContainerDraft
-from shutdownlint.shutdown.durations import ZERO, DurationRange
+from shutdownlint.shutdown.durations import ZERO
 from shutdownlint.shutdown.pod_plan import Assumption, Effect, Knob, Role
 from shutdownlint.shutdown.process import (
     CLOSED,
@@ -33,13 +33,13 @@ from shutdownlint.shutdown.process import (
     Trigger,
     WhenFinished,
 )
-from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:
     from datetime import timedelta
 
     from shutdownlint.manifests.workloads import Workload
-    from shutdownlint.platforms.pod_draft import PodDraft
+    from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
+    from shutdownlint.shutdown.provenance import Setting
 
 _BLOCK_FIELD: Final = "daprBlock"
 
@@ -100,12 +100,7 @@ class Plugin(Platform):
             else _is_truthy(workload, facts.NATIVE_ANNOTATION)
         )
         location = workload.annotations / facts.BLOCK_ANNOTATION
-        hook = Setting(
-            "daprd preStop",
-            DurationRange.exact(ZERO),
-            Origin(OriginKind.DEFAULT, "no preStop hook", location),
-        )
-        sidecar = written or ContainerDraft(facts.SIDECAR_CONTAINER, hook, native_sidecar=native)
+        sidecar = sidecar_of(draft, facts.SIDECAR_CONTAINER, location, native=native)
         sidecar.settled = True
         sidecar.role = Role.PROXY
         # A limit of zero means none.
@@ -120,8 +115,7 @@ class Plugin(Platform):
         sidecar.editable(_BLOCK_FIELD, location, ValueFormat.DURATION)
         draft.edit_targets[_BLOCK_FIELD] = sidecar.edit_targets[_BLOCK_FIELD]
         draft.note(DaprFacts(block, not native))
-        draft.containers = [c for c in draft.containers if c.name != sidecar.name]
-        draft.containers.append(sidecar)
+        put_container(draft, sidecar)
         draft.needed.append(sidecar.name)
         text = "requests are taken to need Dapr's sidecar: they fail where its APIs are closed"
         draft.assumptions.append(Assumption(text, "set dapr.io/block-shutdown-duration"))

@@ -15,16 +15,15 @@ from shutdownlint.platforms.fields import (
     from_container_facts,
 )
 from shutdownlint.platforms.kuma import facts
-from shutdownlint.platforms.mesh_proxy import add_mesh_proxy
+from shutdownlint.platforms.mesh_proxy import add_mesh_proxy, sidecar_mode, sidecar_of
 from shutdownlint.platforms.platform import Platform
 from shutdownlint.platforms.pod_annotations import (
     AnnotationProblem,
     PodAnnotations,
     misplaced_annotations,
 )
-from shutdownlint.platforms.pod_draft import ContainerDraft
 from shutdownlint.platforms.user_facts import NO_MESH
-from shutdownlint.shutdown.durations import ZERO, DurationRange
+from shutdownlint.shutdown.durations import ZERO
 from shutdownlint.shutdown.pod_plan import Assumption, Effect, Knob
 from shutdownlint.shutdown.process import After, Phase, Process, Trigger
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting, with_value
@@ -32,7 +31,7 @@ from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting, with_v
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    from shutdownlint.platforms.pod_draft import PodDraft
+    from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
 
 _DRAIN_FIELD: Final = "kumaDrain"
 _ENABLED: Final = ("enabled", "true")
@@ -108,12 +107,7 @@ class Plugin(Platform):
         drain = read.duration("drain time", facts.DRAIN_ANNOTATION, facts.DRAIN_TIME.value)
         life = with_value(drain, ZERO) if native else drain
         location = workload.annotations / facts.DRAIN_ANNOTATION
-        hook = Setting(
-            "proxy preStop",
-            DurationRange.exact(ZERO),
-            Origin(OriginKind.DEFAULT, "no preStop hook", location),
-        )
-        proxy = written or ContainerDraft(facts.PROXY_CONTAINER, hook, native_sidecar=native)
+        proxy = sidecar_of(draft, facts.PROXY_CONTAINER, location, native=native)
         proxy.process = Process((Phase(Trigger.SIGNAL, After(life)),))
         proxy.assumptions = assumptions
         if not native:
@@ -121,11 +115,8 @@ class Plugin(Platform):
             proxy.editable(_DRAIN_FIELD, location, ValueFormat.DURATION)
         proxy.note(KumaProxyFacts(drain))
         kind = OriginKind.ASSUMED if assumptions else OriginKind.EXPLICIT
-        mode = Setting(
-            facts.PROXY_CONTAINER,
-            "native" if native else "classic",
-            Origin(kind, facts.INJECT, location),
-        )
+        origin = Origin(kind, facts.INJECT, location)
+        mode = sidecar_mode(facts.PROXY_CONTAINER, origin, native=native)
         add_mesh_proxy(draft, proxy, facts.MESH, mode)
 
     def _is_injected(self, draft: PodDraft) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from shutdownlint.manifests.decoding import mappings
 from shutdownlint.platforms.kyverno.resources import KyvernoPolicy
 from shutdownlint.platforms.mutations import Mutation, shutdown_words, strings
 
@@ -40,12 +41,8 @@ def _filters(match: Any) -> Iterator[dict[str, Any]]:
     """The resource filters of a rule; those of ``all`` are taken one by one."""
     if not isinstance(match, dict):
         return
-    several = [each for name in ("any", "all") for each in _items(match.get(name))]
+    several = [each for name in ("any", "all") for each in mappings(match.get(name))]
     for each in several or [match]:
         resources = each.get("resources")
         if isinstance(resources, dict):
             yield resources
-
-
-def _items(data: Any) -> list[dict[str, Any]]:
-    return [item for item in data if isinstance(item, dict)] if isinstance(data, list) else []

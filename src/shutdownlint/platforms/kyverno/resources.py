@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import field
 
-from shutdownlint.manifests.decoding import ApiModel, Str
+from shutdownlint.manifests.decoding import ApiModel, Str, mappings
 from shutdownlint.manifests.resources import Resource
 
 
@@ -36,7 +36,6 @@ class KyvernoPolicy(Resource, frozen=True, dict=True):
     @cached_property
     def mutations(self) -> list[dict[str, Any]]:
         """The rules that change objects."""
-        rules = self.spec.rules if isinstance(self.spec.rules, list) else []
-        return [rule for rule in rules if isinstance(rule, dict) and rule.get("mutate")]
+        return [rule for rule in mappings(self.spec.rules) if rule.get("mutate")]
 
     spec: KyvernoSpec = field(default_factory=KyvernoSpec)

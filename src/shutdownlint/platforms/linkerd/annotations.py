@@ -14,6 +14,7 @@ from shutdownlint.manifests.resources import Namespace
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.edit_target import ValueFormat
 from shutdownlint.platforms.linkerd import facts, problems
+from shutdownlint.platforms.pod_annotations import misplaced_keys, read_bool, read_seconds
 from shutdownlint.shutdown.durations import ZERO, format_duration
 
 if TYPE_CHECKING:
@@ -24,11 +25,6 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.context import AnalysisContext
     from shutdownlint.platforms.versions import Version
 
-#: What Go's strconv.ParseBool reads.
-_BOOLS: Final = {
-    **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
-    **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
-}
 #: linkerd2-proxy linkerd/app/src/env/types.rs:45-62.
 _PROXY_DURATION: Final = re.compile(r"\s*(\d+)(ms|s|m|h|d)?\s*")
 _UNITS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -81,20 +77,6 @@ class Annotations:
         if key == facts.NATIVE_BETA:
             return self._version is not None and self._version in facts.BETA_INHERITED_IN.value
         return key in facts.INHERITED.value
-
-
-def read_seconds(text: str) -> int:
-    """An unsigned number of seconds. Raises ``ValueError``."""
-    if not re.fullmatch(rf"[0-9]{{1,{_MAX_DIGITS}}}", text):
-        raise ValueError("is not a whole number of seconds")
-    return int(text)
-
-
-def read_bool(text: str) -> bool:
-    """A boolean as Go reads it. Raises ``ValueError``."""
-    if text not in _BOOLS:
-        raise ValueError("is neither 'true' nor 'false'")
-    return _BOOLS[text]
 
 
 def read_proxy_duration(text: str) -> timedelta:
@@ -161,15 +143,10 @@ def _corrected(key: str, text: str) -> str:
 
 def misplaced_annotations(workload: Workload) -> Iterator[problems.LinkerdProblem]:
     """Annotations of pods that are written on the workload itself, and not on its pods."""
-    if workload.ref.key_path == workload.object_ref.key_path:
-        return
-    own = workload.template.metadata.annotations
-    here = workload.object_ref / "metadata" / "annotations"
-    for key in workload.owner.annotations:
-        if key in (facts.INJECT, *facts.TIMING_ANNOTATIONS) and key not in own:
-            yield problems.LinkerdAnnotationMisplaced(
-                location=(here / key).key, key=key, object_kind=workload.id.kind
-            )
+    for key, location in misplaced_keys(workload, (facts.INJECT, *facts.TIMING_ANNOTATIONS)):
+        yield problems.LinkerdAnnotationMisplaced(
+            location=location, key=key, object_kind=workload.id.kind
+        )
 
 
 def unknown_annotations(workload: Workload) -> Iterator[problems.LinkerdProblem]:

@@ -14,12 +14,12 @@ from shutdownlint.platforms.linkerd import facts, problems
 from shutdownlint.platforms.linkerd.annotations import (
     Annotation,
     Annotations,
-    read_bool,
     read_proxy_duration,
-    read_seconds,
 )
 from shutdownlint.platforms.linkerd.control_plane import read_release
 from shutdownlint.platforms.linkerd.process import ProxySettings
+from shutdownlint.platforms.mesh_proxy import sidecar_mode
+from shutdownlint.platforms.pod_annotations import read_bool, read_seconds
 from shutdownlint.platforms.user_facts import NO_MESH
 from shutdownlint.shutdown.durations import ZERO, DurationRange, seconds
 from shutdownlint.shutdown.pod_plan import Assumption
@@ -103,7 +103,7 @@ def plan_written(
     assert container.ref is not None
     name = "initContainers" if container.native_sidecar else "containers"
     origin = Origin(OriginKind.EXPLICIT, name, container.ref / "name")
-    mode = Setting("linkerd-proxy", "native" if container.native_sidecar else "classic", origin)
+    mode = _mode_setting(native=container.native_sidecar, origin=origin)
     hook: HookSettings = container.facts[HookSettings]
     annotations = draft.workload.template.metadata.annotations
     shown = read_release(annotations.get("linkerd.io/proxy-version", ""))
@@ -172,7 +172,7 @@ def _mode(
 
 
 def _mode_setting(*, native: bool, origin: Origin) -> Setting[str]:
-    return Setting("linkerd-proxy", "native" if native else "classic", origin)
+    return sidecar_mode(facts.PROXY_CONTAINER, origin, native=native)
 
 
 def origin_of(annotation: Annotation) -> Origin:
@@ -197,7 +197,7 @@ def _wait(
         value = seconds(defaults.wait[0])
     if found is not None:
         with suppress(ValueError):
-            value, origin = seconds(read_seconds(found.text)), origin_of(found)
+            value, origin = read_seconds(found.text), origin_of(found)
     return Setting(name, DurationRange.exact(value), origin)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct, field
 from yaml.nodes import MappingNode, ScalarNode
 
+from shutdownlint.manifests.decoding import mappings
 from shutdownlint.manifests.document import EmbeddedNodeRef
 from shutdownlint.manifests.resources import ConfigMap
 from shutdownlint.yaml_source.composer import ComposeError, compose
@@ -57,7 +58,7 @@ def read_container_config(
     """What the files show of it, the weakest source first."""
     found = ContainerConfig()
     maps = {c.model.metadata.name: c for c in context.in_namespace_of(ConfigMap, workload)}
-    for source in _items(container.env_from):
+    for source in mappings(container.env_from):
         _add_all(source, maps, found)
     for index, variable in enumerate(container.env):
         if variable.value is not None and variable.valueFrom is None:
@@ -74,10 +75,6 @@ def read_container_config(
         for config_map, names in mounted:
             _Files(config_map, found, profiles).add(names, profile)
     return found
-
-
-def _items(data: Any) -> list[dict[str, Any]]:
-    return [i for i in data if isinstance(i, dict)] if isinstance(data, list) else []
 
 
 def _add_all(
@@ -115,17 +112,19 @@ def _mounted(
     container: Container, workload: Workload, maps: dict[str | None, LoadedResource[ConfigMap]]
 ) -> Iterator[tuple[LoadedResource[ConfigMap], dict[str, str]]]:
     """The ConfigMaps among the files that the container mounts, with the files it sees by key."""
-    for volume in _items(workload.template.spec.volumes):
+    for volume in mappings(workload.template.spec.volumes):
         mounts = [mount for mount in container.volumeMounts if mount.name == volume.get("name")]
         projected = volume.get("projected")
-        sources = _items(projected.get("sources")) if isinstance(projected, dict) else []
+        sources = mappings(projected.get("sources")) if isinstance(projected, dict) else []
         for source in (volume, *sources):
             reference = source.get("configMap")
             name = reference.get("name") if isinstance(reference, dict) else None
             config_map = maps.get(name) if isinstance(name, str) else None
             if config_map is None or reference is None:
                 continue
-            files = {str(i.get("key")): str(i.get("path")) for i in _items(reference.get("items"))}
+            files = {
+                str(i.get("key")): str(i.get("path")) for i in mappings(reference.get("items"))
+            }
             files = files or {key: key for key in config_map.model.data}
             whole = any(mount.subPath is None for mount in mounts)
             paths = {mount.subPath for mount in mounts}

@@ -24,7 +24,7 @@ from shutdownlint.platforms.programs.container_config import (
 from shutdownlint.platforms.programs.facts import FRAMEWORKS, Framework
 from shutdownlint.platforms.programs.limit_values import is_templated, read_limit
 from shutdownlint.platforms.programs.problems import SettingIgnored
-from shutdownlint.platforms.programs.start import StartedProgram, Word
+from shutdownlint.platforms.programs.start import StartedProgram, Word, flag_values
 from shutdownlint.shell.syntax import base_name, is_shell, shell_script, tokens
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
@@ -131,13 +131,13 @@ def _asked_to_wait(
         return limited
     return any(
         framework.name == name and _says(switch, on, options, known)
-        for name, switch, on, _ in _SWITCHED
+        for name, switch, on in _SWITCHED
     )
 
 
 def _serves_on(words: Sequence[Word]) -> Setting[timedelta] | None:
     """A flag with which a server goes on accepting after its stop signal."""
-    for flag, written in _flags((facts.SERVE_ON_FLAG.value,), words):
+    for flag, written in flag_values(words, (facts.SERVE_ON_FLAG.value,)):
         try:
             duration = go_duration(written.text)
         except ValueError:
@@ -251,7 +251,10 @@ def _limits(
     hidden = known.open_ended or any(upper.get(n, "") is None for n in framework.variables)
     files = {} if hidden else known.properties  # a variable where it is not visible is stronger
     places = [
-        *_flags(framework.flags, words),
+        *(
+            (flag, WrittenText(word.text, word.location, word.inherited))
+            for flag, word in flag_values(words, framework.flags)
+        ),
         *((name, options.get(canonical(name))) for name in framework.properties),
         *((name, upper.get(name)) for name in framework.variables),
         *((name, files.get(canonical(name))) for name in framework.properties),
@@ -266,18 +269,6 @@ def _limits(
 def _as_written(name: str, value: str) -> str:
     """A flag, variable or property with its value, as people write it."""
     return f"{name} {value}" if name.startswith("-") else f"{name}={value}"
-
-
-def _flags(flags: Sequence[str], words: Sequence[Word]) -> Iterator[tuple[str, WrittenText]]:
-    """Each of these flags with its value: ``--flag=value`` or ``--flag value``."""
-    for index, word in enumerate(words):
-        for flag in flags:
-            if word.text.startswith(f"{flag}="):
-                value = word.text.removeprefix(f"{flag}=")
-                yield flag, WrittenText(value, word.location, word.inherited)
-            elif word.text == flag and index + 1 < len(words):
-                following = words[index + 1]
-                yield flag, WrittenText(following.text, following.location, following.inherited)
 
 
 def _abrupt(
@@ -328,10 +319,10 @@ def _stops(reason: str, written: WrittenText) -> Setting[str]:
     return Setting("app", "abrupt", Origin(kind, reason, written.location))
 
 
-#: Frameworks that have a limit once something is switched on.
+#: Frameworks that wait once something is switched on: its name, and the value.
 _SWITCHED: Final = (
-    (facts.SPRING, facts.SPRING_MODE.value, "graceful", facts.SPRING_PHASE.value),
-    (facts.MICRONAUT, facts.MICRONAUT_SWITCH.value, "true", facts.MICRONAUT_DEFAULT.value),
+    (facts.SPRING, facts.SPRING_MODE.value, "graceful"),
+    (facts.MICRONAUT, facts.MICRONAUT_SWITCH.value, "true"),
 )
 
 
@@ -353,11 +344,10 @@ def _default_limit(
         return DefaultLimit(name, None, unbounded=False, delay=delay) if delay else None
     default = framework.default
     unbounded = framework.unbounded and not by_image
-    if framework.name == facts.SPRING:
-        default = facts.SPRING_PHASE.value  # of 3.4 and later; before, where it is switched on
-    for one, switch, on, limit in _SWITCHED:
-        if framework.name == one and _says(switch, on, options, known):
-            default = limit
+    if framework.name == facts.MICRONAUT and _asked_to_wait(
+        framework, options, known, limited=False
+    ):
+        default = facts.MICRONAUT_DEFAULT.value
     texts = [word.text for word in words]
     if framework.name == facts.PUMA and any(t in ("-w", "--workers") for t in texts):
         default, unbounded = facts.PUMA_WORKER.value, False

@@ -128,6 +128,7 @@ FRAMEWORKS: Final = (
             properties=("spring.lifecycle.timeout-per-shutdown-phase",),
             unit=_MILLISECOND,
             suffixes=True,
+            default=seconds(30),
         ),
         "spring-boot LifecycleProperties.java:36 (30 s a phase), external-config.adoc:1134-1140",
     ),
@@ -236,8 +237,6 @@ JAVA_OPTIONS: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS")
 PUMA_WORKER: Final = SourcedValue(
     seconds(30), "puma lib/puma/configuration.rb (worker_shutdown_timeout)"
 )
-#: Once Spring Boot's graceful shutdown is switched on, each phase may take this long.
-SPRING_PHASE: Final = SourcedValue(seconds(30), "spring-boot LifecycleProperties.java:36")
 #: Whether Spring Boot waits for requests: graceful by default from 3.4 on, immediate before.
 SPRING_MODE: Final = SourcedValue(
     "server.shutdown", "spring-boot ServerProperties.java:107, commit 814369e8"

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.programs import facts
-from shutdownlint.platforms.programs.start import StartedProgram, Word
+from shutdownlint.platforms.programs.start import StartedProgram, Word, flag_values
 from shutdownlint.shell.syntax import bare_words, base_name, shell_script, split_steps, tokens
 from shutdownlint.shell.timing import command_time
 from shutdownlint.shutdown.durations import ZERO, seconds
@@ -161,14 +161,11 @@ def drain_in_hook(command: Sequence[str], location: SourceLocation) -> tuple[Pha
 def _kong_quit(
     arguments: Sequence[str], waited: timedelta, location: SourceLocation
 ) -> tuple[Phase, Phase]:
-    flags = _Flags(StartedProgram((Word("kong quit", location), *_words(arguments, location))))
+    words = (Word(text, location) for text in ("kong quit", *arguments))
+    flags = _Flags(StartedProgram(tuple(words)))
     wait = flags.read("wait", ("--wait", "-w"), facts.KONG_WAIT.value)
     limit = flags.read("timeout", ("--timeout", "-t"), facts.KONG_TIMEOUT.value)
     return _drain_phases(waited + wait.value, limit, "kong quit", location)
-
-
-def _words(texts: Sequence[str], location: SourceLocation) -> tuple[Word, ...]:
-    return tuple(Word(text, location) for text in texts)
 
 
 def _drain_phases(
@@ -186,29 +183,19 @@ class _Flags:
 
     def __init__(self, started: StartedProgram) -> None:
         self._words = started.words[1:]
-        self._program = started
-        self._default = Origin(
-            OriginKind.DEFAULT, f"the default of {started.name}", started.location
-        )
+        label = f"the default of {started.name}"
+        self._default = Origin(OriginKind.DEFAULT, label, started.location)
 
     def read(self, name: str, patterns: tuple[str, ...], default: timedelta) -> Setting[timedelta]:
         """The longest value of these flags; a bare number is seconds."""
-        found: list[Setting[timedelta]] = []
-        for index, word in enumerate(self._words):
-            flag, equals, value = word.text.partition("=")
-            if not any(re.fullmatch(pattern, flag, re.IGNORECASE) for pattern in patterns):
-                continue
-            written = word if equals else self._following(index)
-            if written is None:
-                continue
-            duration = _duration(value if equals else written.text)
-            if duration is not None:
-                origin = Origin(OriginKind.EXPLICIT, flag, written.location)
-                found.append(Setting(name, duration, origin))
+        flags = {word.text.partition("=")[0] for word in self._words}
+        wanted = [f for f in flags if any(re.fullmatch(p, f, re.IGNORECASE) for p in patterns)]
+        found = [
+            Setting(name, duration, Origin(OriginKind.EXPLICIT, flag, word.location))
+            for flag, word in flag_values(self._words, wanted)
+            if (duration := _duration(word.text)) is not None
+        ]
         return max(found, key=_value, default=Setting(name, default, self._default))
-
-    def _following(self, index: int) -> Word | None:
-        return self._words[index + 1] if index + 1 < len(self._words) else None
 
 
 def _value(setting: Setting[timedelta]) -> timedelta:

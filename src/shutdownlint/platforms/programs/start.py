@@ -21,7 +21,7 @@ from shutdownlint.shell.syntax import (
 from shutdownlint.shell.timing import INSTANT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.resources import Container, PodSpec
@@ -72,6 +72,18 @@ class StartedProgram(Struct, frozen=True):
     def location(self) -> SourceLocation:
         """Where it is written."""
         return self.words[0].location
+
+
+def flag_values(words: Sequence[Word], flags: Sequence[str]) -> Iterator[tuple[str, Word]]:
+    """Each of these flags with its value: ``--flag=value`` or ``--flag value``."""
+    for index, word in enumerate(words):
+        name, equals, value = word.text.partition("=")
+        if name not in flags:
+            continue
+        if equals:
+            yield name, Word(value, word.location, word.inherited)
+        elif index + 1 < len(words):
+            yield name, words[index + 1]
 
 
 def find_program(container: Container, spec: PodSpec, ref: NodeRef) -> StartedProgram | None:

@@ -15,7 +15,7 @@ from shutdownlint.platforms.programs.behaviours import (
     AtSignal,
     Behaviour,
 )
-from shutdownlint.platforms.programs.start import StartedProgram, Word
+from shutdownlint.platforms.programs.start import StartedProgram, Word, flag_values
 from shutdownlint.shell.syntax import is_shell
 from shutdownlint.shutdown.pod_plan import Assumption
 from shutdownlint.shutdown.process import CLOSED, Acceptance
@@ -70,11 +70,10 @@ class _Image:
     """An image's name, without its tag; ``official`` is the plain name of an official image."""
 
     def __init__(self, image: str) -> None:
-        path, _, digest = image.partition("@")
+        path = image.partition("@")[0]
         head, slash, last = path.rpartition("/")
         name, _, self.tag = last.partition(":")
         self.path = f"{head}{slash}{name}".removeprefix("docker.io/")
-        self.digest = digest
         prefix = f"{head}{slash}"
         self.official = name if prefix in OFFICIAL_PREFIXES else ""
 
@@ -199,10 +198,10 @@ class _Reader:
             if any("gracefully_kill_them_all" in text for text in arguments):
                 return AtSignal.FINISHES
             return AtSignal.CUTS if "--die-on-term" in arguments else entry.at_signal
-        if entry.name == "Hypercorn" and _number_of(arguments, ("-w", "--workers")) > 1:
+        if entry.name == "Hypercorn" and _number_of(started, ("-w", "--workers")) > 1:
             return AtSignal.CUTS  # its master waits for one worker, then ends the others
         if entry.name == facts.CELERY and started.group:
-            pool = _value_of(arguments, ("-P", "--pool")) or "prefork"
+            pool = _value_of(started, ("-P", "--pool")) or "prefork"
             return AtSignal.CUTS if pool in ("prefork", "processes") else entry.at_signal
         return entry.at_signal
 
@@ -261,7 +260,7 @@ class _Reader:
 def find_behaviour(started: StartedProgram) -> Behaviour | None:
     """What is known about a program, by its name or as a module of Python."""
     name, arguments = started.name, started.arguments
-    module = _value_of(arguments, ("-m",)) if name.startswith("python") else None
+    module = _value_of(started, ("-m",)) if name.startswith("python") else None
     for fact in BEHAVIOURS:
         entry = fact.value
         if module is not None and module in entry.modules:
@@ -294,16 +293,11 @@ def script_name(started: StartedProgram) -> str:
     return ""
 
 
-def _value_of(arguments: tuple[str, ...], flags: tuple[str, ...]) -> str | None:
-    for index, text in enumerate(arguments):
-        for flag in flags:
-            if text == flag and index + 1 < len(arguments):
-                return arguments[index + 1]
-            if text.startswith(f"{flag}="):
-                return text.removeprefix(f"{flag}=")
-    return None
+def _value_of(started: StartedProgram, flags: tuple[str, ...]) -> str | None:
+    """The value of the first of these flags that is written."""
+    return next((word.text for _, word in flag_values(started.words[1:], flags)), None)
 
 
-def _number_of(arguments: tuple[str, ...], flags: tuple[str, ...]) -> int:
-    text = _value_of(arguments, flags) or ""
+def _number_of(started: StartedProgram, flags: tuple[str, ...]) -> int:
+    text = _value_of(started, flags) or ""
     return int(text) if text.isdecimal() and len(text) < 6 else 0
