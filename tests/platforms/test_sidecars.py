@@ -167,3 +167,35 @@ def test_what_the_rules_add_up() -> None:
     assert "closes its APIs 0s after the deletion" in found
     block = 'dapr.io/enabled: "true", dapr.io/block-shutdown-duration: 25s'
     assert findings(pod(block, pre_stop=20), "SL441") == []
+
+
+@pytest.mark.parametrize(
+    ("annotations", "labels", "meshes", "assumed"),
+    [
+        (f'{CONSUL}connect-inject: "true", {GRACE}: "$(GRACE)"', "", ["consul"], "30s is assumed"),
+        (f'{CONSUL}connect-inject: "${{INJECT}}"', "", [], "false is assumed"),
+        ("", ", kuma.io/sidecar-injection: $(INJECT)", [], "taken without Kuma's proxy"),
+        (
+            'kuma.io/sidecar-drain-time: "$(DRAIN)"',
+            ", kuma.io/sidecar-injection: enabled",
+            ["kuma"],
+            "30s is assumed",
+        ),
+        ('dapr.io/enabled: "$(DAPR)"', "", [], "false is assumed"),
+        (
+            'dapr.io/enabled: "true", dapr.io/block-shutdown-duration: "$(BLOCK)"',
+            "",
+            [],
+            "0s is assumed",
+        ),
+    ],
+)
+def test_a_placeholder_is_an_assumption(
+    annotations: str, labels: str, meshes: list[str], assumed: str
+) -> None:
+    planned = plan_pod_text(pod(annotations, labels))
+    assert meshes_of(planned) == meshes
+    assert planned.plan is not None
+    texts = [a.text for a in planned.plan.assumptions]
+    texts += [a.text for container in planned.plan.containers for a in container.assumptions]
+    assert any(text.endswith(assumed) and "is a placeholder" in text for text in texts), texts

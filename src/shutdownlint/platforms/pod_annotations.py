@@ -9,10 +9,11 @@ from shutdownlint.manifests.decoding import has_placeholder
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.problem import Problem
 from shutdownlint.shutdown.durations import ZERO, format_duration, seconds
+from shutdownlint.shutdown.pod_plan import Assumption
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator
     from datetime import timedelta
 
     from shutdownlint.manifests.document import NodeRef
@@ -35,6 +36,7 @@ class PodAnnotations:
     """The annotations of one workload's pods, read as ``platform`` reads them.
 
     Values that it cannot read are added to ``problems`` as ``kind``, and the default applies.
+    Where a value is a placeholder, the default is an assumption.
     """
 
     def __init__(
@@ -45,13 +47,21 @@ class PodAnnotations:
         self._kind = kind
         self._problems = problems
         self._title = title
-        #: Whether a value is a placeholder.
-        self.unresolved = False
+        self._assumed: list[Assumption] = []
+
+    @property
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """One for each value read so far that is a placeholder."""
+        return tuple(self._assumed)
 
     def flag(self, key: str, *, default: bool = False) -> bool:
         """A value that is true or false."""
-        found = self._read(key, read_bool)
+        found = self._read(key, read_bool, "true" if default else "false")
         return default if found is None else bool(found)
+
+    def is_one_of(self, key: str, words: Container[str]) -> bool:
+        """Whether the value is one of these words, in any case."""
+        return bool(self._read(key, lambda text: text.strip().lower() in words, "false"))
 
     def seconds(self, name: str, key: str, default: timedelta) -> Setting[timedelta]:
         """A whole number of seconds."""
@@ -64,19 +74,20 @@ class PodAnnotations:
     def _setting(
         self, name: str, key: str, default: timedelta, read: Callable[[str], timedelta]
     ) -> Setting[timedelta]:
-        found = self._read(key, read)
+        found = self._read(key, read, format_duration(default))
         location = self._ref / key
         if found is None:
             label = f"{self._title}'s default"
             return Setting(name, default, Origin(OriginKind.DEFAULT, label, location))
         return Setting(name, found, Origin(OriginKind.EXPLICIT, key, location))
 
-    def _read(self, key: str, read: Callable[[str], Any]) -> Any:
+    def _read(self, key: str, read: Callable[[str], Any], default: str) -> Any:
         text = self._texts.get(key)
         if text is None:
             return None
         if has_placeholder(text):
-            self.unresolved = True
+            text = f"{key} is a placeholder: {default} is assumed"
+            self._assumed.append(Assumption(text, "render the manifest"))
             return None
         try:
             return read(text)

@@ -85,6 +85,7 @@ class Plugin(Platform):
         declared = draft.context.declared_mesh(workload.namespace)
         injected = read.flag(facts.INJECT, default=declared == facts.MESH)
         if written is None and (not injected or declared == NO_MESH):
+            draft.assumptions += read.assumptions
             return
         grace = read.seconds("shutdown grace", facts.GRACE_ANNOTATION, facts.SHUTDOWN_GRACE.value)
         if not read.flag(facts.LIFECYCLE, default=facts.LIFECYCLE_ENABLED.value):
@@ -97,6 +98,7 @@ class Plugin(Platform):
         mode = sidecar_mode(facts.PROXY_CONTAINER, origin, native=native)
         proxy = sidecar_of(draft, facts.PROXY_CONTAINER, location, native=native)
         proxy.process = Process((Phase(Trigger.SIGNAL, After(grace)),))
+        proxy.assumptions += read.assumptions
         proxy.knobs.append(Knob(_GRACE_FIELD, Effect.LIFE, grace))
         proxy.note(ConsulProxyFacts(grace))
         target = workload.annotations / facts.GRACE_ANNOTATION

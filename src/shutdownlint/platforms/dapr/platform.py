@@ -37,7 +37,6 @@ from shutdownlint.shutdown.process import (
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
     from shutdownlint.shutdown.provenance import Setting
 
@@ -88,7 +87,8 @@ class Plugin(Platform):
         draft.problems += misplaced_annotations(workload, facts.ANNOTATIONS, DaprAnnotationIgnored)
         read = PodAnnotations(workload, DaprAnnotationIgnored, draft.problems, "Dapr")
         written = draft.container(facts.SIDECAR_CONTAINER)
-        if written is None and not _is_truthy(workload, facts.ENABLED):
+        if written is None and not read.is_one_of(facts.ENABLED, facts.TRUTHY):
+            draft.assumptions += read.assumptions
             return
         block = read.duration("block", facts.BLOCK_ANNOTATION, facts.BLOCK_SHUTDOWN.value)
         graceful = read.seconds(
@@ -97,10 +97,11 @@ class Plugin(Platform):
         native = (
             written.native_sidecar
             if written is not None
-            else _is_truthy(workload, facts.NATIVE_ANNOTATION)
+            else read.is_one_of(facts.NATIVE_ANNOTATION, facts.TRUTHY)
         )
         location = workload.annotations / facts.BLOCK_ANNOTATION
         sidecar = sidecar_of(draft, facts.SIDECAR_CONTAINER, location, native=native)
+        sidecar.assumptions += read.assumptions
         sidecar.settled = True
         sidecar.role = Role.PROXY
         # A limit of zero means none.
@@ -119,8 +120,3 @@ class Plugin(Platform):
         draft.needed.append(sidecar.name)
         text = "requests are taken to need Dapr's sidecar: they fail where its APIs are closed"
         draft.assumptions.append(Assumption(text, "set dapr.io/block-shutdown-duration"))
-
-
-def _is_truthy(workload: Workload, key: str) -> bool:
-    text = workload.template.metadata.annotations.get(key, "")
-    return text.strip().lower() in facts.TRUTHY

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from shutdownlint.manifests.decoding import has_placeholder
 from shutdownlint.platforms.edit_target import ValueFormat
 from shutdownlint.platforms.fields import (
     Field,
@@ -109,7 +110,7 @@ class Plugin(Platform):
         location = workload.annotations / facts.DRAIN_ANNOTATION
         proxy = sidecar_of(draft, facts.PROXY_CONTAINER, location, native=native)
         proxy.process = Process((Phase(Trigger.SIGNAL, After(life)),))
-        proxy.assumptions = assumptions
+        proxy.assumptions += assumptions + read.assumptions
         if not native:
             proxy.knobs.append(Knob(_DRAIN_FIELD, Effect.LIFE, drain))
             proxy.editable(_DRAIN_FIELD, location, ValueFormat.DURATION)
@@ -126,6 +127,9 @@ class Plugin(Platform):
         if declared == NO_MESH or workload.template.spec.hostNetwork is True:
             return False
         if own is not None:
+            if has_placeholder(own):
+                text = f"{facts.INJECT} is a placeholder: the pod is taken without Kuma's proxy"
+                draft.assumptions.append(Assumption(text, "render the manifest"))
             return own in _ENABLED
         labels = draft.context.namespace_labels(workload)
         if labels is not None and facts.INJECT in labels:
