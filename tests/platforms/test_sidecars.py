@@ -160,11 +160,11 @@ def test_annotations_of_the_workload_itself_are_not_read() -> None:
 def test_what_the_rules_add_up() -> None:
     text = pod(f'{CONSUL}connect-inject: "true", {GRACE}: "12"', pre_stop=5)
     (found,) = findings(text, "SL421", "10s")
-    assert "ends 12s after the deletion" in found
+    assert "ends 12s after termination starts" in found
     assert "5s preStop + 10s p99 = 15s" in found
     assert findings(text, "SL421", "6s") == []
     (found,) = findings(pod('dapr.io/enabled: "true"', pre_stop=20), "SL441")
-    assert "closes its APIs 0s after the deletion" in found
+    assert "closes its APIs 0s after termination starts" in found
     block = 'dapr.io/enabled: "true", dapr.io/block-shutdown-duration: 25s'
     assert findings(pod(block, pre_stop=20), "SL441") == []
 

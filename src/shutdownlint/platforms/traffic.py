@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.shutdown.provenance import Setting
 
-#: How long new requests still arrive after the deletion where no load balancer says otherwise.
+#: How long new requests still arrive after termination starts where no load balancer says otherwise.
 DEFAULT_PROPAGATION: Final = SourcedValue(
     timedelta(seconds=5), "KEP-3960 README:118-119 (its example); no bound is published"
 )

@@ -114,7 +114,7 @@ class ContainerPlan(Struct, frozen=True):
 
 
 class Sender(Struct, frozen=True):
-    """Something that sends the pod new requests after its deletion, and for how long.
+    """Something that sends the pod new requests after its termination starts, and for how long.
 
     ``window`` is None where the sender adds nothing to what others send. ``containers`` are those
     that it leads to; empty: any that serve.

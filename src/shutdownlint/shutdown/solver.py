@@ -1,6 +1,6 @@
 """The smallest consistent set of settings with which every request of a pod is served.
 
-Given how long requests take and how long new ones still arrive after the deletion, it raises
+Given how long requests take and how long new ones still arrive after termination starts, it raises
 knobs by their effect: how long the app sleeps, how long each proxy accepts and lives, and the
 grace period that all of it fits in. Only what is too short is changed. Durations are whole
 seconds.

@@ -241,7 +241,7 @@ CONTAINER_FIELDS: Final = (
     plain_field(
         "propagationNeeded",
         _D,
-        "how long new requests still arrive after the deletion",
+        "how long new requests still arrive after termination starts",
         _propagation,
     ),
     setting_field(
