@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from xml.etree.ElementTree import fromstring
@@ -35,7 +36,7 @@ def test_what_is_drawn_is_also_written() -> None:
     for words in (
         "Deployment shop/checkout",
         "requests of up to 45s; longer ones are lost",
-        "none guaranteed",
+        "none is sure to be served",
         "served, done at 8s",
         "refused at 12s",
         "terminationGracePeriodSeconds 45s  (line 23)",
@@ -83,3 +84,56 @@ def test_a_placeholder_has_no_timeline(tmp_path: Path) -> None:
         "  terminationGracePeriodSeconds: ${GRACE}\n  containers:\n  - {name: a, image: i}\n"
     )
     assert "the grace period is a placeholder" in explain("--format", "svg", str(tmp_path))
+
+
+DAPR = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: dapr}
+spec:
+  selector: {matchLabels: {app: shop}}
+  template:
+    metadata: {labels: {app: shop}, annotations: {dapr.io/enabled: "true"}}
+    spec:
+      containers:
+      - {name: app, image: shop/app:1, lifecycle: {preStop: {sleep: {seconds: 5}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("workload", "verdict"),
+    [
+        ("catalog", "requests of up to 2s are served"),
+        ("checkout", "requests that arrive during the shutdown may be lost"),
+        ("frontend", "requests that arrive during the shutdown are lost"),
+        ("search", "requests of up to 20s are served"),
+        ("dapr", "requests in flight may be lost"),
+    ],
+)
+def test_a_verdict_in_one_line(tmp_path: Path, workload: str, verdict: str) -> None:
+    (tmp_path / "dapr.yaml").write_text(DAPR)
+    paths = [str(SHOP), str(tmp_path)]
+    line = f"  verdict    {verdict}, if the assumptions below are right"
+    assert line in explain(*paths, workload).splitlines()
+    (found,) = json.loads(explain("--format", "json", *paths, workload))["workloads"]
+    assert found["verdict"].startswith(verdict)
+    assert verdict in explain("--format", "html", *paths, workload)
+
+
+def test_a_rejected_pod_has_no_other_verdict() -> None:
+    (found,) = json.loads(explain("--format", "json", str(SHOP), "orders"))["workloads"]
+    assert found["verdict"] == "no pod is created: the API server rejects it"
+
+
+def test_requests_that_fail_are_drawn(tmp_path: Path) -> None:
+    (tmp_path / "dapr.yaml").write_text(DAPR)
+    lines = explain(str(tmp_path)).splitlines()
+    assert "x accepts, but requests fail" in lines[0]
+    (lane,) = [line for line in lines if line.startswith("  app ")]
+    assert set(lane.split()[1]) == {"x", "┃", "·"}
+
+
+def test_which_requests_the_timeline_is_shown_with() -> None:
+    assert "  timeline   shown without requests" in explain(str(SHOP), "frontend")
+    asked = explain("--request", "8s", str(SHOP), "frontend")
+    assert "  timeline   shown with the requests below" in asked

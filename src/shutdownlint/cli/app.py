@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _EXIT_CODES: Final = (
-    "Exit codes: 0 clean, 1 findings at or above --fail-on, 2 part of the job was not done. "
+    "Exit codes: 0: no findings at or above --fail-on. 1: findings. 2: wrong usage, or something "
+    "could not be read or checked; the report names it. "
     "The configuration is the nearest shutdownlint.toml, or pyproject.toml with "
     "\\[tool.shutdownlint]; SHUTDOWNLINT_CACHE_DIR names the folder for cached rules."
 )

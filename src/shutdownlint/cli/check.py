@@ -175,7 +175,8 @@ def command(
 
     A finding is an error (certain), a warning (loss under ordinary traffic, or a setting that does
     not do what its author thinks) or a note (advice). 'shutdownlint rule SL102' explains a rule.
-    A comment '# shutdownlint: ignore[SL102] reason' suppresses a finding.
+    A comment '# shutdownlint: ignore[SL102] reason' at the end of the reported line hides the
+    finding.
 
     Examples:
 

@@ -64,7 +64,8 @@ class EnvironmentOptions:
             rich_help_panel=ENVIRONMENT,
             metavar="VERSION",
             parser=_parse_version,
-            help="The cluster's version, such as 1.33.",
+            help="The cluster's version, such as 1.33. Default: what the manifests show, else any "
+            "version (findings then name the versions that they hold for).",
             show_default=False,
         ),
     ] = None
@@ -76,7 +77,7 @@ class EnvironmentOptions:
             parser=_parse_mesh,
             help=f"The mesh of the pods: {', '.join(mesh_names())} or none. Also applies to "
             "namespaces that are not in the files. The version applies to all pods of that mesh. "
-            "Repeatable.",
+            "Repeatable. Default: what the manifests show.",
             show_default=False,
         ),
     ] = None
@@ -106,7 +107,8 @@ class EnvironmentOptions:
             rich_help_panel=ENVIRONMENT,
             metavar="DURATION",
             parser=parse_duration,
-            help="How long the slowest ordinary requests take (the 99th percentile), such as 10s.",
+            help="How long the slowest ordinary requests take (the 99th percentile), such as 10s. "
+            "Default: not known, and rules that need it are not evaluated.",
             show_default=False,
         ),
     ] = None

@@ -45,8 +45,8 @@ def command(
             rich_help_panel=ENVIRONMENT,
             metavar="DURATION",
             parser=parse_duration,
-            help="How long new requests still arrive after termination starts. Default: 5s behind a "
-            "Service, what its documentation says behind a load balancer.",
+            help="How long new requests still arrive after termination starts. Default: 5s behind "
+            "a Service, what its documentation says behind a load balancer.",
             show_default=False,
         ),
     ] = None,

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.shutdown.provenance import Setting
 
-#: How long new requests still arrive after termination starts where no load balancer says otherwise.
+#: How long new requests still arrive after termination starts, without a load balancer that says
+#: otherwise.
 DEFAULT_PROPAGATION: Final = SourcedValue(
     timedelta(seconds=5), "KEP-3960 README:118-119 (its example); no bound is published"
 )

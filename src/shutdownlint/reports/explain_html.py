@@ -16,6 +16,8 @@ from shutdownlint.reports.texts import (
     format_loss,
     format_outcome,
     format_request,
+    format_shown_with,
+    format_verdict,
     format_window,
 )
 from shutdownlint.shutdown.durations import format_duration
@@ -59,13 +61,18 @@ def draw_tables(explanation: Explanation) -> str:
             "Rejected: no pod is created until this is fixed", ("reason",), rejections
         ) + _table("Assumptions", ("assumption",), assumptions)
     headroom = explanation.analysis.headroom
+    verdict = [(format_verdict(explanation), format_shown_with(explanation))]
     in_flight = format_headroom(headroom.max_in_flight)
     longest = [
         ("in flight at deletion", in_flight, headroom.cause.describe(file)),
-        ("arriving late", format_late(headroom), headroom.late_cause.describe(file)),
+        ("arriving", format_late(headroom), headroom.late_cause.describe(file)),
     ]
     answers = [
-        (format_request(answer), format_outcome(answer), format_answer_cause(answer, file))
+        (
+            format_request(answer.prediction.request),
+            format_outcome(answer),
+            format_answer_cause(answer, file),
+        )
         for answer in explanation.answers
     ]
     others = [(format_difference(each), each.how_to_say) for each in explanation.differences]
@@ -85,7 +92,8 @@ def draw_tables(explanation: Explanation) -> str:
         for loss in explanation.analysis.losses
     ]
     return (
-        _table("Longest requests", ("when", "served", "cause"), longest)
+        _table("Verdict", ("verdict", "timeline"), verdict)
+        + _table("Longest requests", ("when", "served", "cause"), longest)
         + _table("Requests", ("request", "outcome", "cause"), answers)
         + _table("Other cases", ("what is different", "how to settle it"), others)
         + _table("Rollout", ("cost",), rollout)

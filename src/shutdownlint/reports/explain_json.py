@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from shutdownlint.reports.report import to_json, to_seconds
-from shutdownlint.reports.texts import EVENT_TEXTS, format_answer_cause, format_loss
+from shutdownlint.reports.texts import EVENT_TEXTS, format_answer_cause, format_loss, format_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,6 +34,7 @@ def _workload(explanation: Explanation) -> dict[str, Any]:
         },
         "file": explanation.region.file,
         "line": explanation.region.line,
+        "verdict": format_verdict(explanation),
         "rejected": explanation.pod.rejections,
         "assumed": explanation.assumptions,
         "headroom": {

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from shutdownlint.reports.explanation import Activity
 from shutdownlint.reports.report import safe
-from shutdownlint.reports.texts import format_headroom, format_outcome
+from shutdownlint.reports.texts import format_headroom, format_outcome, format_verdict
 from shutdownlint.shutdown.durations import ZERO, format_duration
 from shutdownlint.shutdown.process import Direction
 from shutdownlint.shutdown.request import Outcome
@@ -38,6 +38,7 @@ _MIN_LOSS: Final = 12
 _LOST: Final = "\N{EMPTY SET}lost"
 _CLASSES: Final = {
     Activity.ACCEPTS: "accepts",
+    Activity.FAILS: _LOST,
     Activity.FINISHES: "finishes",
     Activity.LINGERS: "lingers",
     Activity.RACE: "race",
@@ -107,7 +108,8 @@ class _PodPicture:
         explanation = self.explanation
         region = explanation.region
         yield _text(16, 28, _shorten(f"{explanation.pod.id}", _WIDTH - 40, 8.5), "head")
-        yield _text(16, 46, _shorten(f"{region.file}:{region.line}", _WIDTH - 200), "faint")
+        place = f"{region.file}:{region.line}: {format_verdict(explanation)}"
+        yield _text(16, 46, _shorten(place, _WIDTH - 200), "faint")
         if not explanation.has_timeline:
             rejected = "rejected: no pod is created until the manifest is fixed"
             unknown = "no timeline: the grace period is a placeholder"
@@ -252,7 +254,7 @@ def _legend(y: float, lanes: Sequence[Lane]) -> Iterator[str]:
     drawn = {activity for lane in lanes for _, activity in lane.activities}
     x = 16.0
     for activity, kind in _CLASSES.items():
-        rare = activity in (Activity.LINGERS, Activity.RACE)
+        rare = activity in (Activity.FAILS, Activity.LINGERS, Activity.RACE)
         if rare and activity not in drawn:
             continue
         yield f'<rect class="{kind}" x="{x:.1f}" y="{y - 10:.1f}" width="22" height="11" rx="2"/>'

@@ -18,6 +18,8 @@ from shutdownlint.reports.texts import (
     format_loss,
     format_outcome,
     format_request,
+    format_shown_with,
+    format_verdict,
     format_window,
 )
 from shutdownlint.shutdown.durations import ZERO, format_duration
@@ -34,12 +36,13 @@ if TYPE_CHECKING:
 _ENDED, _NOTHING = "┃", "·"
 _SYMBOLS: Final = {
     Activity.ACCEPTS: ("█", "green"),
+    Activity.FAILS: ("x", "red"),
     Activity.FINISHES: ("▒", "yellow"),
     Activity.LINGERS: ("░", "dim"),
     Activity.RACE: ("?", "yellow"),
 }
 #: For terminals that take ASCII only.
-_ASCII: Final = {"█": "#", "▒": "-", "░": "~", "?": "?", _ENDED: "!", _NOTHING: "."}
+_ASCII: Final = {"█": "#", "▒": "-", "░": "~", _ENDED: "!", _NOTHING: "."}
 _COLOURS: Final = {
     Outcome.OK: "green",
     Outcome.CUT: "red",
@@ -56,7 +59,7 @@ def render_text(explanations: Sequence[Explanation], output: ReportOutput) -> st
 
     def draw(console: Console) -> None:
         if explanations:
-            console.print(_legend(explanations, console))
+            console.print(_legend(explanations, console), soft_wrap=True)
             console.print()
         for explanation in explanations:
             for line in _PodText(explanation, console).lines():
@@ -81,7 +84,9 @@ def _legend(explanations: Sequence[Explanation], console: Console) -> Text:
         for activity, (symbol, _) in _SYMBOLS.items()
         if activity in always or activity in drawn
     ]
-    return Text(_encode("   ".join((*parts, f"{_ENDED} ended")), console), "dim")
+    return Text(
+        _encode("   ".join((*parts, f"{_ENDED} exits   {_NOTHING} not running")), console), "dim"
+    )
 
 
 def _visible(lane: Lane) -> Iterator[Activity]:
@@ -120,7 +125,9 @@ class _PodText:
             text = f"no timeline without the grace period, which is a placeholder: {reason}"
             yield _line("unknown", text)
             return
+        yield _line("verdict", format_verdict(explanation))
         yield from self._lanes()
+        yield _line("timeline", "", format_shown_with(explanation))
         yield from self._headroom()
         yield from self._losses()
         yield from self._answers()
@@ -140,7 +147,7 @@ class _PodText:
         yield _line("in flight", in_flight, headroom.cause.describe(file))
         late = format_late(headroom)
         cause = headroom.late_cause.describe(file) if headroom.late_at > ZERO else ""
-        yield _line("late", late, cause)
+        yield _line("arriving", late, cause)
 
     def _losses(self) -> Iterator[Text]:
         for loss in self.explanation.analysis.losses:
@@ -149,7 +156,7 @@ class _PodText:
 
     def _answers(self) -> Iterator[Text]:
         for answer in self.explanation.answers:
-            text = f"{format_request(answer)}: {format_outcome(answer)}"
+            text = f"{format_request(answer.prediction.request)}: {format_outcome(answer)}"
             cause = format_answer_cause(answer, self.explanation.file)
             yield _line("request", text, cause, _COLOURS[answer.prediction.outcome])
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from shutdownlint.platforms.kubernetes.pod_facts import PodFacts
 from shutdownlint.shutdown.analysis import NO_TRAFFIC, ShutdownAnalysis, Traffic
+from shutdownlint.shutdown.durations import UNBOUNDED
 from shutdownlint.shutdown.kubelet import grace_of
 from shutdownlint.shutdown.pod_plan import Role
 from shutdownlint.shutdown.process import Direction, WhenIdle
@@ -35,6 +36,8 @@ class Activity(StrEnum):
     """What a container does for a part of its timeline."""
 
     ACCEPTS = "accepts"
+    #: A container that its requests need has ended.
+    FAILS = "accepts, but requests fail"
     FINISHES = "finishes what it has"
     #: It has cut its requests, and still runs.
     LINGERS = "serves nothing more"
@@ -133,6 +136,11 @@ class Explanation:
         return tuple(found)
 
     @property
+    def is_shown_busy(self) -> bool:
+        """Whether the timeline is shown with a request that lasts to the end."""
+        return self.timeline is self.analysis.loaded_timeline
+
+    @property
     def events(self) -> tuple[Event, ...]:
         """Everything that happens, in the order of time, up to the end of the grace period."""
         if not self.grace_known:
@@ -166,8 +174,10 @@ class Explanation:
         inbound = plan.role is not Role.PROXY or plan.name in self.plan.front
         direction = Direction.INBOUND if inbound else Direction.OUTBOUND
         accepts, gave_up = container.accepts_until(direction).at, container.gave_up.at
+        accepts = min(accepts, container.exit.at)
         activities = [
-            (min(accepts, container.exit.at), Activity.ACCEPTS),
+            (min(accepts, self._fails_from(container)), Activity.ACCEPTS),
+            (accepts, Activity.FAILS),
             (gave_up, Activity.FINISHES),
             (container.exit.at, Activity.LINGERS),
         ]
@@ -176,6 +186,16 @@ class Explanation:
         if waits and latest > container.exit.at:
             activities.append((latest, Activity.RACE))
         return Lane(plan.name, tuple(activities))
+
+    def _fails_from(self, container: ContainerTimeline) -> timedelta:
+        """When the first container ends that the requests of this one need."""
+        if container.plan.role is not Role.APP or container.plan.name in self.plan.needed:
+            return UNBOUNDED
+        ends = [
+            self.timeline.container(name).accepts_until(Direction.OUTBOUND).at
+            for name in self.plan.needed
+        ]
+        return min(ends, default=UNBOUNDED)
 
     @property
     def rollout(self) -> Rollout | None:

@@ -13,7 +13,8 @@ from shutdownlint.shutdown.solver import MARGIN, Failure, FailureKind, Reason, R
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    from shutdownlint.reports.explanation import Difference
+    from shutdownlint.reports.explanation import Difference, Explanation
+    from shutdownlint.shutdown.request import Request
 
 EVENT_TEXTS: Final = {
     EventKind.POD_DELETED: "the pod is deleted, the grace period begins",
@@ -58,7 +59,7 @@ def format_loss(loss: Loss) -> str:
 def format_difference(difference: Difference) -> str:
     """What is different in another case."""
     parts = [
-        f"{format_request(answer)}: {format_outcome(answer)}"
+        f"{format_request(answer.prediction.request)}: {format_outcome(answer)}"
         for answer in difference.answers
         if answer is not None
     ]
@@ -72,26 +73,53 @@ def format_window(loss: Loss) -> str:
     return f"{format_duration(loss.begin)} to {format_duration(loss.end)}"
 
 
+def format_verdict(explanation: Explanation) -> str:
+    """What the pod's shutdown costs, in one line."""
+    if explanation.pod.rejections:
+        return "no pod is created: the API server rejects it"
+    if not explanation.grace_known:
+        return "not known: the grace period is a placeholder"
+    analysis = explanation.analysis
+    condition = ", if the assumptions below are right" if explanation.assumptions else ""
+    in_flight, late = analysis.headroom.max_in_flight, analysis.headroom.max_late
+    certain = {loss.kind for loss in analysis.losses if loss.certain}
+    if in_flight == ZERO:
+        lost = "are" if LossKind.IN_FLIGHT_CUT in certain else "may be"
+        return f"requests in flight {lost} lost{condition}"
+    if late == ZERO or analysis.headroom.late_at <= ZERO:
+        lost = "are" if LossKind.NEW_REFUSED in certain else "may be"
+        return f"requests that arrive during the shutdown {lost} lost{condition}"
+    known = [each for each in (in_flight, late) if each is not None]
+    length = f"up to {format_duration(min(known))}" if known else "any length"
+    return f"requests of {length} are served{condition}"
+
+
+def format_shown_with(explanation: Explanation) -> str:
+    """Which requests the timeline is shown with."""
+    if explanation.requests:
+        return "shown with the requests below"
+    return "shown with a busy app" if explanation.is_shown_busy else "shown without requests"
+
+
 def format_headroom(longest: timedelta | None) -> str:
     """The longest request that is served."""
     if longest is None:
-        return "unbounded"
-    return f"requests of up to {format_duration(longest)}" if longest else "none guaranteed"
+        return "requests of any length"
+    return (
+        f"requests of up to {format_duration(longest)}" if longest else "none is sure to be served"
+    )
 
 
 def format_late(headroom: Headroom) -> str:
     """The longest request that is served when it arrives at the last moment."""
     at = format_duration(headroom.late_at)
     if headroom.late_at <= ZERO:
-        return f"new requests are refused from {at} on"
-    if headroom.max_late is not None and not headroom.max_late:
-        return f"no request that arrives at {at} is guaranteed"
-    return f"{format_headroom(headroom.max_late)}, arriving at {at}"
+        return f"from {at} on: refused"
+    return f"at {at}: {format_headroom(headroom.max_late)}"
 
 
-def format_request(answer: Answer) -> str:
-    """The request of an answer."""
-    request = answer.prediction.request
+def format_request(request: Request) -> str:
+    """A request: how long it takes, and when it arrives."""
     kind = "outbound call" if request.direction is Direction.OUTBOUND else "request"
     length, arrival = format_duration(request.duration), format_duration(request.arrival)
     return f"{length} {kind} at {arrival}"

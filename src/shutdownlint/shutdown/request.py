@@ -39,7 +39,7 @@ class ClientSees(StrEnum):
 
 
 class Request(Struct, frozen=True):
-    """A request that reaches the pod ``arrival`` after its termination starts and takes ``duration``.
+    """A request that arrives ``arrival`` after termination starts and takes ``duration``.
 
     One that arrives at zero is in flight at deletion: it was accepted before anything happened,
     and ``duration`` is what it has left. ``reused``: its connection was opened before.
