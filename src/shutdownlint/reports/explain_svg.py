@@ -108,15 +108,12 @@ class _PodPicture:
         explanation = self.explanation
         region = explanation.region
         yield _text(16, 28, _shorten(f"{explanation.pod.id}", _WIDTH - 40, 8.5), "head")
-        place = f"{region.file}:{region.line}: {format_verdict(explanation)}"
-        yield _text(16, 46, _shorten(place, _WIDTH - 200), "faint")
+        yield _text(16, 46, _shorten(f"{region.file}:{region.line}", _WIDTH - 40), "faint")
+        yield _text(16, 64, _shorten(format_verdict(explanation), _WIDTH - 160))
         if not explanation.has_timeline:
-            rejected = "rejected: no pod is created until the manifest is fixed"
-            unknown = "no timeline: the grace period is a placeholder"
-            yield _text(16, 70, rejected if explanation.pod.rejections else unknown, "faint")
             return
         lanes, bars = explanation.lanes, list(self._request_bars())
-        top = 66.0
+        top = 84.0
         bottom = top + _ROW * (len(lanes) + len(bars)) + 6
         yield from self._axis(top, bottom)
         y = top
@@ -133,6 +130,9 @@ class _PodPicture:
             origin = setting.origin.describe(region.file)
             text = f"{setting.name} {setting.value_text}  ({origin})"
             yield _text(16, y + 6, _shorten(text, _WIDTH - 40), "faint")
+        for text in explanation.assumptions:
+            y += 18
+            yield _text(16, y + 6, _shorten(f"assumption: {text}", _WIDTH - 40), "faint")
         self.height = int(y + 30)
 
     def _x(self, moment: timedelta) -> float:
@@ -141,15 +141,13 @@ class _PodPicture:
 
     def _lane(self, lane: Lane, y: float) -> Iterator[str]:
         yield _text(16, y + 14, _shorten(lane.container, _LABELS - 24, 7.8))
-        begin = ZERO
-        for until, activity in lane.activities:
-            if until > begin:
-                span = f"{format_duration(begin)} to {format_duration(until)}"
-                title = f"{lane.container} {activity.value}: {span}"
-                width = self._x(until) - self._x(begin)
-                yield _bar(_CLASSES[activity], self._x(begin), y, width, title)
-                begin = until
-        yield _end(self._x(begin), y)
+        end = ZERO
+        for begin, end, activity in lane.visible:
+            span = f"{format_duration(begin)} to {format_duration(end)}"
+            title = f"{lane.container} {activity.value}: {span}"
+            width = self._x(end) - self._x(begin)
+            yield _bar(_CLASSES[activity], self._x(begin), y, width, title)
+        yield _end(self._x(end), y)
 
     def _request(self, bar: _RequestBar, y: float) -> Iterator[str]:
         yield _text(16, y + 14, bar.label, "faint")
@@ -251,7 +249,7 @@ def _bar_text(text: str, begin: float, served: float, y: float) -> Iterator[str]
 
 
 def _legend(y: float, lanes: Sequence[Lane]) -> Iterator[str]:
-    drawn = {activity for lane in lanes for _, activity in lane.activities}
+    drawn = {activity for lane in lanes for _, _, activity in lane.visible}
     x = 16.0
     for activity, kind in _CLASSES.items():
         rare = activity in (Activity.FAILS, Activity.LINGERS, Activity.RACE)

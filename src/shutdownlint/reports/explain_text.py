@@ -76,7 +76,7 @@ def _legend(explanations: Sequence[Explanation], console: Console) -> Text:
         for explanation in explanations
         if explanation.has_timeline
         for lane in explanation.lanes
-        for activity in _visible(lane)
+        for _, _, activity in lane.visible
     }
     always = (Activity.ACCEPTS, Activity.FINISHES)
     parts = [
@@ -87,14 +87,6 @@ def _legend(explanations: Sequence[Explanation], console: Console) -> Text:
     return Text(
         _encode("   ".join((*parts, f"{_ENDED} exits   {_NOTHING} not running")), console), "dim"
     )
-
-
-def _visible(lane: Lane) -> Iterator[Activity]:
-    begin = ZERO
-    for until, activity in lane.activities:
-        if until > begin:
-            yield activity
-            begin = until
 
 
 def _encode(text: str, console: Console) -> str:

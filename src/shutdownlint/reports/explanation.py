@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from shutdownlint.platforms.kubernetes.pod_facts import PodFacts
 from shutdownlint.shutdown.analysis import NO_TRAFFIC, ShutdownAnalysis, Traffic
-from shutdownlint.shutdown.durations import UNBOUNDED
+from shutdownlint.shutdown.durations import UNBOUNDED, ZERO
 from shutdownlint.shutdown.kubelet import grace_of
 from shutdownlint.shutdown.pod_plan import Role
 from shutdownlint.shutdown.process import Direction, WhenIdle
@@ -19,7 +19,7 @@ from shutdownlint.shutdown.provenance import Cause
 from shutdownlint.shutdown.request import Event, EventKind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from shutdownlint.platforms.kubernetes.controllers import Rollout
     from shutdownlint.platforms.planned_pod import PlannedPod
@@ -49,6 +49,15 @@ class Lane(Struct, frozen=True):
 
     container: str
     activities: tuple[tuple[timedelta, Activity], ...]
+
+    @property
+    def visible(self) -> Iterator[tuple[timedelta, timedelta, Activity]]:
+        """The activities that take any time, each with its begin and its end."""
+        begin = ZERO
+        for until, activity in self.activities:
+            if until > begin:
+                yield begin, until, activity
+                begin = until
 
 
 class Difference(Struct, frozen=True):
