@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
 from shutdownlint.engine.cache import RuleLoader, _user_cache_folder
 from shutdownlint.engine.errors import RuleFileError
-from shutdownlint.engine.expressions import ExpressionError, _Portable, compile_condition
-from shutdownlint.engine.finding import Severity
+from shutdownlint.engine.expressions import (
+    ExpressionError,
+    _google_error,
+    _Portable,
+    compile_condition,
+)
+from shutdownlint.engine.finding import Fix, Severity
 from shutdownlint.engine.loader import parse_rule
 from shutdownlint.engine.selection import RuleSelection
 from shutdownlint.engine.subjects import pod_subjects
@@ -123,6 +129,17 @@ def test_the_place_of_a_mistake_in_an_expression() -> None:
         _Portable("on && (", {"on": FieldType.BOOL})
     assert caught.value.line >= 1
     assert caught.value.column >= 1
+    with pytest.raises(ExpressionError) as caught:
+        _Portable("on &&\n   )", {"on": FieldType.BOOL})
+    assert (caught.value.line, caught.value.column) == (2, 4)
+    assert _google_error("no place\nmore").reason == "no place"
+    without_place = ExpressionError("x")
+    assert (without_place.line, without_place.column) == (1, 1)
+
+
+def test_values_that_are_no_conditions() -> None:
+    assert _Portable("2 + 1", {}).value({}) == 3
+    assert _Portable("'a' + 'b'", {}).value({}) == "ab"
 
 
 def test_a_note_that_is_selected_by_its_id_is_shown() -> None:
@@ -218,3 +235,76 @@ def test_a_subject_lists_what_the_fields_of_a_rule_rest_on() -> None:
         if field.assumes is not None
     ]
     assert any(app.assumptions_for([name]) for name in assumes)
+    for name in assumes:
+        assert app.assumptions_for([f"{name}From"]) == app.assumptions_for([name])
+
+
+def test_a_subject_has_every_case_of_its_pod() -> None:
+    unknown = MESHED.replace("sleep: {seconds: 3}", "exec: {command: [sh, -c, './drain']}")
+    for text, several in ((MESHED, False), (unknown, True)):
+        pod = plan_pod_text(text)
+        assert pod.plan is not None
+        cases = list(pod.plan.concretize())
+        assert (len(cases) > 1) is several
+        for subject in pod_subjects(pod, Vocabulary(all_platforms()), UserFacts()):
+            assert len(subject.cases) == len(cases)
+
+
+def test_the_longer_of_two_prefixes_decides() -> None:
+    rule = next(rule for rule in rules() if rule.id == "SL102")
+    assert not RuleSelection(select=["SL1"], ignore=["SL102"]).includes(rule)
+    assert RuleSelection(select=["SL102"], ignore=["SL1"]).includes(rule)
+    assert not RuleSelection(select=["SL102"], ignore=["SL102"]).includes(rule)
+    assert not RuleSelection(select=["SL2"]).includes(rule)
+
+
+def test_a_fix_is_unsafe_unless_its_rule_says_otherwise() -> None:
+    assert not Fix("change it").safe
+
+
+def test_only_a_fix_that_asks_for_the_solution_makes_it() -> None:
+    rule = parse_rule(GOOD, "x.yaml", vocabulary())
+    assert not rule.makes_solution
+    assert any(rule.makes_solution for rule in rules())
+    assert not [rule.id for rule in rules() if rule.makes_solution and rule.edits]
+
+
+def test_options_of_an_example_name_platforms() -> None:
+    example = (
+        GOOD
+        + """
+examples:
+  - bad: "a: 1  # SL901"
+    good: "a: 2"
+    options: {nosuch: "1.2"}
+"""
+    )
+    assert "nosuch" in error(example)
+
+
+def test_two_documents_are_a_mistake_in_the_first_line() -> None:
+    with pytest.raises(RuleFileError) as caught:
+        parse_rule("{}\n---\n{}\n", "x.yaml", vocabulary())
+    assert str(caught.value).startswith("x.yaml:1: ")
+
+
+def test_braces_in_a_message_do_not_end_it() -> None:
+    fields = vocabulary().fields(SubjectKind.CONTAINER)
+    template = MessageTemplate.parse("a {{b}} of {container} ends", fields)
+    assert template.fill(_Values(container="app"), "x.yaml") == "a {b} of app ends"
+
+
+def test_a_finding_knows_whether_its_place_is_in_another_document() -> None:
+    mesh = """
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: istio, namespace: istio-system}
+        data: {mesh: "defaultConfig: {terminationDrainDuration: 5s}"}
+        """
+    meshed = MESHED.replace(
+        'annotations: {proxy.istio.io/config: "terminationDrainDuration: 5s"}', ""
+    )
+    for text, other in ((MESHED, False), (f"{dedent(mesh)}---{dedent(meshed)}", True)):
+        found = check_text(text, user_facts(p99="10s", istio="1.26")).findings
+        (finding,) = [f for f in found if f.rule == "SL202"]
+        assert finding.outside is other

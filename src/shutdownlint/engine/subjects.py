@@ -190,8 +190,8 @@ class _PodSubjects:
         for analysis in self.analyses:
             own = analysis.plan.container(name) if name is not None else None
             cases.append(CaseValues(fields, CaseView(pod, analysis, own)))
-        proxy = kind is SubjectKind.PROXY and container is not None
-        mesh = pod.container_facts[name].get(MeshProxyFacts) if proxy and name else None
+        mesh = pod.container_facts[name].get(MeshProxyFacts) if name is not None else None
+        proxy = kind is SubjectKind.PROXY
         return Subject(
             kind,
             pod.ref,
