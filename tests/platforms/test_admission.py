@@ -1,10 +1,22 @@
-"""Policies and webhooks that change pods are named where they may change one."""
+"""Policies that change pods are applied where they can be read, and named where they cannot."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
+from textwrap import dedent, indent
+from typing import TYPE_CHECKING
+
 import pytest
 
-from tests.helpers import plan_files
+from shutdownlint.platforms.admission.object_literals import read_object
+from shutdownlint.platforms.traffic import meshes_of
+from tests.helpers import check_files, plan_files, run, user_facts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from shutdownlint.platforms.user_facts import UserFacts
 
 POD = """
     apiVersion: apps/v1
@@ -37,9 +49,32 @@ GATEKEEPER = """
     metadata: {name: grace}
     spec:
       applyTo: [{groups: [""], kinds: [Pod], versions: [v1]}]
-      match: {namespaces: [%s]}
+      match: {namespaces: [%s]%s}
       location: spec.terminationGracePeriodSeconds
-      parameters: {assign: {value: 60}}
+      parameters: {assign: {%s}}
+    """
+SELECTOR = ", labelSelector: {matchLabels: {app: shop}}"
+SELECTED = """    exclude: {any: [{resources: {selector: {matchLabels: {app: shop}}}}]}
+    """
+PRECONDITION = """    preconditions: {all: [{key: "{{ request.operation }}", operator: Equals, value: CREATE}]}
+    """
+FROM_VARIABLE = """
+    apiVersion: kyverno.io/v1
+    kind: ClusterPolicy
+    metadata: {name: grace}
+    spec:
+      rules:
+      - name: grace
+        match: {any: [{resources: {kinds: [Pod]}}]}
+        mutate:
+          patchStrategicMerge:
+            spec: {terminationGracePeriodSeconds: "{{ request.object.metadata.labels.grace }}"}
+    """
+BINDING = """---
+    apiVersion: admissionregistration.k8s.io/v1beta1
+    kind: MutatingAdmissionPolicyBinding
+    metadata: {name: sidecar-drain}
+    spec: {policyName: sidecar-drain}
     """
 ADMISSION = """
     apiVersion: admissionregistration.k8s.io/v1beta1
@@ -50,7 +85,7 @@ ADMISSION = """
         resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [%s]}]
       mutations:
       - patchType: ApplyConfiguration
-        applyConfiguration: {expression: "Object{spec: Object.spec{terminationGracePeriodSeconds: 60}}"}
+        applyConfiguration: {expression: "Object{spec: Object.spec{terminationGracePeriodSeconds: %s}}"}
     """
 WEBHOOK = """
     apiVersion: admissionregistration.k8s.io/v1
@@ -65,16 +100,17 @@ WEBHOOK = """
 @pytest.mark.parametrize(
     ("policy", "expected"),
     [
-        (KYVERNO % ("ClusterPolicy", "", "Pod"), "policy add-sleep may change the pods (preStop)"),
-        (KYVERNO % ("ClusterPolicy", "", "v1/Pod"), "policy add-sleep may change the pods"),
-        (KYVERNO % ("ClusterPolicy", "", "Deployment"), "policy add-sleep may change"),
-        (KYVERNO % ("ClusterPolicy", "", "Service"), None),
-        (KYVERNO % ("Policy", ", namespace: shop", "Pod"), "policy add-sleep may change"),
-        (KYVERNO % ("Policy", ", namespace: other", "Pod"), None),
-        (GATEKEEPER % "'sh*'", "Assign grace may change the pods (terminationGracePeriodSeconds)"),
-        (GATEKEEPER % "other", None),
-        (ADMISSION % "pods", "MutatingAdmissionPolicy sidecar-drain may change the pods"),
-        (ADMISSION % "services", None),
+        (KYVERNO % ("ClusterPolicy", "", "Pod") + SELECTED, "policy add-sleep may change the pods"),
+        (KYVERNO % ("ClusterPolicy", "", "Pod") + PRECONDITION, "policy add-sleep may change"),
+        (KYVERNO % ("ClusterPolicy", "", "Service") + PRECONDITION, None),
+        (KYVERNO % ("Policy", ", namespace: other", "Pod") + PRECONDITION, None),
+        (FROM_VARIABLE, "policy grace may change the pods (terminationGracePeriodSeconds)"),
+        (GATEKEEPER % ("'sh*'", SELECTOR, "value: 60"), "Assign grace may change the pods"),
+        (GATEKEEPER % ("'sh*'", "", "fromMetadata: {field: name}"), "Assign grace may change"),
+        (GATEKEEPER % ("other", SELECTOR, "value: 60"), None),
+        (ADMISSION % ("pods", "60"), "MutatingAdmissionPolicy sidecar-drain may change the pods"),
+        (ADMISSION % ("pods", "30 * 2") + BINDING, "MutatingAdmissionPolicy sidecar-drain may"),
+        (ADMISSION % ("services", "60"), None),
         (WEBHOOK % ("vault-agent-injector", "pods"), "MutatingWebhookConfiguration vault-agent"),
         (WEBHOOK % ("all", "'*'"), "MutatingWebhookConfiguration all may change the pods: not"),
         (WEBHOOK % ("vault-agent-injector", "services"), None),
@@ -86,3 +122,309 @@ def test_what_may_change_the_pods_is_an_assumption(policy: str, expected: str | 
     assert pod.plan is not None
     found = [a.text for a in pod.plan.assumptions if "may change the pods" in a.text]
     assert [text.startswith(expected or "-") for text in found] == ([True] if expected else [])
+
+
+@dataclass
+class Applied:
+    """A pod as its policies change it."""
+
+    grace: str
+    sleeps: dict[str, str]
+
+
+def applied(policy: str, pod: str = POD, facts: UserFacts | None = None) -> Applied:
+    (planned,) = plan_files({"pod.yaml": pod, "policy.yaml": policy}, facts).pods
+    assert planned.plan is not None
+    assert not [a for a in planned.plan.assumptions if "may change" in a.text]
+    sleeps = {c.name: str(c.hook.duration) for c in planned.plan.containers if c.hook.exists}
+    return Applied(str(planned.plan.grace), sleeps)
+
+
+def kyverno(patch: str, kinds: str = "Pod") -> str:
+    head = """
+    apiVersion: kyverno.io/v1
+    kind: ClusterPolicy
+    metadata: {name: defaults}
+    spec:
+      rules:
+      - name: defaults
+        match: {any: [{resources: {kinds: [%s]}}]}
+        mutate:
+"""
+    return head % kinds + indent(dedent(patch).strip("\n"), " " * 10) + "\n"
+
+
+DEFAULT = "terminationGracePeriodSeconds 30s (the Kubernetes default)"
+
+
+@pytest.mark.parametrize(
+    ("policy", "grace", "sleeps"),
+    [
+        (
+            kyverno("patchStrategicMerge: {spec: {terminationGracePeriodSeconds: 60}}"),
+            "terminationGracePeriodSeconds 60s (policy.yaml:9)",
+            {},
+        ),
+        (
+            kyverno("patchStrategicMerge: {spec: {+(terminationGracePeriodSeconds): 60}}"),
+            "terminationGracePeriodSeconds 60s (policy.yaml:9)",
+            {},
+        ),
+        (
+            kyverno(
+                "patchStrategicMerge: {spec: {template: {spec: "
+                "{terminationGracePeriodSeconds: 60}}}}",
+                "Deployment",
+            ),
+            "terminationGracePeriodSeconds 60s (policy.yaml:9)",
+            {},
+        ),
+        (
+            kyverno(
+                "patchStrategicMerge: {spec: {terminationGracePeriodSeconds: 60}}", "StatefulSet"
+            ),
+            DEFAULT,
+            {},
+        ),
+        (
+            kyverno(
+                """
+                patchStrategicMerge:
+                  metadata: {labels: {(app): shop}}
+                  spec: {terminationGracePeriodSeconds: 60}
+                """
+            ),
+            "terminationGracePeriodSeconds 60s (policy.yaml:11)",
+            {},
+        ),
+        (
+            kyverno(
+                """
+                patchStrategicMerge:
+                  metadata: {labels: {(app): other}}
+                  spec: {terminationGracePeriodSeconds: 60}
+                """
+            ),
+            DEFAULT,
+            {},
+        ),
+        (
+            kyverno(
+                """
+                patchStrategicMerge:
+                  spec:
+                    containers:
+                    - (name): "*"
+                      lifecycle: {preStop: {sleep: {seconds: 7}}}
+                """
+            ),
+            DEFAULT,
+            {"app": "app preStop 7s (policy.yaml:13)"},
+        ),
+        (
+            kyverno(
+                """
+                patchStrategicMerge:
+                  spec:
+                    containers:
+                    - (image): "other/*"
+                      (name): "*"
+                      lifecycle: {preStop: {sleep: {seconds: 7}}}
+                """
+            ),
+            DEFAULT,
+            {},
+        ),
+        (
+            kyverno(
+                """
+                foreach:
+                - list: request.object.spec.containers
+                  patchStrategicMerge:
+                    spec:
+                      containers:
+                      - name: "{{ element.name }}"
+                        lifecycle: {preStop: {sleep: {seconds: 7}}}
+                """
+            ),
+            DEFAULT,
+            {"app": "app preStop 7s (policy.yaml:15)"},
+        ),
+        (
+            kyverno(
+                """
+                patchesJson6902: |-
+                  - op: add
+                    path: /spec/terminationGracePeriodSeconds
+                    value: 60
+                  - path: /spec/containers/0/lifecycle
+                    op: add
+                    value: {preStop: {sleep: {seconds: 7}}}
+                """
+            ),
+            "terminationGracePeriodSeconds 60s (policy.yaml:12)",
+            {"app": "app preStop 7s (policy.yaml:15)"},
+        ),
+        (
+            GATEKEEPER % ("'sh*'", "", "value: 60"),
+            "terminationGracePeriodSeconds 60s (policy.yaml:8)",
+            {},
+        ),
+        (
+            (GATEKEEPER % ("shop", "", "value: {sleep: {seconds: 7}}")).replace(
+                "spec.terminationGracePeriodSeconds", '"spec.containers[name:*].lifecycle.preStop"'
+            ),
+            DEFAULT,
+            {"app": "app preStop 7s (policy.yaml:8)"},
+        ),
+        (GATEKEEPER % ("other", "", "value: 60"), DEFAULT, {}),
+        (
+            ADMISSION % ("pods", "60") + BINDING,
+            "terminationGracePeriodSeconds 60s (policy.yaml:9)",
+            {},
+        ),
+        (
+            (ADMISSION % ("pods", "60"))
+            .replace("MutatingAdmissionPolicy", "MutatingPolicy")
+            .replace("admissionregistration.k8s.io/v1beta1", "policies.kyverno.io/v1alpha1"),
+            "terminationGracePeriodSeconds 60s (policy.yaml:9)",
+            {},
+        ),
+    ],
+)
+def test_what_a_policy_writes_is_a_setting_of_the_pod(
+    policy: str, grace: str, sleeps: dict[str, str]
+) -> None:
+    assert applied(policy) == Applied(grace, sleeps)
+
+
+def test_what_is_written_where_nothing_is_leaves_the_pods_own_value() -> None:
+    policy = kyverno("patchStrategicMerge: {spec: {+(terminationGracePeriodSeconds): 60}}")
+    pod = POD.replace("containers: [", "terminationGracePeriodSeconds: 45, containers: [")
+    assert applied(policy, pod).grace == "terminationGracePeriodSeconds 45s (pod.yaml:8)"
+
+
+def test_policies_apply_one_after_the_other() -> None:
+    first = kyverno("patchStrategicMerge: {spec: {terminationGracePeriodSeconds: 60}}")
+    second = first.replace("name: defaults", "name: later").replace("60", "90")
+    assert "90s (policy.yaml:19)" in applied(f"{first}    ---{second}").grace
+
+
+def test_of_policies_with_one_name_the_nearest_applies() -> None:
+    policy = kyverno("patchStrategicMerge: {spec: {terminationGracePeriodSeconds: 60}}")
+    files = {
+        "prod/pod.yaml": POD,
+        "prod/policy.yaml": policy,
+        "dev/policy.yaml": policy.replace("60", "90"),
+    }
+    (pod,) = plan_files(files).pods
+    assert pod.plan is not None
+    assert "60s (prod/policy.yaml:9)" in str(pod.plan.grace)
+
+
+LOOP = """
+    patchStrategicMerge:
+      spec:
+        containers:
+        - (name): "%s"
+          lifecycle:
+            preStop:
+              exec:
+                command:
+                - sh
+                - -c
+                - while [ $(netstat -plunt | grep tcp | grep -v envoy | wc -l) -ne 0 ]; do sleep 1; done
+    """
+
+
+@pytest.mark.parametrize("name", ["istio-proxy", "*"])
+def test_the_hook_that_a_policy_gives_to_the_injected_proxy_is_reported_there(name: str) -> None:
+    result = check_files(
+        {"pod.yaml": POD, "policy.yaml": kyverno(LOOP % name)},
+        user_facts(mesh=["istio"], istio="1.26", kubernetes="1.28"),
+    )
+    (finding,) = [f for f in result.findings if f.rule == "SL217"]
+    assert (finding.region.file, finding.workload and finding.workload.name) == (
+        "policy.yaml",
+        "shop",
+    )
+    without = check_files({"pod.yaml": POD, "policy.yaml": kyverno(LOOP % name)}, user_facts())
+    assert "SL217" not in {f.rule for f in without.findings}
+
+
+def test_a_hook_that_a_policy_gives_to_the_app_is_not_for_a_proxy_that_comes_later() -> None:
+    """Linkerd's webhook is called after Kyverno's."""
+    policy = kyverno(LOOP % "*")
+    (pod,) = plan_files({"a.yaml": POD, "p.yaml": policy}, user_facts(mesh=["linkerd"])).pods
+    assert pod.plan is not None
+    hooks = {c.name: c.hook.exists for c in pod.plan.containers}
+    assert hooks == {"app": True, "linkerd-proxy": False}
+
+
+def test_a_setting_of_a_policy_is_fixed_in_the_policy(tmp_path: Path) -> None:
+    policy = kyverno(
+        """
+        patchStrategicMerge:
+          spec:
+            terminationGracePeriodSeconds: 10
+            containers:
+            - (name): "*"
+              lifecycle: {preStop: {sleep: {seconds: 15}}}
+        """
+    )
+    (tmp_path / "pod.yaml").write_text(dedent(POD))
+    (tmp_path / "policy.yaml").write_text(dedent(policy))
+    assert "SL103" in run("check", str(tmp_path))[1]
+    code, _, err = run("check", "--unsafe-fixes", str(tmp_path))
+    assert "fixed" in err
+    assert (tmp_path / "pod.yaml").read_text() == dedent(POD)
+    assert "terminationGracePeriodSeconds: 10\n" not in (tmp_path / "policy.yaml").read_text()
+    assert code == 0
+    assert "SL103" not in run("check", str(tmp_path))[1]
+
+
+def test_a_policy_that_puts_pods_into_the_mesh() -> None:
+    policy = kyverno('patchStrategicMerge: {metadata: {labels: {sidecar.istio.io/inject: "true"}}}')
+    (pod,) = plan_files({"pod.yaml": POD, "policy.yaml": policy}).pods
+    assert meshes_of(pod) == ["istio"]
+    (pod,) = plan_files({"pod.yaml": POD, "policy.yaml": policy.replace('"true"', '"false"')}).pods
+    assert meshes_of(pod) == []
+
+
+def test_a_patch_that_aliases_multiply_is_not_applied() -> None:
+    levels = [f"a{n}: &a{n} {{x: *a{n - 1}, y: *a{n - 1}}}" for n in range(1, 14)]
+    aliases = "\n".join(f"    {level}" for level in levels)
+    text = f"""
+patchStrategicMerge:
+  metadata:
+    a0: &a0 {{+(preStop): 1}}
+{aliases}
+"""
+    (pod,) = plan_files({"pod.yaml": POD, "policy.yaml": kyverno(text)}).pods
+    assert pod.plan is not None
+    assert any("may change the pods" in a.text for a in pod.plan.assumptions)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "Object{spec: Object.spec{}} + 1",
+        "Object{spec: x}",
+        "Object{spec: Object.spec{a: 1 b: 2}}",
+        "Object{",
+        "[1]",
+        'Object{"a": "\\u0041"}',
+        "Object{a: [Object.a{}.map(x, x)]}",
+        "{" * 100,
+    ],
+)
+def test_an_expression_that_computes_is_no_object(expression: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(expression)):
+        read_object(expression)
+
+
+def test_the_object_of_an_expression() -> None:
+    text = """Object{spec: Object.spec{n: -5, on: true, "a/b": 'x', list: [1, {y: "z\\n"},],}}"""
+    assert read_object(text) == {
+        "spec": {"n": -5, "on": True, "a/b": "x", "list": [1, {"y": "z\n"}]}
+    }

@@ -43,7 +43,12 @@ class EditLocation(Struct, frozen=True):
     @classmethod
     def of(cls, location: SourceLocation | None) -> EditLocation:
         """Where a location is edited. Raises ``EditError`` for one outside the manifests."""
+        if isinstance(location, NodeRef):
+            location = location.source
         if isinstance(location, EmbeddedNodeRef):
+            location = location.source
+            if not location.editable:
+                raise EditError("the value is inside the text of a policy")
             return cls(location.host, location.key_path)
         if isinstance(location, NodeRef):
             return cls(location)

@@ -43,9 +43,8 @@ class PlanRun:
         pods = list(self.stage.planned_pods())
         evaluator = self._rejecting_rules()
         for pod in pods:
-            pod.rejections = [
-                finding.message for finding in evaluate_pod(pod, evaluator, self.context.user_facts)
-            ]
+            found = evaluate_pod(pod, evaluator, self.context.user_facts)
+            pod.rejections = [f"{finding.message} ({finding.region})" for finding in found]
             if pod.plan is not None:
                 self._note_mesh(pod)
                 pod.alternatives = list(self._alternatives(pod))

@@ -109,6 +109,10 @@ class Document(Struct, eq=False):
         """The region of the entry at ``key_path``, or of its nearest existing parent."""
         return self.tree.region(key_path, part, self.file, 1 + self.line_offset)
 
+    def source_of(self, ref: NodeRef) -> NodeRef | EmbeddedNodeRef:
+        """The entry in the document that it is written in, where policies change this one."""
+        return ref
+
     def ref(self, *key_path: str | int) -> NodeRef:
         """A reference into this document."""
         return NodeRef(self, key_path)
@@ -135,6 +139,11 @@ class NodeRef(Struct, frozen=True):
         return NodeRef(self.document, self.key_path[:-1], EntryPart.KEY)
 
     @property
+    def source(self) -> NodeRef | EmbeddedNodeRef:
+        """The same entry in the document that it is written in."""
+        return self.document.source_of(self)
+
+    @property
     def exists(self) -> bool:
         """Whether the document has an entry at this route."""
         return self.document.tree.entry(self.key_path) is not None
@@ -142,7 +151,8 @@ class NodeRef(Struct, frozen=True):
     @property
     def template(self) -> str | None:
         """The template that a Helm rendering names for this document."""
-        return self.document.template
+        source = self.source
+        return source.document.template if isinstance(source, NodeRef) else source.template
 
     def region(self) -> Region:
         """Its region of the file."""
@@ -157,13 +167,25 @@ class EmbeddedNodeRef(Struct, frozen=True):
     """A key or value of YAML that is itself the text of a scalar (an annotation, a ConfigMap key).
 
     Shown exactly where the host's text is written as it is read (a literal block, or quotes
-    without escapes), and by the host's key otherwise.
+    without escapes), and by the host's key otherwise. ``editable``: the text may be changed here.
     """
 
     host: NodeRef
     inner: Tree | None
     key_path: KeyPath
     part: EntryPart = EntryPart.VALUE
+    editable: bool = True
+
+    def __truediv__(self, step: str | int) -> EmbeddedNodeRef:
+        return replace(self, key_path=(*self.key_path, step))
+
+    @property
+    def source(self) -> EmbeddedNodeRef:
+        """The same entry in the document that it is written in."""
+        host = self.host.source
+        if isinstance(host, EmbeddedNodeRef):  # text inside text: shown as a whole
+            return EmbeddedNodeRef(host.host, None, (), editable=False)
+        return replace(self, host=host)
 
     @property
     def parent(self) -> EmbeddedNodeRef:
@@ -173,7 +195,7 @@ class EmbeddedNodeRef(Struct, frozen=True):
     @property
     def template(self) -> str | None:
         """The template that a Helm rendering names for the host document."""
-        return self.host.template
+        return self.source.host.document.template
 
     def describe(self, file: str | None) -> str:
         """Its region in a text about ``file``."""
@@ -181,19 +203,21 @@ class EmbeddedNodeRef(Struct, frozen=True):
 
     def region(self) -> Region:
         """Where it is in the file."""
-        shift = _shift(self.host)
-        if self.inner is None or shift is None:
-            return self.host.key.region()
-        region = self.inner.region(self.key_path, self.part, self.host.document.file, 1)
+        source = self.source
+        shift = _shift(source.host)
+        if source.inner is None or shift is None:
+            return source.host.key.region()
+        region = source.inner.region(self.key_path, self.part, source.host.document.file, 1)
         return shift(region)
 
 
 def embedded_error_region(host: NodeRef, error: ComposeError) -> Region:
     """Where text inside a scalar stops being YAML."""
-    shift = _shift(host)
-    if shift is None:
+    source = host.source
+    shift = _shift(source) if isinstance(source, NodeRef) else None
+    if shift is None or isinstance(source, EmbeddedNodeRef):
         return host.key.region()
-    at = Region(host.document.file, error.line, error.column, error.line, error.column + 1)
+    at = Region(source.document.file, error.line, error.column, error.line, error.column + 1)
     return shift(at)
 
 

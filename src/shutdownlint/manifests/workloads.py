@@ -292,13 +292,7 @@ def _has_containers(node: MappingNode) -> bool:
 def _workload(document: Document, key_path: KeyPath, owner: _Object) -> Workload:
     shape = shape_of(Metadata)
     metadata, _ = decode(Metadata, document.tree.to_python((*owner.key_path, "metadata"), shape))
-    data = {
-        "metadata": document.tree.to_python((*key_path, "metadata"), shape),
-        "spec": document.tree.to_python((*key_path, "spec"), shape_of(PodSpec)),
-    }
-    if data["metadata"] is None:
-        del data["metadata"]
-    template, rejected = decode(PodTemplate, data)
+    template, rejected = read_template(document, key_path)
     name = metadata.name or metadata.generateName or ""
     update, update_rejected = _update_spec(document, owner)
     return Workload(
@@ -314,6 +308,17 @@ def _workload(document: Document, key_path: KeyPath, owner: _Object) -> Workload
         update_rejected=update_rejected,
         has_selector=document.tree.entry((*owner.key_path, "spec", "selector")) is not None,
     )
+
+
+def read_template(document: Document, key_path: KeyPath) -> tuple[PodTemplate, list[FieldError]]:
+    """The pod template at ``key_path``, and the values that the API server would not take."""
+    data = {
+        "metadata": document.tree.to_python((*key_path, "metadata"), shape_of(Metadata)),
+        "spec": document.tree.to_python((*key_path, "spec"), shape_of(PodSpec)),
+    }
+    if data["metadata"] is None:
+        del data["metadata"]
+    return decode(PodTemplate, data)
 
 
 def _update_spec(document: Document, owner: _Object) -> tuple[WorkloadSpec, list[FieldError]]:

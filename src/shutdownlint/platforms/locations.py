@@ -29,6 +29,8 @@ def node_ref(setting: Setting[Any] | None) -> NodeRef | None:
 
 def document_of(location: SourceLocation) -> Document | None:
     """The document that a location is in, if it is in one."""
+    if isinstance(location, NodeRef):
+        location = location.source
     if isinstance(location, EmbeddedNodeRef):
-        return location.host.document
+        return location.source.host.document
     return location.document if isinstance(location, NodeRef) else None

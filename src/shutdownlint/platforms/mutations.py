@@ -7,34 +7,74 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from shutdownlint.platforms.registry import SHUTDOWN_WORDS
+from shutdownlint.manifests.patched import Graft, patch_workload
+from shutdownlint.platforms.nearness import nearest
 from shutdownlint.shutdown.pod_plan import Assumption
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
+    from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.workloads import Workload
+
+    #: Works out what is written into the object at a place, whose pod gets further containers.
+    Patch = Callable[[NodeRef, Sequence[str]], list[Graft]]
 
 _REMEDY: Final = "check the pods as they run: kubectl get pod -o yaml"
 
+#: A patch that writes more values into one pod is not applied.
+_MAX_VALUES: Final = 1000
 
-class Mutation(Struct, frozen=True):
+
+class UnreadablePatchError(Exception):
+    """A patch that is not read: what it writes depends on more than the files show."""
+
+
+class InjectedContainer(Struct, frozen=True):
+    """A container that a mesh adds to pods, and the webhook configuration by which it does so."""
+
+    name: str
+    webhook: str
+
+
+class Mutation(Struct, frozen=True, eq=False):
     """A policy or webhook that may change pods.
 
     ``kinds`` are the kinds of objects that it changes, ``namespaces`` patterns of theirs; any where
     there are none. ``changes`` are the words about shutdown that it writes, as far as is known.
+    ``patch`` works out what it writes, and may raise ``UnreadablePatchError``; None: the files do
+    not show it. ``webhook`` is the webhook configuration that applies it: API servers call webhooks
+    in the order of names.
     """
 
     title: str
+    file: str
+    webhook: str = ""
     kinds: frozenset[str] = frozenset()
     namespaces: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
+    patch: Patch | None = None
 
     def may_change(self, workload: Workload) -> bool:
         """Whether it may change a workload's pods."""
         name = workload.namespace or "default"
         here = not self.namespaces or any(fnmatchcase(name, p) for p in self.namespaces)
         return here and (not self.kinds or bool({"Pod", workload.id.kind, "*"} & self.kinds))
+
+    def apply(self, workload: Workload, injected: Sequence[InjectedContainer]) -> Workload:
+        """The workload as it changes it. Raises ``UnreadablePatchError``."""
+        moved = workload.spec_at is not None or workload.annotations_at is not None
+        if self.patch is None or moved:
+            raise UnreadablePatchError
+        # What is written into Pods is written into those of every workload.
+        of_pods = not self.kinds or "Pod" in self.kinds
+        place = workload.ref if of_pods else workload.object_ref
+        document = workload.ref.document
+        seen = [each.name for each in injected if of_pods and each.webhook < self.webhook]
+        grafts = self.patch(document.ref(*place.key_path), seen)
+        if len(grafts) > _MAX_VALUES:
+            raise UnreadablePatchError
+        return patch_workload(workload, grafts)
 
     def assumption(self) -> Assumption:
         """What is assumed of the pods that it may change."""
@@ -43,11 +83,29 @@ class Mutation(Struct, frozen=True):
         return Assumption(f"{self.title} may change the pods{changed}: not applied", _REMEDY)
 
 
-def shutdown_words(data: Any) -> tuple[str, ...]:
-    """The words about shutdown in a part of a policy."""
-    text = str(data)
-    found = [word for each in SHUTDOWN_WORDS if (word := each.decode()) in text]
-    return tuple(word for word in found if word != "lifecycle" or "preStop" not in found)
+def apply_mutations(
+    workload: Workload, mutations: Iterable[Mutation], injected: Sequence[InjectedContainer] = ()
+) -> tuple[Workload, list[Assumption]]:
+    """The workload as all that is readable changes it, and an assumption for what is not.
+
+    ``injected`` are the containers that a mesh adds to its pods.
+    """
+    assumptions = []
+    concerned = [mutation for mutation in mutations if mutation.may_change(workload)]
+    for mutation in _nearest(concerned, workload.ref.document.file):
+        try:
+            workload = mutation.apply(workload, injected)
+        except UnreadablePatchError:
+            assumptions.append(mutation.assumption())
+    return workload, assumptions
+
+
+def _nearest(mutations: Sequence[Mutation], file: str) -> list[Mutation]:
+    """Of policies with one name, those whose files are nearest."""
+    by_title: dict[str, list[Mutation]] = {}
+    for mutation in mutations:
+        by_title.setdefault(mutation.title, []).append(mutation)
+    return [one for same in by_title.values() for one in nearest(same, file, lambda m: m.file)]
 
 
 def strings(items: Any) -> Iterable[str]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.context import AnalysisContext
     from shutdownlint.platforms.facts import SourcedValue
     from shutdownlint.platforms.fields import Fields
+    from shutdownlint.platforms.mutations import Mutation
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
     from shutdownlint.platforms.problem import Problem
@@ -24,7 +25,7 @@ class Platform:
 
     ``fields`` are the names that it gives to rules, ``problems`` the kinds that it reports.
     ``supported_versions`` are tried where the version is not known; ``version_changes`` are the
-    facts that change with it.
+    facts that change with it. ``webhook`` is the webhook configuration that adds its containers.
     """
 
     name: ClassVar[str]
@@ -32,6 +33,8 @@ class Platform:
     problems: ClassVar[Sequence[type[Problem]]] = ()
     supported_versions: ClassVar[Sequence[Version]] = ()
     version_changes: ClassVar[Sequence[SourcedValue[Version] | SourcedValue[VersionRange]]] = ()
+
+    webhook: ClassVar[str] = ""
 
     def draft(self, _workload: Workload, _context: AnalysisContext) -> PodDraft | None:
         """The first draft of a workload's pods; only the platform that reads pod specs has one."""
@@ -48,6 +51,10 @@ class Platform:
     def replicas(self, _workload: Workload, _context: AnalysisContext) -> Setting[int] | None:
         """How many pods a workload has, where the platform knows that."""
         return None
+
+    def mutations(self, _context: AnalysisContext) -> Iterable[Mutation]:
+        """Policies and webhooks that change pods as they are created."""
+        return ()
 
     def owns(self, _container: ContainerDraft, _draft: PodDraft) -> bool:
         """Whether a container that is written in a pod is this platform's, not the app's."""

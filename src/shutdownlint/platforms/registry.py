@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from shutdownlint.manifests.kinds import KindEntry, KindTable, MeshWord
+from shutdownlint.platforms.shutdown_words import SHUTDOWN_WORDS
 from shutdownlint.platforms.user_facts import NO_MESH
 
 if TYPE_CHECKING:
@@ -49,16 +50,6 @@ def _core(kind: str, group: str = "", model: str = "", *, strict: bool = False) 
 
 
 _ISTIOD: Final = ((b"discovery", b"pilot"), (b"discovery", b"ENABLE_NATIVE_SIDECARS"))
-#: What a policy that changes the shutdown of pods writes.
-SHUTDOWN_WORDS: Final = (
-    b"terminationGracePeriodSeconds",
-    b"lifecycle",
-    b"preStop",
-    b"stopSignal",
-    b"proxy.istio.io/config",
-    b"shutdown-grace-period",
-    b"proxy-wait-before-exit-seconds",
-)
 _CHANGES_SHUTDOWN: Final = tuple((word,) for word in SHUTDOWN_WORDS)
 PLATFORMS: Final = (
     PlatformEntry(
@@ -277,7 +268,9 @@ PLATFORMS: Final = (
             KindEntry(
                 "admissionregistration.k8s.io", "MutatingAdmissionPolicy", words=_CHANGES_SHUTDOWN
             ),
+            KindEntry("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"),
             KindEntry("policies.kyverno.io", "MutatingPolicy", words=_CHANGES_SHUTDOWN),
+            KindEntry("mutations.gatekeeper.sh", "AssignMetadata", words=_CHANGES_SHUTDOWN),
             KindEntry("mutations.gatekeeper.sh", "Assign", words=_CHANGES_SHUTDOWN),
             KindEntry("mutations.gatekeeper.sh", "ModifySet", words=_CHANGES_SHUTDOWN),
         ),

@@ -1,28 +1,43 @@
-"""Admission control as a platform: what policies and webhooks set is not applied, but named.
+"""Admission control as a platform: policies and webhooks that change pods.
 
-Sources: Kubernetes' API reference (admissionregistration.k8s.io), Gatekeeper's documentation of
-mutation, Kyverno's of MutatingPolicy.
+What a policy writes down is applied; what it computes, and what webhooks do, is named. Sources:
+Kubernetes' API reference (admissionregistration.k8s.io), Gatekeeper's documentation of mutation,
+Kyverno's of MutatingPolicy.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 from shutdownlint.manifests.decoding import mappings, value_at
-from shutdownlint.platforms.mutations import Mutation, shutdown_words, strings
+from shutdownlint.platforms.admission.patches import apply_configurations, assign
+from shutdownlint.platforms.mutations import Mutation, strings
 from shutdownlint.platforms.platform import Platform
 from shutdownlint.platforms.registry import mesh_names
+from shutdownlint.platforms.shutdown_words import find_shutdown_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from shutdownlint.manifests.object_index import ObjectIndex, RawObject
-    from shutdownlint.platforms.pod_draft import PodDraft
+    from shutdownlint.platforms.context import AnalysisContext
+    from shutdownlint.platforms.mutations import Patch
 
-_WEBHOOK = "MutatingWebhookConfiguration"
-_GATEKEEPER = ("Assign", "ModifySet")
-_KINDS = (_WEBHOOK, "MutatingAdmissionPolicy", "MutatingPolicy", *_GATEKEEPER)
-_RESOURCE_KINDS = {
+_WEBHOOK: Final = "MutatingWebhookConfiguration"
+_POLICY: Final = "MutatingAdmissionPolicy"
+_BINDING: Final = "MutatingAdmissionPolicyBinding"
+_GATEKEEPER: Final = ("Assign", "AssignMetadata", "ModifySet")
+#: The webhook configurations that apply policies; the API server applies its own policies before.
+_APPLIED_BY: Final = {
+    _POLICY: "",
+    "MutatingPolicy": "kyverno-resource-mutating-webhook-cfg",
+    **dict.fromkeys(_GATEKEEPER, "gatekeeper-mutating-webhook-configuration"),
+}
+#: What a policy may say about the objects that it changes without its depending on more.
+_PLAIN_MATCH: Final = frozenset(("scope", "kinds", "namespaces", "source"))
+_PLAIN_CONSTRAINTS: Final = frozenset(("resourceRules", "matchPolicy"))
+_RESOURCE_KINDS: Final = {
     "pods": "Pod",
     "deployments": "Deployment",
     "statefulsets": "StatefulSet",
@@ -37,44 +52,72 @@ class Plugin(Platform):
 
     name = "admission"
 
-    def contribute(self, draft: PodDraft) -> None:
-        """Name what may change the pods."""
-        for mutation in draft.context.read_once(read_mutations):
-            if mutation.may_change(draft.workload):
-                draft.assumptions.append(mutation.assumption())
+    def mutations(self, context: AnalysisContext) -> list[Mutation]:
+        """The policies and webhooks that change pods."""
+        return context.read_once(read_mutations)
 
 
 def read_mutations(index: ObjectIndex) -> list[Mutation]:
     """The policies and webhooks among the files that may change pods."""
-    found = [mutation for obj in index.raw for mutation in _read(obj)]
-    return list(dict.fromkeys(found))
+    return [mutation for obj in index.raw for mutation in _read(obj, index)]
 
 
-def _read(obj: RawObject) -> Iterator[Mutation]:
+def _read(obj: RawObject, index: ObjectIndex) -> Iterator[Mutation]:
     kind = obj.entry.kind
-    if kind not in _KINDS:
+    if kind != _WEBHOOK and kind not in _APPLIED_BY:
         return
     data = obj.ref.document.tree.to_python(obj.ref.key_path)
     if not isinstance(data, dict):
         return
     name = str(value_at(data, "metadata", "name") or "")
-    title = f"{kind} {name}"
+    title, file = f"{kind} {name}", obj.ref.document.file
     if kind == _WEBHOOK:
         # What the injectors of meshes do, their platforms know.
         if not any(mesh in name for mesh in mesh_names()) and _rules_about_pods(data):
-            yield Mutation(title)
+            yield Mutation(title, file)
         return
-    changes = shutdown_words(data.get("spec"))
+    changes = find_shutdown_words(data.get("spec"))
     if not changes:
         return
+    webhook = _APPLIED_BY[kind]
     if kind in _GATEKEEPER:
         applied = value_at(data, "spec", "applyTo")
-        kinds = [found for each in mappings(applied) for found in strings(each.get("kinds"))]
+        kinds = {found for each in mappings(applied) for found in strings(each.get("kinds"))}
+        if kind == "AssignMetadata":
+            matched = mappings(value_at(data, "spec", "match", "kinds"))
+            kinds = {found for each in matched for found in strings(each.get("kinds"))}
         namespaces = tuple(strings(value_at(data, "spec", "match", "namespaces")))
-        yield Mutation(title, frozenset(kinds), namespaces, changes)
+        patch = _gatekeeper_patch(obj, data)
+        yield Mutation(title, file, webhook, frozenset(kinds), namespaces, changes, patch)
         return
-    rules = value_at(data, "spec", "matchConstraints", "resourceRules")
-    yield Mutation(title, frozenset(_kinds_of(rules)), (), changes)
+    constraints = value_at(data, "spec", "matchConstraints")
+    rules = constraints.get("resourceRules") if isinstance(constraints, dict) else None
+    plain = isinstance(constraints, dict) and set(constraints) <= _PLAIN_CONSTRAINTS
+    plain = plain and not any(value_at(data, "spec", key) for key in _CONDITIONS)
+    bound = kind != _POLICY or _is_bound(name, index)
+    patch = partial(apply_configurations, obj.ref) if plain and bound else None
+    yield Mutation(title, file, webhook, frozenset(_kinds_of(rules)), (), changes, patch)
+
+
+_CONDITIONS: Final = ("matchConditions", "variables", "paramKind", "targetMatchConstraints")
+
+
+def _gatekeeper_patch(obj: RawObject, data: dict[str, Any]) -> Patch | None:
+    """What a mutator writes; None where that, or which objects it is for, is not in the file."""
+    match = value_at(data, "spec", "match")
+    if obj.entry.kind == "ModifySet" or not set(match or ()) <= _PLAIN_MATCH:
+        return None
+    return partial(assign, obj.ref, only_missing=obj.entry.kind == "AssignMetadata")
+
+
+def _is_bound(policy: str, index: ObjectIndex) -> bool:
+    """Whether a binding among the files puts the policy into force everywhere."""
+    for obj in index.raw:
+        if obj.entry.kind == _BINDING:
+            spec = value_at(obj.ref.document.tree.to_python(obj.ref.key_path), "spec")
+            if isinstance(spec, dict) and spec.get("policyName") == policy:
+                return set(spec) <= {"policyName"}
+    return False
 
 
 def _rules_about_pods(data: dict[str, Any]) -> bool:

@@ -119,6 +119,8 @@ NOT_IN_PROXY_CONFIG_OBJECT: Final = (
 #: The agent's call that ends the proxy (status/server.go:1056; at once since 1.21.0, PR 47226).
 QUIT_PATH: Final = "quitquitquit"
 PROXY_CONTAINER: Final = "istio-proxy"
+#: istio-discovery/templates/mutatingwebhook.yaml: its name; revisions add "-REVISION".
+WEBHOOK: Final = "istio-sidecar-injector"
 EXIT_ON_ZERO_ENV: Final = "EXIT_ON_ZERO_ACTIVE_CONNECTIONS"
 MINIMUM_DRAIN_ENV: Final = "MINIMUM_DRAIN_DURATION"
 NATIVE_ENV: Final = "ENABLE_NATIVE_SIDECARS"

@@ -53,6 +53,7 @@ class Plugin(Platform):
     fields = fields.FIELDS
     problems = problems.PROBLEMS
     supported_versions = facts.SUPPORTED_VERSIONS.value
+    webhook = facts.WEBHOOK
     version_changes = facts.VERSION_CHANGES
 
     def extra_workloads(self, context: AnalysisContext) -> Iterable[Workload]:

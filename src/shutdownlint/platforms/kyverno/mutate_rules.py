@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 from shutdownlint.manifests.decoding import mappings
 from shutdownlint.platforms.kyverno.resources import KyvernoPolicy
-from shutdownlint.platforms.mutations import Mutation, shutdown_words, strings
+from shutdownlint.platforms.kyverno.strategic_merge import read_patch
+from shutdownlint.platforms.mutations import Mutation, strings
+from shutdownlint.platforms.shutdown_words import find_shutdown_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from shutdownlint.manifests.object_index import LoadedResource, ObjectIndex
 
+_WEBHOOK: Final = "kyverno-resource-mutating-webhook-cfg"
+#: What a rule may say besides, without its depending on more than the object's kind and place.
+_PLAIN_RULE: Final = frozenset(("name", "match", "mutate", "skipBackgroundRequests"))
+_PLAIN_FILTER: Final = frozenset(("kinds", "namespaces", "operations"))
+
 
 def read_mutations(index: ObjectIndex) -> list[Mutation]:
     """What the policies may change of pods' shutdown."""
-    found = [mutation for loaded in index.all_of(KyvernoPolicy) for mutation in _read(loaded)]
-    return list(dict.fromkeys(found))
+    return [mutation for loaded in index.all_of(KyvernoPolicy) for mutation in _read(loaded)]
 
 
 def _read(loaded: LoadedResource[KyvernoPolicy]) -> Iterator[Mutation]:
     metadata = loaded.model.metadata
-    for rule in loaded.model.mutations:
-        changes = shutdown_words(rule["mutate"])
+    for number, rule in loaded.model.mutations.items():
+        changes = find_shutdown_words(rule["mutate"])
         if not changes:
             continue
         filters = list(_filters(rule.get("match")))
@@ -33,8 +40,35 @@ def _read(loaded: LoadedResource[KyvernoPolicy]) -> Iterator[Mutation]:
         namespaces = tuple(n for each in written for n in each) if all(written) else ()
         if metadata.namespace is not None:
             namespaces = (metadata.namespace,)
-        title = f"policy {metadata.name}"
-        yield Mutation(title, frozenset(kinds), namespaces, changes)
+        mutate = loaded.ref / "spec" / "rules" / number / "mutate"
+        yield Mutation(
+            f"policy {metadata.name}",
+            loaded.ref.document.file,
+            _WEBHOOK,
+            frozenset(kinds),
+            namespaces,
+            changes,
+            partial(read_patch, mutate) if _is_plain(rule) else None,
+        )
+
+
+def _is_plain(rule: dict[str, Any]) -> bool:
+    """Whether the kind and the namespace alone decide which objects the rule changes."""
+    match = rule.get("match")
+    if not set(rule) <= _PLAIN_RULE or not isinstance(match, dict) or len(match) != 1:
+        return False
+    (name, several), filters = next(iter(match.items())), list(_filters(match))
+    if name == "all" and len(filters) > 1:
+        return False
+    if name != "resources" and any(set(each) != {"resources"} for each in mappings(several)):
+        return False
+    return bool(filters) and all(
+        set(each) <= _PLAIN_FILTER and _on_creation(each.get("operations")) for each in filters
+    )
+
+
+def _on_creation(operations: Any) -> bool:
+    return operations is None or "CREATE" in strings(operations)
 
 
 def _filters(match: Any) -> Iterator[dict[str, Any]]:

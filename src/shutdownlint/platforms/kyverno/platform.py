@@ -1,4 +1,4 @@
-"""Kyverno as a platform: policies that limit what a pod may say."""
+"""Kyverno as a platform: policies that limit or change what a pod says."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from shutdownlint.platforms.platform import Platform
 if TYPE_CHECKING:
     from datetime import timedelta
 
+    from shutdownlint.platforms.context import AnalysisContext
+    from shutdownlint.platforms.mutations import Mutation
     from shutdownlint.platforms.pod_draft import PodDraft
     from shutdownlint.shutdown.provenance import Setting
 
@@ -49,10 +51,11 @@ class Plugin(Platform):
     fields = _FIELDS
 
     def contribute(self, draft: PodDraft) -> None:
-        """Note the longest grace period that a policy allows, and what may change the pods."""
+        """Note the longest grace period that a policy allows."""
         found = policy_max_grace(draft.workload, draft.context)
         if found is not None:
             draft.note(PolicyFacts(found))
-        for mutation in draft.context.read_once(read_mutations):
-            if mutation.may_change(draft.workload):
-                draft.assumptions.append(mutation.assumption())
+
+    def mutations(self, context: AnalysisContext) -> list[Mutation]:
+        """The policies that change pods."""
+        return context.read_once(read_mutations)

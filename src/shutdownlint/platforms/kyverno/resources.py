@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import field
 
-from shutdownlint.manifests.decoding import ApiModel, Str, mappings
+from shutdownlint.manifests.decoding import ApiModel, Str
 from shutdownlint.manifests.resources import Resource
 
 
@@ -34,8 +34,13 @@ class KyvernoPolicy(Resource, frozen=True, dict=True):
         return found
 
     @cached_property
-    def mutations(self) -> list[dict[str, Any]]:
-        """The rules that change objects."""
-        return [rule for rule in mappings(self.spec.rules) if rule.get("mutate")]
+    def mutations(self) -> dict[int, dict[str, Any]]:
+        """The rules that change objects, by their number."""
+        rules = self.spec.rules if isinstance(self.spec.rules, list) else []
+        return {
+            number: rule
+            for number, rule in enumerate(rules)
+            if isinstance(rule, dict) and rule.get("mutate")
+        }
 
     spec: KyvernoSpec = field(default_factory=KyvernoSpec)

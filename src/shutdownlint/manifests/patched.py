@@ -1,0 +1,114 @@
+"""Pods with what a policy writes into them: each value keeps the place where it is written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+from yaml.nodes import MappingNode, ScalarNode, SequenceNode
+
+from shutdownlint.manifests.document import Document, EmbeddedNodeRef, NodeRef
+from shutdownlint.manifests.workloads import read_template
+from shutdownlint.yaml_source.scalars import UNTAGGED
+from shutdownlint.yaml_source.tree import Tree, child
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from yaml.nodes import Node
+
+    from shutdownlint.manifests.workloads import Workload
+    from shutdownlint.yaml_source.location import EntryPart, KeyPath, Region
+
+
+class Graft(Struct, frozen=True, eq=False):
+    """A value that is written into a document at ``key_path``, and where it comes from."""
+
+    key_path: KeyPath
+    value: Node
+    source: NodeRef | EmbeddedNodeRef
+
+
+class PatchedDocument(Document):
+    """A document with values of other documents in it."""
+
+    base: Document | None = None
+    grafts: tuple[Graft, ...] = ()
+
+    @classmethod
+    def of(cls, document: Document, grafts: Sequence[Graft]) -> PatchedDocument:
+        """The document with these values; later ones replace earlier ones."""
+        if isinstance(document, PatchedDocument):
+            return replace(document, grafts=(*document.grafts, *grafts), _tree=None)
+        written: dict[str, Any] = asdict(document)
+        written.pop("_tree")
+        return cls(**written, base=document, grafts=tuple(grafts))
+
+    @property
+    def tree(self) -> Tree:
+        """The nodes of the document with the values in their places."""
+        if self._tree is None:
+            assert self.base is not None
+            root = self.base.tree.root
+            for graft in self.grafts:
+                root = _with(root, graft.key_path, graft.value)
+            self.set_root(Tree(root))
+        assert self._tree is not None
+        return self._tree
+
+    def region(self, key_path: KeyPath, part: EntryPart) -> Region:  # type: ignore[override]
+        """The region of the entry, in the file that it is written in."""
+        return self.source_of(NodeRef(self, key_path, part)).region()
+
+    def source_of(self, ref: NodeRef) -> NodeRef | EmbeddedNodeRef:
+        """The entry in the document that it is written in."""
+        for graft in reversed(self.grafts):
+            length = len(graft.key_path)
+            if ref.key_path[:length] == graft.key_path:
+                source = graft.source
+                for step in ref.key_path[length:]:
+                    source /= step
+                return replace(source, part=ref.part)
+        assert self.base is not None
+        return replace(ref, document=self.base)
+
+
+def patch_workload(workload: Workload, grafts: Sequence[Graft]) -> Workload:
+    """The workload with these values in the document that its pods are written in."""
+    if not grafts:
+        return workload
+    document = PatchedDocument.of(workload.ref.document, grafts)
+    ref = replace(workload.ref, document=document)
+    template, rejected = read_template(document, ref.key_path)
+    return replace(workload, ref=ref, template=template, rejected=rejected)
+
+
+def _with(node: Node | None, key_path: KeyPath, value: Node) -> Node:
+    """A copy of the nodes on the way to an entry, with another value there."""
+    if not key_path:
+        return value
+    step, rest = key_path[0], key_path[1:]
+    if isinstance(step, int):
+        items = list(node.value) if isinstance(node, SequenceNode) else []
+        old = items[step] if step < len(items) else None
+        items[step : step + 1] = [_with(old, rest, value)]
+        return SequenceNode(_tag(node), items, *_marks(node, value))
+    entries = list(node.value) if isinstance(node, MappingNode) else []
+    entry = child(node, step) if node is not None else None
+    new = _with(entry.value if entry is not None else None, rest, value)
+    places = [place for place, (key, _) in enumerate(entries) if key.value == step]
+    if places:
+        entries[places[-1]] = entries[places[-1]][0], new
+    else:
+        entries.append((ScalarNode(UNTAGGED, step, value.start_mark, value.start_mark), new))
+    return MappingNode(_tag(node), entries, *_marks(node, value))
+
+
+def _tag(node: Node | None) -> str:
+    return str(node.tag) if node is not None else UNTAGGED
+
+
+def _marks(node: Node | None, value: Node) -> tuple[Any, Any]:
+    shown = node if node is not None else value
+    return shown.start_mark, shown.end_mark

@@ -1,0 +1,98 @@
+"""The objects that an ApplyConfiguration of a policy writes down, where nothing is computed.
+
+``Object{spec: Object.spec{terminationGracePeriodSeconds: 60}}`` is data; an expression with
+variables, calls or operators is not. Source: Kubernetes' documentation of MutatingAdmissionPolicy.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+_TOKEN: Final = re.compile(
+    r"""\s*(?:(?P<type>Object(?:\.\w+)*)\s*\{|(?P<name>[A-Za-z_]\w*)\s*:|(?P<number>-?[0-9]{1,18})(?![\w.])"""
+    r"""|(?P<word>true|false)\b|(?P<text>"(?:[^"\\]|\\["\\n])*"|'(?:[^'\\"]|\\['\\n])*')\s*(?P<key>:)?"""
+    r"""|(?P<mark>[{}\[\],]))"""
+)
+_MAX_DEPTH: Final = 32
+
+
+def read_object(expression: str) -> dict[str, Any]:
+    """The object that an expression writes down. Raises ``ValueError``."""
+    reader = _Reader(expression)
+    found = reader.value(0)
+    if not isinstance(found, dict) or expression[reader.at :].strip():
+        raise ValueError(expression)
+    return found
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+
+    def value(self, depth: int) -> Any:
+        """The value that comes next."""
+        token = self._next()
+        if depth > _MAX_DEPTH:
+            raise ValueError(self.text)
+        if token["type"] or token["mark"] == "{":
+            return self._mapping(depth)
+        if token["mark"] == "[":
+            return self._list(depth)
+        if token["number"]:
+            return int(token["number"])
+        if token["word"]:
+            return token["word"] == "true"
+        if token["text"] and not token["key"]:
+            return _unquote(token["text"])
+        raise ValueError(self.text)
+
+    def _mapping(self, depth: int) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        while not self._ends("}"):
+            token = self._next()
+            if token["name"]:
+                name = token["name"]
+            elif token["key"]:
+                name = _unquote(token["text"])
+            else:
+                raise ValueError(self.text)
+            found[name] = self.value(depth + 1)
+            self._separator("}")
+        return found
+
+    def _list(self, depth: int) -> list[Any]:
+        found = []
+        while not self._ends("]"):
+            found.append(self.value(depth + 1))
+            self._separator("]")
+        return found
+
+    def _next(self) -> re.Match[str]:
+        token = _TOKEN.match(self.text, self.at)
+        if token is None:
+            raise ValueError(self.text)
+        self.at = token.end()
+        return token
+
+    def _ends(self, mark: str) -> bool:
+        token = _TOKEN.match(self.text, self.at)
+        if token is not None and token["mark"] == mark:
+            self.at = token.end()
+            return True
+        return False
+
+    def _separator(self, closing: str) -> None:
+        token = _TOKEN.match(self.text, self.at)
+        if token is not None and token["mark"] == ",":
+            self.at = token.end()
+        elif token is None or token["mark"] != closing:
+            raise ValueError(self.text)
+
+
+def _unquote(text: str) -> str:
+    inner = text[1:-1].replace("\\'", "'") if text.startswith("'") else text[1:-1]
+    found: str = json.loads(f'"{inner}"')
+    return found

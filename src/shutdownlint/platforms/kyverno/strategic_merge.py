@@ -1,0 +1,279 @@
+"""What a Kyverno rule writes into an object, as far as it depends on nothing else.
+
+Sources: Kyverno's documentation of mutate rules (patchStrategicMerge with conditional and
+add-if-not-present anchors, patchesJson6902, foreach), read for 1.13.
+"""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, Final
+
+from yaml.nodes import MappingNode, ScalarNode, SequenceNode
+
+from shutdownlint.manifests.document import EmbeddedNodeRef
+from shutdownlint.manifests.patched import Graft
+from shutdownlint.platforms.mutations import UnreadablePatchError
+from shutdownlint.yaml_source.composer import ComposeError, compose
+from shutdownlint.yaml_source.scalars import UNTAGGED
+from shutdownlint.yaml_source.tree import Tree, child, iterate_nodes, key_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from yaml.nodes import Node
+
+    from shutdownlint.manifests.document import NodeRef
+    from shutdownlint.yaml_source.location import KeyPath
+
+#: ``(key)``: a condition; ``+(key)``: written only where the object has no such key.
+_ANCHOR: Final = re.compile(r"([^(]?)\((.+)\)")
+_ELEMENT_NAME: Final = re.compile(r"\{\{\s*element\.name\s*\}\}")
+_CONTAINERS: Final = "request.object.spec.containers"
+_MAX_DEPTH: Final = 32
+#: So many parts of a patch are compared with an object; aliases can multiply them.
+_MAX_STEPS: Final = 5000
+_NULL: Final = ("", "~", "null", "Null", "NULL")
+
+
+class _ConditionFailsError(Exception):
+    """A condition of the patch does not hold for the object."""
+
+
+def read_patch(mutate: NodeRef, target: NodeRef, injected: Sequence[str]) -> list[Graft]:
+    """What the ``mutate`` block of a rule writes into an object.
+
+    ``injected`` are the containers that a mesh adds before Kyverno's webhook is called.
+
+    Raises ``UnreadablePatchError``.
+    """
+    block = mutate.document.tree.to_python(mutate.key_path)
+    if not isinstance(block, dict):
+        raise UnreadablePatchError
+    if set(block) == {"foreach"} and isinstance(block["foreach"], list):
+        found = []
+        for index, each in enumerate(block["foreach"]):
+            known = isinstance(each, dict) and set(each) == {"list", "patchStrategicMerge"}
+            if not known or each["list"] != _CONTAINERS:
+                raise UnreadablePatchError
+            found += _merge_patch(
+                mutate / "foreach" / index / "patchStrategicMerge", target, injected
+            )
+        return found
+    if set(block) == {"patchStrategicMerge"}:
+        return _merge_patch(mutate / "patchStrategicMerge", target, injected)
+    if set(block) == {"patchesJson6902"}:
+        return _json_patch(mutate / "patchesJson6902", target)
+    raise UnreadablePatchError
+
+
+def _merge_patch(patch: NodeRef, target: NodeRef, injected: Sequence[str]) -> list[Graft]:
+    entry = patch.document.tree.entry(patch.key_path)
+    if entry is None:
+        raise UnreadablePatchError
+    for node in iterate_nodes(entry.value):
+        text = _ELEMENT_NAME.sub("", str(node.value)) if isinstance(node, ScalarNode) else ""
+        if "{{" in text:
+            raise UnreadablePatchError
+    place = target.document.tree.entry(target.key_path)
+    containers = (*target.key_path, "spec", "containers")
+    try:
+        return list(
+            _Merge(containers, injected).merge(
+                entry.value, place.value if place else None, target.key_path, patch
+            )
+        )
+    except _ConditionFailsError:
+        return []
+
+
+class _Merge:
+    """A merge into an object whose pod's containers are at a place, with further ones."""
+
+    def __init__(self, containers: KeyPath, injected: Sequence[str]) -> None:
+        self.containers = containers
+        self.injected = injected
+        self.left = _MAX_STEPS
+
+    def merge(
+        self, patch: Node, target: Node | None, at: KeyPath, source: NodeRef
+    ) -> Iterator[Graft]:
+        """What a part of the patch writes at ``at``. ``target``: what is there."""
+        self.left -= 1
+        if len(at) > _MAX_DEPTH or self.left < 0:
+            raise UnreadablePatchError
+        if isinstance(patch, MappingNode):
+            if target is None and not _has_anchors(patch):
+                yield Graft(at, patch, source)
+                return
+            yield from self._merge_mapping(patch, target, at, source)
+        elif isinstance(patch, SequenceNode) and any(
+            isinstance(n, MappingNode) for n in patch.value
+        ):
+            yield from self._merge_list(patch, target, at, source)
+        elif isinstance(patch, ScalarNode) and patch.style is None and patch.value in _NULL:
+            raise UnreadablePatchError  # it removes what is there
+        else:
+            yield Graft(at, patch, source)
+
+    def _merge_mapping(
+        self, patch: MappingNode, target: Node | None, at: KeyPath, source: NodeRef
+    ) -> Iterator[Graft]:
+        entries = [(_text(key), value) for key, value in patch.value]
+        for text, value in entries:
+            kind, name = _anchor(text)
+            if kind == "condition":
+                entry = child(target, name) if target is not None else None
+                if not isinstance(value, ScalarNode):
+                    raise UnreadablePatchError
+                if entry is None or not _matches(value, entry.value):
+                    raise _ConditionFailsError
+        for text, value in entries:
+            kind, name = _anchor(text)
+            entry = child(target, name) if target is not None else None
+            if kind == "condition" or (kind == "if absent" and entry is not None):
+                continue
+            yield from self.merge(value, entry.value if entry else None, (*at, name), source / text)
+
+    def _merge_list(
+        self, patch: SequenceNode, target: Node | None, at: KeyPath, source: NodeRef
+    ) -> Iterator[Graft]:
+        items = list(target.value) if isinstance(target, SequenceNode) else []
+        places = list(range(len(items)))
+        added = len(items)
+        if at == self.containers:
+            items += self._injected(patch, items)
+        for number, element in enumerate(patch.value):
+            here = source / number
+            names = [
+                (_anchor(_text(key))[0], value)
+                for key, value in element.value
+                if isinstance(element, MappingNode) and _anchor(_text(key))[1] == "name"
+            ]
+            if not names:
+                raise UnreadablePatchError  # no way to say which element is meant
+            kind, wanted = names[0]
+            every = isinstance(wanted, ScalarNode) and _ELEMENT_NAME.fullmatch(wanted.value.strip())
+            found = [
+                (index, item)
+                for index, item in enumerate(items)
+                if (entry := child(item, "name")) is not None
+                and (every or _matches(wanted, entry.value))
+            ]
+            rest = MappingNode(
+                element.tag,
+                [(key, value) for key, value in element.value if value is not wanted],
+                element.start_mark,
+                element.end_mark,
+            )
+            for index, item in found:
+                if index >= len(places):  # an injected container: now the pod names it
+                    places.append(added)
+                    added += 1
+                    yield Graft((*at, places[index]), item, here)
+                try:
+                    yield from self._merge_mapping(rest, item, (*at, places[index]), here)
+                except _ConditionFailsError:
+                    continue
+            if not found and not kind:
+                if _has_anchors(element):
+                    raise UnreadablePatchError
+                yield Graft((*at, added), element, here)
+                added += 1
+
+    def _injected(self, patch: Node, items: Sequence[Node]) -> list[Node]:
+        """The container that is added before, as far as it is known: its name."""
+        own = {entry.value.value for item in items if (entry := child(item, "name"))}
+        mark = patch.start_mark
+        return [
+            MappingNode(
+                UNTAGGED,
+                [
+                    (
+                        ScalarNode(UNTAGGED, "name", mark, mark),
+                        ScalarNode(UNTAGGED, name, mark, mark),
+                    )
+                ],
+                mark,
+                mark,
+            )
+            for name in self.injected[:1]
+            if name not in own
+        ]
+
+
+def _json_patch(patch: NodeRef, target: NodeRef) -> list[Graft]:
+    entry = patch.document.tree.entry(patch.key_path)
+    if entry is None or not isinstance(entry.value, ScalarNode) or "{{" in entry.value.value:
+        raise UnreadablePatchError
+    try:
+        roots = compose(entry.value.value)
+    except ComposeError:
+        raise UnreadablePatchError from None
+    if len(roots) != 1 or not isinstance(roots[0], SequenceNode):
+        raise UnreadablePatchError
+    tree, found = Tree(roots[0]), []
+    for number, step in enumerate(roots[0].value):
+        operation: Any = Tree(step).to_python()
+        value = child(step, "value")
+        path = operation.get("path") if isinstance(operation, dict) else None
+        if value is None or operation.get("op") not in ("add", "replace"):
+            raise UnreadablePatchError
+        key_path = tuple(_steps(path, target))
+        source = EmbeddedNodeRef(patch, tree, (number, "value"), editable=False)
+        found.append(Graft((*target.key_path, *key_path), value.value, source))
+    return found
+
+
+def _steps(path: Any, target: NodeRef) -> Iterator[str | int]:
+    """The keys of a JSON pointer. What is above the last one has to be there."""
+    steps = path.split("/")[1:] if isinstance(path, str) and path.startswith("/") else []
+    if not steps:
+        raise UnreadablePatchError
+    node = target
+    for number, raw in enumerate(steps):
+        text = raw.replace("~1", "/").replace("~0", "~")
+        entry = target.document.tree.entry(node.key_path)
+        if entry is None:
+            raise UnreadablePatchError
+        step: str | int = text
+        if isinstance(entry.value, SequenceNode):
+            last = number == len(steps) - 1
+            if last or not text.isdecimal() or int(text) >= len(entry.value.value):
+                raise UnreadablePatchError  # it inserts, or there is no such element
+            step = int(text)
+        node /= step
+        yield step
+
+
+def _anchor(text: str) -> tuple[str, str]:
+    """The kind of an anchor (none: empty), and the key that it is about."""
+    found = _ANCHOR.fullmatch(text)
+    if found is None:
+        return "", text
+    sign, name = found.groups()
+    if sign not in ("", "+"):
+        raise UnreadablePatchError
+    return ("if absent" if sign else "condition"), name
+
+
+def _has_anchors(node: Node) -> bool:
+    return any(
+        _ANCHOR.fullmatch(_text(key))
+        for each in iterate_nodes(node)
+        if isinstance(each, MappingNode)
+        for key, _ in each.value
+    )
+
+
+def _text(key: Node) -> str:
+    return key_text(key) or ""
+
+
+def _matches(pattern: Node, value: Node) -> bool:
+    """Whether a value is what a pattern with ``*`` and ``?`` says."""
+    if not isinstance(pattern, ScalarNode) or not isinstance(value, ScalarNode):
+        raise UnreadablePatchError
+    text = str(pattern.value).replace("[", "[[]")
+    return fnmatchcase(str(value.value), text)
