@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,24 +12,29 @@ from msgspec.structs import replace
 from shutdownlint.engine.finding import Change, EditAction, Severity
 from shutdownlint.fixes.apply import (
     _find_regression,
+    _key,
+    _kind,
     _overlap,
     _try_add,
     edits_for,
     edits_of,
 )
+from shutdownlint.fixes.fixer import _STDIN, _is_writable
 from shutdownlint.fixes.location import EditLocation
 from shutdownlint.fixes.merge_patch import _named
-from shutdownlint.fixes.replacements import list_replacements
+from shutdownlint.fixes.replacements import _point, list_replacements
 from shutdownlint.fixes.verify import (
     IntendedChange,
     VerificationError,
     check_piece,
     check_text,
 )
+from shutdownlint.manifests.discovery import InputFile
+from shutdownlint.manifests.loader import InputSource
 from shutdownlint.platforms.edit_target import EditTarget
 from shutdownlint.yaml_source.editor import Edit, EditError, apply_edits
+from tests.helpers import check_files, dedent, plan_pod_text, user_facts
 from tests.helpers import check_text as lint
-from tests.helpers import dedent, plan_pod_text, user_facts
 
 if TYPE_CHECKING:
     from shutdownlint.engine.finding import Finding
@@ -308,3 +314,55 @@ def test_items_of_a_list_are_removed_after_the_other_changes() -> None:
         changed = apply_edits(text.removeprefix("\n"), edits)
         assert "name: a" not in changed
         assert "{name: c, image: f}" in changed
+
+
+def test_the_place_of_a_text_position() -> None:
+    assert _point("\nabc", 0, 2) == (2, 2)
+    assert _point("a\nb\nc", 1, 4) == (4, 1)
+    assert _point("abc", 5, 0) == (6, 1)
+
+
+def test_a_finding_is_known_by_its_container() -> None:
+    finding = finding_of(TWO, "SL102")
+    other = replace(finding, container="other")
+    assert _key(finding) != _key(other)
+    assert _kind(finding) != _kind(other)
+    assert _key(finding) == _key(replace(finding, severity=Severity.NOTE))
+
+
+def test_the_key_beside_another_one() -> None:
+    ref = plan_pod_text(TWO.partition("---\n")[0]).ref
+    inside = EditLocation(ref, ("a", "b", "c")).beside("d")
+    assert (inside.ref, inside.inner) == (ref, ("a", "b", "d"))
+    outside = EditLocation(ref / "spec" / "x").beside("y")
+    assert (outside.ref.key_path, outside.inner) == ((*ref.key_path, "spec", "y"), None)
+
+
+def test_only_files_of_the_user_and_standard_input_are_written() -> None:
+    source = InputSource(InputFile(None, "a.yaml"))
+    assert _is_writable(source, InputFile(Path("a.yaml"), "a.yaml"))
+    assert _is_writable(source, InputFile(None, _STDIN))
+    assert not _is_writable(source, InputFile(None, "chart/templates/a.yaml"))
+    assert not _is_writable(replace(source, context=True), InputFile(Path("a.yaml"), "a.yaml"))
+
+
+def test_a_fix_that_cannot_be_written_has_no_replacements() -> None:
+    """The value is inside the text of a policy."""
+    policy = """
+        apiVersion: kyverno.io/v1
+        kind: ClusterPolicy
+        metadata: {name: grace}
+        spec:
+          rules:
+          - name: grace
+            match: {any: [{resources: {kinds: [Pod]}}]}
+            mutate:
+              patchesJson6902: |-
+                - {op: add, path: /spec/terminationGracePeriodSeconds, value: 20}
+        """
+    pod = TWO.partition("---\n")[2].replace("  terminationGracePeriodSeconds:   20", "  ")
+    found = check_files({"pod.yaml": pod, "policy.yaml": policy}).findings
+    (finding,) = [f for f in found if f.rule == "SL102"]
+    assert finding.fix is not None
+    assert finding.fix.changes
+    assert list_replacements(finding) == []
