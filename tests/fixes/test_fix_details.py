@@ -15,7 +15,7 @@ from shutdownlint.fixes.apply import (
     _key,
     _kind,
     _overlap,
-    _try_add,
+    add_unless_overlapping,
     edits_for,
     edits_of,
 )
@@ -121,10 +121,12 @@ def test_which_edits_overlap(one: tuple[int, int], other: tuple[int, int], overl
 def test_edits_are_added_unless_one_overlaps() -> None:
     chunk = ("a.yaml", 0)
     edits = {chunk: [Edit(0, 4, "x")]}
-    assert not _try_add(edits, {chunk: [Edit(2, 6, "y")]})
+    assert not add_unless_overlapping(edits, {chunk: [Edit(2, 6, "y")]})
     assert edits == {chunk: [Edit(0, 4, "x")]}
-    assert _try_add(edits, {chunk: [Edit(0, 4, "x")]}), "the same edit twice is one"
-    assert _try_add(edits, {chunk: [Edit(9, 9, "z")], ("b.yaml", 0): [Edit(0, 1, "")]})
+    assert add_unless_overlapping(edits, {chunk: [Edit(0, 4, "x")]}), "the same edit twice is one"
+    assert add_unless_overlapping(
+        edits, {chunk: [Edit(9, 9, "z")], ("b.yaml", 0): [Edit(0, 1, "")]}
+    )
     assert set(edits) == {chunk, ("b.yaml", 0)}
 
 

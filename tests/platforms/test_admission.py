@@ -428,3 +428,21 @@ def test_the_object_of_an_expression() -> None:
     assert read_object(text) == {
         "spec": {"n": -5, "on": True, "a/b": "x", "list": [1, {"y": "z\n"}]}
     }
+
+
+def test_suggestions_change_the_policy(tmp_path: Path) -> None:
+    """Two workloads need two values at one place: the second is named as not written."""
+    policy = kyverno("patchStrategicMerge: {spec: {terminationGracePeriodSeconds: 10}}")
+    (tmp_path / "policy.yaml").write_text(dedent(policy))
+    longer = POD.replace("name: shop,", "name: big, annotations: {shutdownlint.dev/p99: 50s},", 1)
+    for name, text in (("a.yaml", POD), ("b.yaml", longer)):
+        (tmp_path / name).write_text(dedent(text))
+    code, out, _ = run("suggest", str(tmp_path), "--format", "diff")
+    assert (code, out.count("+++ ")) == (0, 1)
+    assert "policy.yaml" in out
+    _, out, _ = run("suggest", str(tmp_path))
+    assert out.count("terminationGracePeriodSeconds: 10s -> ") == 2
+    assert "another workload needs another value at the same place" in out
+    for patch in ("kustomize", "helm"):
+        _, out, _ = run("suggest", str(tmp_path), "--format", patch)
+        assert "# Deployment shop/shop: to change in " in out

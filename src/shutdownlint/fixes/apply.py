@@ -219,7 +219,7 @@ class FixApplier:
             if any(file not in self.writable for file, _ in own):
                 self._refuse(finding, "the file is not writable in this run (context or rendering)")
                 continue
-            if _try_add(edits, own):
+            if add_unless_overlapping(edits, own):
                 chosen.append(finding)
                 for change in finding.fix.changes if finding.fix else ():
                     changes.setdefault(locate(change).ref.document.file, []).append(change)
@@ -250,7 +250,9 @@ class FixApplier:
         return data
 
 
-def _try_add(edits: dict[ChunkKey, list[Edit]], own: Mapping[ChunkKey, list[Edit]]) -> bool:
+def add_unless_overlapping(
+    edits: dict[ChunkKey, list[Edit]], own: Mapping[ChunkKey, list[Edit]]
+) -> bool:
     """Add edits unless one overlaps with another."""
     for chunk, new in own.items():
         others = edits.get(chunk, [])

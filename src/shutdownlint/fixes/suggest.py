@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from shutdownlint.engine.solution_changes import solution_changes
-from shutdownlint.fixes.apply import edits_for, locate, splice
+from shutdownlint.fixes.apply import add_unless_overlapping, edits_for, locate, splice
 from shutdownlint.fixes.fixer import fix_files, with_text
 from shutdownlint.fixes.verify import VerificationError, check_piece, intended_changes
 from shutdownlint.manifests.discovery import InputFile
@@ -84,6 +84,8 @@ def complete_report(
     """Apply the suggestions, and fix what is refused or in the way in the same workloads."""
     report = SuggestReport(list(suggestions))
     names = {suggestion.pod.ref.document.file for suggestion in suggestions}
+    # What a policy writes into pods is changed in the policy.
+    names |= {file for suggestion in suggestions for file, _ in suggestion.edits}
     report.originals = {
         source.file.display_path: _read(source.file, stdin)
         for source in sources
@@ -117,10 +119,14 @@ def _add_edits(suggestion: Suggestion, *, rendered: bool) -> None:
 
 def _apply(suggestions: Iterable[Suggestion], originals: Mapping[str, bytes]) -> dict[str, bytes]:
     """The new bytes of every file that the suggestions change."""
-    chunks: dict[str, dict[int, list[Edit]]] = {}
+    edits: dict[ChunkKey, list[Edit]] = {}
     for suggestion in suggestions:
-        for (file, start), edits in suggestion.edits.items():
-            chunks.setdefault(file, {}).setdefault(start, []).extend(edits)
+        if not add_unless_overlapping(edits, suggestion.edits):
+            suggestion.edits = {}
+            suggestion.refused = "another workload needs another value at the same place"
+    chunks: dict[str, dict[int, list[Edit]]] = {}
+    for (file, start), own in edits.items():
+        chunks.setdefault(file, {})[start] = own
     return {file: splice(originals[file], own) for file, own in chunks.items()}
 
 

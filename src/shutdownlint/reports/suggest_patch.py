@@ -10,6 +10,8 @@ from shutdownlint.reports.report import safe
 from shutdownlint.yaml_source.editor import LiteralText, block_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from shutdownlint.fixes.suggest import SuggestReport
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.reports.output import ReportOutput
@@ -25,7 +27,8 @@ def render_diff(report: SuggestReport, _output: ReportOutput) -> str:
 def render_kustomize(report: SuggestReport, _output: ReportOutput) -> str:
     """Strategic merge patches, one document for each workload."""
     patches = [make_patch(suggestion.pod, report.texts) for suggestion in report.suggestions]
-    return "---\n".join(_document(data) for data in patches if data is not None)
+    text = "---\n".join(_document(data) for data in patches if data is not None)
+    return "".join(_changed_elsewhere(report)) + text
 
 
 def render_helm(report: SuggestReport, _output: ReportOutput) -> str:
@@ -35,7 +38,16 @@ def render_helm(report: SuggestReport, _output: ReportOutput) -> str:
         data = make_patch(suggestion.pod, report.texts)
         if data is not None:
             parts.append(_comment(suggestion.pod) + _document(_values(data)))
-    return "\n".join(parts)
+    return "".join(_changed_elsewhere(report)) + "\n".join(parts)
+
+
+def _changed_elsewhere(report: SuggestReport) -> Iterator[str]:
+    """A comment for each workload whose settings are in another file, such as a policy."""
+    for suggestion in report.suggestions:
+        own = suggestion.pod.ref.document.file
+        for file in sorted({file for file, _ in suggestion.edits} - {own}):
+            name = safe(str(suggestion.pod.id))
+            yield f"# {name}: to change in {safe(file)}, see --format diff\n"
 
 
 def _comment(pod: PlannedPod) -> str:
