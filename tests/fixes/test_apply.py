@@ -112,8 +112,10 @@ def test_fixes_of_one_pod_fit_together(tmp_path: Path) -> None:
     assert added == [
         "  annotations:",
         "    proxy.istio.io/config: |",
-        "      terminationDrainDuration: 41s",
-        "  terminationGracePeriodSeconds: 46",
+        "      proxyMetadata:",
+        "        MINIMUM_DRAIN_DURATION: 30s",
+        "        EXIT_ON_ZERO_ACTIVE_CONNECTIONS: 'true'",
+        "  terminationGracePeriodSeconds: 45",
     ]
     assert new.count(b"# a comment stays") == new.count(b"# this one too") == 1
 
@@ -137,11 +139,14 @@ def test_safe_fixes_leave_the_mesh_alone(tmp_path: Path) -> None:
         ),
         (
             '  annotations:\n    proxy.istio.io/config: \'{ "drainDuration": "40s" }\'\n',
-            '\'{"terminationDrainDuration": "41s",  "drainDuration": "40s" }\'',
+            (
+                '\'{"proxyMetadata": {"MINIMUM_DRAIN_DURATION": "30s", '
+                '"EXIT_ON_ZERO_ACTIVE_CONNECTIONS": "true"},  "drainDuration": "40s" }\''
+            ),
         ),
         (
             "  annotations:\n    proxy.istio.io/config: 'concurrency: 2'\n",
-            "    proxy.istio.io/config: |-\n      terminationDrainDuration: 41s\n      concurrency: 2\n",
+            "    proxy.istio.io/config: |-\n      proxyMetadata:\n        MINIMUM_DRAIN_DURATION: 30s\n        EXIT_ON_ZERO_ACTIVE_CONNECTIONS: 'true'\n      concurrency: 2\n",
         ),
         (
             '  annotations:\n    proxy.istio.io/config: "terminationDrainDuration: 10s\\nconcurrency: 2"\n',
@@ -149,7 +154,7 @@ def test_safe_fixes_leave_the_mesh_alone(tmp_path: Path) -> None:
         ),
         (
             "  annotations:\n",
-            "  annotations:\n    proxy.istio.io/config: |\n      terminationDrainDuration: 41s\n",
+            "  annotations:\n    proxy.istio.io/config: |\n      proxyMetadata:\n        MINIMUM_DRAIN_DURATION: 30s\n        EXIT_ON_ZERO_ACTIVE_CONNECTIONS: 'true'\n",
         ),
     ],
 )

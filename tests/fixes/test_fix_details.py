@@ -152,8 +152,8 @@ def test_two_settings_of_a_missing_annotation_are_one_edit() -> None:
     ((edit,),) = edits.values()
     changed = apply_edits(text, [edit])
     assert changed.count("proxy.istio.io/config") == 1
-    assert "terminationDrainDuration" in changed
-    assert "drainDuration" in changed.replace("terminationDrainDuration", "")
+    assert "EXIT_ON_ZERO_ACTIVE_CONNECTIONS" in changed
+    assert "drainDuration" in changed
     # The edit is the smallest one: what is around it is as it was.
     assert changed.startswith(text[: edit.start])
     assert changed.endswith(text[edit.end :])

@@ -21,7 +21,12 @@ metadata:
   containers:
   - {name: a, image: a, lifecycle: {preStop: {exec: {command: [sleep, "60"]}}}}
 """
-BOTH = "drainDuration: 60s\n      terminationDrainDuration: 71s\n"
+BOTH = """\
+drainDuration: 60s
+      proxyMetadata:
+        MINIMUM_DRAIN_DURATION: 60s
+        EXIT_ON_ZERO_ACTIVE_CONNECTIONS: 'true'
+"""
 ISTIO = ("--istio-version", "1.26")
 
 
@@ -61,7 +66,7 @@ def fix_result(tmp_path: Path, text: str, *options: str, name: str = "a.yaml") -
 def test_two_settings_of_one_annotation(tmp_path: Path, before: str, after: str) -> None:
     text = fix_result(tmp_path, SIDECAR % before, *ISTIO)
     assert after in text
-    assert "terminationGracePeriodSeconds: 76" in text
+    assert "terminationGracePeriodSeconds: 75" in text
     (tmp_path / "a.yaml").write_text(SIDECAR % before)
     diff = run("suggest", "--format", "diff", *ISTIO, str(tmp_path / "a.yaml"))
     added = "".join(line[1:] for line in diff.splitlines(keepends=True) if line[:1] == "+")
@@ -79,7 +84,7 @@ def test_json_stays_json(tmp_path: Path, empty: object) -> None:
     text = json.dumps({**POD, "metadata": metadata, "spec": {"containers": [container]}})
     now = json.loads(fix_result(tmp_path, text, *ISTIO, "--p99", "10s", name="a.json"))
     assert now["spec"]["containers"][0]["env"][0]["value"] == "1"
-    assert "terminationDrainDuration" in now["metadata"]["annotations"]["proxy.istio.io/config"]
+    assert "EXIT_ON_ZERO" in now["metadata"]["annotations"]["proxy.istio.io/config"]
 
 
 def test_only_the_time_of_a_sleep_is_changed(tmp_path: Path) -> None:

@@ -24,7 +24,10 @@ def run(*arguments: str) -> tuple[int, str, str]:
 def test_text() -> None:
     code, out, _ = run(str(SHOP), "frontend", "--p99", "10s")
     assert code == 0
-    assert "terminationDrainDuration of istio-proxy: 5s -> 26s  requests are done by 25s" in out
+    switch = "EXIT_ON_ZERO_ACTIVE_CONNECTIONS of istio-proxy: false -> true"
+    assert f"{switch}  requests are done by 25s" in out
+    minimum = "MINIMUM_DRAIN_DURATION of istio-proxy: 5s -> 15s"
+    assert f"{minimum}  the proxy must not check for connections before 15s" in out
     assert (
         "every request of up to 10s is served, in flight at deletion or arriving within 5s" in out
     )
@@ -36,15 +39,19 @@ def test_text() -> None:
 def test_more_is_wanted_of_it() -> None:
     _, out, _ = run(str(SHOP), "frontend", "--p99", "20s", "--propagation", "25s")
     assert "frontend preStop: 15s -> 25s" in out
-    assert "terminationDrainDuration of istio-proxy: 5s -> 46s" in out
-    assert "terminationGracePeriodSeconds: 30s -> 51s" in out
+    assert "MINIMUM_DRAIN_DURATION of istio-proxy: 5s -> 25s" in out
+    assert "terminationGracePeriodSeconds: 30s -> 50s" in out
 
 
 def test_values_for_a_chart() -> None:
     _, out, _ = run(str(SHOP), "frontend", "--format", "helm")
     assert "# Deployment shop/frontend" in out
     (values,) = yaml.safe_load_all(out)
-    assert values["podAnnotations"]["proxy.istio.io/config"] == "terminationDrainDuration: 26s\n"
+    written = yaml.safe_load(values["podAnnotations"]["proxy.istio.io/config"])
+    assert written["proxyMetadata"] == {
+        "EXIT_ON_ZERO_ACTIVE_CONNECTIONS": "true",
+        "MINIMUM_DRAIN_DURATION": "15s",
+    }
 
 
 def kustomize() -> list[str]:

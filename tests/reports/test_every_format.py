@@ -103,9 +103,9 @@ def test_a_suggestion(reporter: Reporter) -> None:
     run = plan_workloads(given, options)
     suggestions = make_suggestions(run.pods, None, None)
     text = render(reporter, complete_report(suggestions, given, b"", options))
-    # 30 s of sleep, 10 s of requests and the margins.
-    assert "terminationDrainDuration" in text
-    assert "46" in text
+    # 30 s of sleep, 10 s of requests and the margin.
+    assert "EXIT_ON_ZERO_ACTIVE_CONNECTIONS" in text
+    assert "45" in text
     assert render(reporter, complete_report([], given, b"", options)) is not None
 
 

@@ -9,6 +9,7 @@ from shutdownlint.platforms.istio.process import (
     ProxySettings,
     proxy_knobs,
     proxy_process,
+    proxy_switch,
 )
 from shutdownlint.shutdown.durations import DurationRange, seconds
 from shutdownlint.shutdown.pod_plan import ContainerPlan, Effect, Knob, PodPlan, Role
@@ -63,12 +64,15 @@ def proxy(
     termination: float = 5,
     drain: float = 45,
     hook: bool | None = None,
+    written: bool = True,
 ) -> ContainerPlan:
+    """Istio's proxy. What is not ``written`` is nobody's choice, so it may be switched."""
+    origin = HERE if written else Origin(OriginKind.DEFAULT, "Istio's default")
     settings = ProxySettings(
         Setting("mode", mode, HERE),
-        Setting("EXIT_ON_ZERO_ACTIVE_CONNECTIONS", exit_on_zero, HERE),
+        Setting("EXIT_ON_ZERO_ACTIVE_CONNECTIONS", exit_on_zero, origin),
         Setting("MINIMUM_DRAIN_DURATION", seconds(minimum), HERE),
-        Setting("terminationDrainDuration", seconds(termination), HERE),
+        Setting("terminationDrainDuration", seconds(termination), origin),
         Setting("drainDuration", seconds(drain), HERE),
         drain_hook=(mode is ProxyMode.NATIVE) if hook is None else hook,
     )
@@ -79,6 +83,7 @@ def proxy(
         Role.EDGE if mode is ProxyMode.GATEWAY else Role.PROXY,
         native_sidecar=mode is ProxyMode.NATIVE,
         knobs=proxy_knobs(settings),
+        switch=proxy_switch(settings),
     )
 
 

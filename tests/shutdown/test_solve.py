@@ -44,6 +44,7 @@ def pods(draw: st.DrawFn) -> PodPlan:
             minimum=draw(WHOLE),
             termination=draw(WHOLE),
             drain=draw(st.integers(1, 60)),
+            written=draw(st.booleans()),
         )
     return plan(*containers, grace=draw(st.integers(1, 90)), proxy=sidecar)
 
@@ -70,12 +71,19 @@ def test_a_solution_needs_no_other(of: PodPlan, targets: Targets) -> None:
     assert solve(solve(of, targets).plan, targets).changes == ()
 
 
-def without(plan: PodPlan, change: Change) -> PodPlan:
-    """The solved plan with one setting as it was."""
+def without(of: PodPlan, plan: PodPlan, change: Change) -> PodPlan:
+    """The solved plan with one setting as it was in ``of``."""
     old = change.old.value
+    if isinstance(old, bool):
+        before = of.container(change.container or "")
+        others = plan.containers
+        return replace(
+            plan, containers=tuple(before if c.name == before.name else c for c in others)
+        )
     if change.field == GRACE_FIELD:
         return replace(plan, grace=change.old)
     container = plan.container(change.container or "")
+    assert isinstance(old, DurationRange | timedelta)
     knob = next(knob for knob in container.knobs if knob.field == change.field)
     undone = set_knob(container, knob, old.low if isinstance(old, DurationRange) else old)
     others = plan.containers
@@ -90,7 +98,7 @@ def test_no_change_is_superfluous(of: PodPlan, targets: Targets) -> None:
     # One container, so that every change is about requests.
     assume(len(of.regular) < 2 and solution.changes)
     for change in solution.changes:
-        worse = without(solution.plan, change)
+        worse = without(of, solution.plan, change)
         late = max(targets.propagation - timedelta(milliseconds=1), ZERO)
         requests = [Request(ZERO, targets.p99), Request(late, targets.p99)]
         outcomes = [Timeline(worse, (r,)).predictions[0].outcome for r in requests]

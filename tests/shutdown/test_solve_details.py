@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
 
+from shutdownlint.platforms.istio.process import ProxyMode
 from shutdownlint.shutdown.analysis import Doubt, ShutdownAnalysis, Traffic
 from shutdownlint.shutdown.durations import ZERO, DurationRange, seconds
 from shutdownlint.shutdown.pod_plan import ContainerPlan, PodPlan, Role, Sender
@@ -38,6 +40,7 @@ def changes(solution: Solution) -> dict[str, tuple[float, ReasonKind]]:
     return {
         change.field: (change.value.total_seconds(), change.reason.kind)
         for change in solution.changes
+        if isinstance(change.value, timedelta)
     }
 
 
@@ -188,3 +191,20 @@ def test_checks_count_only_while_nothing_is_open() -> None:
     busy = Timeline(of, (Request(ZERO, seconds(10)),), others=True).container("proxy")
     assert idle.checks_without_request(seconds(8)) >= 1
     assert busy.checks_without_request(seconds(8)) == 0
+
+
+def test_a_proxy_that_can_wait_for_its_requests_does_so() -> None:
+    """Only where nobody chose the fixed time, and where it is too short."""
+    of = plan(app(pre_stop=8), grace=60, proxy=proxy(termination=5, written=False))
+    assert [(c.field, c.value_text) for c in solve(of, TEN).changes] == [
+        ("exitOnZero", "true"),
+        ("minimumDrain", "8s"),
+    ]
+    short = Targets(seconds(2), ZERO)
+    enough = plan(app(pre_stop=2), grace=60, proxy=proxy(termination=5, written=False))
+    assert solve(enough, short).changes == ()
+    for mode in (ProxyMode.NATIVE, ProxyMode.GATEWAY):
+        other = plan(app(pre_stop=8), grace=60, proxy=proxy(mode, written=False))
+        assert "exitOnZero" not in {c.field for c in solve(other, TEN).changes}
+    chosen = plan(app(pre_stop=8), grace=60, proxy=proxy(termination=5))
+    assert [c.field for c in solve(chosen, TEN).changes] == ["terminationDrain"]

@@ -162,7 +162,7 @@ def recommended_value(
 ) -> timedelta:
     """The value of a setting in the solution; its own value where that is enough."""
     found = view.analysis.solution.value_of(field, container)
-    return current if found is None else found
+    return found if isinstance(found, timedelta) else current
 
 
 Fields = Mapping[SubjectKind, tuple[Field, ...]]

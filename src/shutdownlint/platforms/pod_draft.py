@@ -14,6 +14,7 @@ from shutdownlint.shutdown.pod_plan import (
     PodPlan,
     Role,
     Sender,
+    Switch,
 )
 from shutdownlint.shutdown.process import Hook, Process, Wrapper
 
@@ -62,6 +63,7 @@ class ContainerDraft:
         self.serves_assumed = False
         self.wrappers: list[Wrapper] = []
         self.knobs: list[Knob] = []
+        self.switch: Switch | None = None
         self.assumptions: tuple[Assumption, ...] = ()
         self.facts: dict[type[Any], Any] = {}
         self.edit_targets: dict[str, EditTarget] = {}
@@ -97,6 +99,7 @@ class ContainerDraft:
             wrappers=tuple(self.wrappers),
             knobs=tuple(self.knobs),
             assumptions=self.assumptions,
+            switch=self.switch,
         )
 
 

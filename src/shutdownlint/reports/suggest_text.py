@@ -74,7 +74,7 @@ def _change(change: Change) -> Text:
     line = Text(f"  {safe(name)}{safe(owner)}: ")
     line.append(change.old.value_text, "red")
     line.append(" -> ")
-    line.append(format_duration(change.value), "green")
+    line.append(change.value_text, "green")
     is_grace = change.field == GRACE_FIELD
     reason = format_grace_reason(change.reason) if is_grace else format_reason(change.reason)
     line.append(f"  {safe(reason)}", "dim")

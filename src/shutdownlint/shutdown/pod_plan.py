@@ -86,6 +86,18 @@ class Knob(Struct, frozen=True):
         return value.low if isinstance(value, DurationRange) else value
 
 
+class Switch(Struct, frozen=True):
+    """A setting that lets a process wait for its requests instead of a fixed time.
+
+    ``process`` and ``knobs`` are what it does with the setting on.
+    """
+
+    field: str
+    setting: Setting[bool]
+    process: Process
+    knobs: tuple[Knob, ...]
+
+
 class ContainerPlan(Struct, frozen=True):
     """A container: its hook, its process, and when it is stopped.
 
@@ -93,6 +105,7 @@ class ContainerPlan(Struct, frozen=True):
     container serves). ``native_sidecar``: it is stopped after the app's containers and after the
     native sidecars that come later. ``pod`` names another pod of the same group, which has its
     own ``grace``. ``assumptions`` are those that everything about this container rests on.
+    ``switch`` is preferred to a longer fixed time where there is one.
     """
 
     name: str
@@ -107,6 +120,7 @@ class ContainerPlan(Struct, frozen=True):
     pod: str = ""
     grace: Setting[DurationRange] | None = None
     assumptions: tuple[Assumption, ...] = ()
+    switch: Switch | None = None
 
     def knob(self, effect: Effect) -> Knob | None:
         """Its first knob of that effect."""

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from shutdownlint.shutdown.durations import ZERO, DurationRange, ceil_seconds
 from shutdownlint.shutdown.pod_plan import Effect, Knob, Role
 from shutdownlint.shutdown.process import After, Reaction, Trigger, WhenFinished, WhenIdle
-from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
+from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting, with_value
 from shutdownlint.shutdown.request import Outcome, Prediction, Request
 from shutdownlint.shutdown.timeline import Timeline
 
@@ -75,13 +75,18 @@ class Reason(Struct, frozen=True):
 
 
 class Change(Struct, frozen=True):
-    """One knob of a solution, and the value it gets. ``container`` is None for the pod's own."""
+    """One setting of a solution, and its value. ``container`` is None for the pod's own."""
 
     field: str
     container: str | None
-    old: Setting[DurationRange] | Setting[timedelta]
-    value: timedelta
+    old: Setting[DurationRange] | Setting[timedelta] | Setting[bool]
+    value: timedelta | bool
     reason: Reason
+
+    @property
+    def value_text(self) -> str:
+        """The new value as people write it."""
+        return with_value(self.old, self.value).value_text
 
 
 class FailureKind(StrEnum):
@@ -112,7 +117,7 @@ class Solution(Struct, frozen=True):
         """Whether the model serves every request with these settings."""
         return self.failure is None
 
-    def value_of(self, field: str, container: str | None = None) -> timedelta | None:
+    def value_of(self, field: str, container: str | None = None) -> timedelta | bool | None:
         """What a field is changed to; None where it stays."""
         for change in self.changes:
             if change.field == field and container in (None, change.container):
@@ -185,6 +190,7 @@ class _Solver:
             # One second more, so that it does not stop at the same moment.
             self._raise(name, Effect.DELAYS_SIGNAL, accepts, reason, more=_SECOND)
         begin = self.plan.container(name).hook.duration.value.low
+        self._turn_on(name, done - begin, Reason(ReasonKind.REQUESTS_DONE, done))
         must_check = Reason(ReasonKind.CHECKS_TOO_EARLY, accepts)
         self._raise(name, Effect.MINIMUM_LIFE, accepts - begin, must_check)
         finished = Reason(ReasonKind.REQUESTS_DONE, done)
@@ -193,6 +199,20 @@ class _Solver:
         self._raise(name, Effect.FINISH_LIMIT, done - begin, finished)
         must_accept = Reason(ReasonKind.MUST_ACCEPT, accepts)
         self._raise(name, Effect.KEEPS_ACCEPTING, accepts - begin, must_accept)
+
+    def _turn_on(self, name: str, needed: timedelta, reason: Reason) -> None:
+        """Let a process wait for its requests, if it has a fixed time that is too short."""
+        container = self.plan.container(name)
+        switch, life = container.switch, container.knob(Effect.LIFE)
+        if switch is None or life is None or life.value >= ceil_seconds(needed):
+            return
+        self.changes.append(Change(switch.field, name, switch.setting, True, reason))
+        changed = replace(container, process=switch.process, knobs=switch.knobs, switch=None)
+        self._put(changed)
+
+    def _put(self, changed: ContainerPlan) -> None:
+        containers = tuple(changed if c.name == changed.name else c for c in self.plan.containers)
+        self.plan = replace(self.plan, containers=containers)
 
     def _raise(
         self,
@@ -209,10 +229,7 @@ class _Solver:
         if knob is None or knob.value >= needed or not _known(knob):
             return
         self.changes.append(Change(knob.field, name, knob.setting, needed + more, reason))
-        changed = set_knob(container, knob, needed + more)
-        others = self.plan.containers
-        containers = tuple(changed if c is container else c for c in others)
-        self.plan = replace(self.plan, containers=containers)
+        self._put(set_knob(container, knob, needed + more))
 
     def _raise_grace(self) -> None:
         accepts, done = self._app_needs()

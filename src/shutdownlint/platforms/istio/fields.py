@@ -15,6 +15,7 @@ from shutdownlint.platforms.fields import (
 )
 from shutdownlint.platforms.istio import facts
 from shutdownlint.platforms.istio.proxy_plan import IstioProxyFacts
+from shutdownlint.shutdown.durations import format_duration
 from shutdownlint.shutdown.provenance import Setting, with_value
 
 if TYPE_CHECKING:
@@ -40,13 +41,21 @@ def _from_settings(get: Callable[[ProxySettings], Any]) -> Callable[[CaseView], 
 
 
 def _exit_on_zero_advice(view: CaseView) -> str | None:
+    found = _facts(view)
+    if found is None:
+        return None
+    if view.container.switch is None:
+        return ""
+    current = found.settings.minimum_drain.value
+    needed = recommended_value(view, "minimumDrain", view.container.name, current)
+    minimum = f"{facts.MINIMUM_DRAIN_ENV} to at least {format_duration(needed)}"
+    return f"{facts.EXIT_ON_ZERO_ENV} to 'true' and {minimum} in proxyMetadata, or "
+
+
+def _exit_on_zero_recommended(view: CaseView) -> bool | None:
     if _facts(view) is None:
         return None
-    version = view.pod.versions.get("istio")
-    if version is not None and version < facts.EXIT_ON_ZERO_SINCE.value:
-        return ""
-    name, minimum = facts.EXIT_ON_ZERO_ENV, facts.MINIMUM_DRAIN_ENV
-    return f", or in proxyMetadata {name} to 'true' and {minimum} to the same"
+    return view.analysis.solution.value_of("exitOnZero", view.container.name) is True
 
 
 def _recommended(
@@ -78,8 +87,14 @@ FIELDS: Final[Fields] = {
         Field(
             "exitOnZeroAdvice",
             _S,
-            "how to turn exit-on-zero on, for the text of a fix; empty where Istio is too old",
+            "how to turn exit-on-zero on, for the text of a fix; empty where that does not fit",
             _exit_on_zero_advice,
+        ),
+        Field(
+            "exitOnZeroRecommended",
+            _B,
+            "whether EXIT_ON_ZERO_ACTIVE_CONNECTIONS is the change that serves every request",
+            _exit_on_zero_recommended,
         ),
         Field(
             "meshDefaults",

@@ -12,9 +12,10 @@ from enum import StrEnum
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from shutdownlint.shutdown.durations import ZERO, DurationRange
-from shutdownlint.shutdown.pod_plan import Effect, Knob
+from shutdownlint.shutdown.pod_plan import Effect, Knob, Switch
 from shutdownlint.shutdown.process import (
     CLOSED,
     OPEN,
@@ -27,7 +28,7 @@ from shutdownlint.shutdown.process import (
     Trigger,
     WhenIdle,
 )
-from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
+from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting, with_value
 
 #: How often the agent checks for open connections (activeConnectionCheckDelay,
 #: pkg/envoy/agent.go:37); the first check is one interval after the minimum drain.
@@ -123,3 +124,14 @@ def proxy_knobs(settings: ProxySettings) -> tuple[Knob, ...]:
         else Knob("terminationDrain", Effect.LIFE, settings.termination_drain)
     )
     return (life, Knob("drainDuration", Effect.KEEPS_ACCEPTING, settings.drain_duration))
+
+
+def proxy_switch(settings: ProxySettings) -> Switch | None:
+    """Exit-on-zero, where the fixed time is nobody's choice and the release has it."""
+    written = settings.exit_on_zero.origin.written or settings.termination_drain.origin.written
+    works = not (settings.exit_on_zero.value or settings.exit_on_zero_broken)
+    if settings.mode.value is not ProxyMode.CLASSIC or written or not works:
+        return None
+    changed = replace(settings, exit_on_zero=with_value(settings.exit_on_zero, True))
+    process, knobs = proxy_process(changed), proxy_knobs(changed)
+    return Switch("exitOnZero", settings.exit_on_zero, process, knobs)

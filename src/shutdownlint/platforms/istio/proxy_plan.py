@@ -22,6 +22,7 @@ from shutdownlint.platforms.istio.process import (
     ProxySettings,
     proxy_knobs,
     proxy_process,
+    proxy_switch,
 )
 from shutdownlint.platforms.istio.proxyconfig import matches_stat, parse_bool
 from shutdownlint.platforms.kubernetes.containers import whole_hook
@@ -122,7 +123,7 @@ def plan_proxy(
         image=(sidecar.written.image or "") if sidecar.written is not None else "",
         defaults=_mesh_defaults(config, mesh, workload),
     )
-    container = _add_container(draft, settings, hook, written)
+    container = _add_container(draft, settings, hook, written, sidecar.version)
     container.assumptions = assumptions
     # Nothing reads these variables where the sidecar is drained by its own hook.
     return [] if drain_hook else problems
@@ -177,7 +178,11 @@ def _settings(
 
 
 def _add_container(
-    draft: PodDraft, settings: ProxySettings, hook: HookSettings, written: IstioProxyFacts
+    draft: PodDraft,
+    settings: ProxySettings,
+    hook: HookSettings,
+    written: IstioProxyFacts,
+    version: Version | None,
 ) -> ContainerDraft:
     container = ContainerDraft(facts.PROXY_CONTAINER, hook.duration, native_sidecar=settings.native)
     container.hook = Hook(hook.duration)
@@ -185,6 +190,9 @@ def _add_container(
     container.knobs += proxy_knobs(settings)
     container.note(written)
     _note_edit_targets(container, settings, hook, draft.workload)
+    known = version is None or version >= facts.EXIT_ON_ZERO_SINCE.value
+    if known and set(_VARIABLES) <= set(container.edit_targets):
+        container.switch = proxy_switch(settings)
     mode = settings.mode
     edge = mode.value is ProxyMode.GATEWAY
     add_mesh_proxy(draft, container, "istio", with_value(mode, mode.value.value), edge=edge)

@@ -93,7 +93,10 @@ def container_balancer(view: CaseView) -> Setting[str] | None:
     balancer = load_balancer(view)
     if balancer is None:
         return None
-    elsewhere = balancer.containers and view.container.name not in balancer.containers
+    # The proxy of a gateway pod takes all its requests.
+    elsewhere = view.plan.edge is not None or (
+        balancer.containers and view.container.name not in balancer.containers
+    )
     return with_value(balancer.name, "") if elsewhere else balancer.name
 
 
