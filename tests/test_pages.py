@@ -54,7 +54,7 @@ def test_the_pictures_are_well_formed_and_also_tables() -> None:
 def test_what_is_lost_before_is_served_after() -> None:
     before, after = PICTURE.findall(FOUND["rules/SL201.md"])[:2]
     assert "requests of up to 5s" in before
-    assert "requests of up to 26s" in after
+    assert "requests of up to 30s" in after
 
 
 def test_the_navigation_names_every_page_once() -> None:

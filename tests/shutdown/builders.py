@@ -66,7 +66,7 @@ def proxy(
     hook: bool | None = None,
     written: bool = True,
 ) -> ContainerPlan:
-    """Istio's proxy. What is not ``written`` is nobody's choice, so it may be switched."""
+    """Istio's proxy. What is not ``written`` is a default, so it may be switched."""
     origin = HERE if written else Origin(OriginKind.DEFAULT, "Istio's default")
     settings = ProxySettings(
         Setting("mode", mode, HERE),

@@ -194,7 +194,7 @@ def test_checks_count_only_while_nothing_is_open() -> None:
 
 
 def test_a_proxy_that_can_wait_for_its_requests_does_so() -> None:
-    """Only where nobody chose the fixed time, and where it is too short."""
+    """Only where the fixed time is a default, and too short."""
     of = plan(app(pre_stop=8), grace=60, proxy=proxy(termination=5, written=False))
     assert [(c.field, c.value_text) for c in solve(of, TEN).changes] == [
         ("exitOnZero", "true"),

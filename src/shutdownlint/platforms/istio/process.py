@@ -127,7 +127,7 @@ def proxy_knobs(settings: ProxySettings) -> tuple[Knob, ...]:
 
 
 def proxy_switch(settings: ProxySettings) -> Switch | None:
-    """Exit-on-zero, where the fixed time is nobody's choice and the release has it."""
+    """Exit-on-zero, where nothing sets the fixed time and the release has it."""
     written = settings.exit_on_zero.origin.written or settings.termination_drain.origin.written
     works = not (settings.exit_on_zero.value or settings.exit_on_zero_broken)
     if settings.mode.value is not ProxyMode.CLASSIC or written or not works:
