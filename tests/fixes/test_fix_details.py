@@ -23,6 +23,8 @@ from shutdownlint.fixes.fixer import _STDIN, _is_writable
 from shutdownlint.fixes.location import EditLocation
 from shutdownlint.fixes.merge_patch import _named
 from shutdownlint.fixes.replacements import _point, list_replacements
+from shutdownlint.fixes.serialize import serialize
+from shutdownlint.fixes.suggest import complete_report, make_suggestions
 from shutdownlint.fixes.verify import (
     IntendedChange,
     VerificationError,
@@ -31,12 +33,24 @@ from shutdownlint.fixes.verify import (
 )
 from shutdownlint.manifests.discovery import InputFile
 from shutdownlint.manifests.loader import InputSource
-from shutdownlint.platforms.edit_target import EditTarget
+from shutdownlint.platforms.edit_target import EditTarget, ValueFormat
+from shutdownlint.shutdown.durations import seconds
 from shutdownlint.yaml_source.editor import Edit, EditError, apply_edits
-from tests.helpers import check_files, dedent, plan_pod_text, user_facts
+from tests.helpers import (
+    check_files,
+    dedent,
+    lint_options,
+    plan_files,
+    plan_pod_text,
+    run,
+    user_facts,
+    write_sources,
+)
 from tests.helpers import check_text as lint
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     from shutdownlint.engine.finding import Finding
 
 TWO = """\
@@ -368,3 +382,41 @@ def test_a_fix_that_cannot_be_written_has_no_replacements() -> None:
     assert finding.fix is not None
     assert finding.fix.changes
     assert list_replacements(finding) == []
+
+
+def test_key_paths_of_edit_locations_can_be_compared() -> None:
+    ref = plan_pod_text(TWO.partition("---\n")[0]).ref
+    assert EditLocation(ref / "a").key_path == (*ref.key_path, "a")
+    assert EditLocation(ref / "a", ("b", 0)).key_path == (*ref.key_path, "a", "", "b", 0)
+
+
+@pytest.mark.parametrize(
+    ("value", "value_format", "written"),
+    [
+        (True, ValueFormat.PLAIN, True),
+        (False, ValueFormat.STRING, "false"),
+        ("text", ValueFormat.STRING, "text"),
+        (seconds(1.2), ValueFormat.SECONDS, 2),
+        (seconds(90), ValueFormat.SECONDS_TEXT, "90"),
+        (seconds(90), ValueFormat.DURATION, "90s"),
+        (seconds(3), ValueFormat.EXEC_SLEEP, {"command": ["sleep", "3"]}),
+    ],
+)
+def test_values_as_they_are_written(
+    value: timedelta | bool | str, value_format: ValueFormat, written: object
+) -> None:
+    assert serialize(value, value_format) == written
+
+
+def test_a_patch_is_for_its_own_document(tmp_path: Path) -> None:
+    (tmp_path / "pods.yaml").write_text(TWO)
+    (tmp_path / "other.yaml").write_text(TWO.partition("---\n")[0])
+    _, patch, _ = run("suggest", str(tmp_path), "shop", "--format", "kustomize")
+    assert "name: shop" in patch
+    assert "name: first" not in patch
+    options = lint_options()
+    sources = write_sources({"pods.yaml": TWO, "other.yaml": "a: 1\n"}, tmp_path)
+    pods = [pod for pod in plan_files({"pods.yaml": TWO}).pods if pod.id.name == "shop"]
+    report = complete_report(make_suggestions(pods, None, None), sources, b"", options)
+    assert set(report.originals) == {"pods.yaml"}
+    assert set(report.texts) <= {"pods.yaml"}
