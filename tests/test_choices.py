@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shutdownlint.engine.finding import Finding
-from tests.helpers import check_files, run, user_facts
+from tests.helpers import check_files, check_text, run, user_facts
 
 POD = """\
 apiVersion: v1
@@ -428,3 +428,34 @@ spec:
     assert "SL301" in [f.rule for f in check_files(aws).findings]
     other = {**files, "class.yaml": klass % "k8s.io/ingress-nginx"}
     assert "SL301" not in [f.rule for f in check_files(other).findings]
+
+
+def test_a_helper_in_a_gateway_pod_gets_no_requests() -> None:
+    gateway = """
+        apiVersion: apps/v1
+        kind: Deployment
+        metadata: {name: gateway, namespace: gw}
+        spec:
+          selector: {matchLabels: {app: gw}}
+          template:
+            metadata:
+              labels: {app: gw, sidecar.istio.io/inject: "true"}
+              annotations: {inject.istio.io/templates: gateway}
+            spec:
+              containers:
+              - {name: istio-proxy, image: auto}
+              - {name: exporter, image: prom/node-exporter:v1}
+        ---
+        apiVersion: v1
+        kind: Service
+        metadata:
+          name: gw
+          namespace: gw
+          annotations:
+            service.beta.kubernetes.io/aws-load-balancer-type: external
+            service.beta.kubernetes.io/aws-load-balancer-nlb-target-type: ip
+        spec: {type: LoadBalancer, selector: {app: gw}, ports: [{port: 443}]}
+        """
+    found = {(f.rule, f.container) for f in check_text(gateway).findings}
+    assert ("SL240", "istio-proxy") in found
+    assert not [rule for rule, container in found if container == "exporter"]

@@ -48,6 +48,8 @@ def add_mesh_proxy(
     put_container(draft, proxy)
     if edge:
         proxy.role = Role.EDGE
+        for container in draft.containers:
+            container.serves = False  # what else is in the pod gets no requests
         return
     proxy.role = Role.PROXY
     draft.front.insert(0, proxy.name)

@@ -93,10 +93,7 @@ def container_balancer(view: CaseView) -> Setting[str] | None:
     balancer = load_balancer(view)
     if balancer is None:
         return None
-    # The proxy of a gateway pod takes all its requests.
-    elsewhere = view.plan.edge is not None or (
-        balancer.containers and view.container.name not in balancer.containers
-    )
+    elsewhere = balancer.containers and view.container.name not in balancer.containers
     return with_value(balancer.name, "") if elsewhere else balancer.name
 
 
