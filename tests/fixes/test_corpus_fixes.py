@@ -63,6 +63,7 @@ def test_only_meant_lines_change_and_comments_stay(
 
 
 def test_a_second_run_changes_nothing(corpus_fixed: tuple[list[InputSource], FixResult]) -> None:
+    """And no finding, notes included, is on a line that a fix wrote."""
     sources, fix_result = corpus_fixed
     again = [
         InputSource(
@@ -72,8 +73,17 @@ def test_a_second_run_changes_nothing(corpus_fixed: tuple[list[InputSource], Fix
         for s in sources
         if isinstance(s.file, InputFile)
     ]
-    _, second = fix_files(again, lint_options(), unsafe=True)
+    result, second = fix_files(again, lint_options(), unsafe=True)
     assert second.texts == {}
+    found = []
+    for finding in result.findings:
+        new = fix_result.texts.get(finding.region.file)
+        if new is not None:
+            old = set(fix_result.originals[finding.region.file].decode("utf-8-sig").splitlines())
+            line = new.decode("utf-8-sig").splitlines()[finding.region.line - 1]
+            if line not in old:
+                found.append(f"{finding.region} {finding.rule} {line.strip()}")
+    assert not found, "\n".join(found)
 
 
 PIECES = st.sampled_from(FIXING)

@@ -13,7 +13,7 @@ from shutdownlint.engine.finding import Change, EditAction, Severity
 from shutdownlint.fixes.apply import (
     _find_regression,
     _key,
-    _kind,
+    _kinds,
     _overlap,
     add_unless_overlapping,
     edits_for,
@@ -342,7 +342,7 @@ def test_a_finding_is_known_by_its_container() -> None:
     finding = finding_of(TWO, "SL102")
     other = replace(finding, container="other")
     assert _key(finding) != _key(other)
-    assert _kind(finding) != _kind(other)
+    assert list(_kinds(finding)) != list(_kinds(other))
     assert _key(finding) == _key(replace(finding, severity=Severity.NOTE))
 
 
@@ -420,3 +420,11 @@ def test_a_patch_is_for_its_own_document(tmp_path: Path) -> None:
     report = complete_report(make_suggestions(pods, None, None), sources, b"", options)
     assert set(report.originals) == {"pods.yaml"}
     assert set(report.texts) <= {"pods.yaml"}
+
+
+def test_what_is_left_of_a_group_is_not_a_new_finding() -> None:
+    one, two = (replace(found("SL250"), container=name) for name in ("a", "b"))
+    both = replace(one, container=None, workload=None, group=(one, two))
+    assert _find_regression([both], [two], [one]) is None
+    assert _find_regression([both], [both], [one]) is not None
+    assert _find_regression([two], [both], [found("SL240")]) is not None

@@ -208,3 +208,16 @@ def test_a_proxy_that_can_wait_for_its_requests_does_so() -> None:
         assert "exitOnZero" not in {c.field for c in solve(other, TEN).changes}
     chosen = plan(app(pre_stop=8), grace=60, proxy=proxy(termination=5))
     assert [c.field for c in solve(chosen, TEN).changes] == ["terminationDrain"]
+
+
+def test_a_hook_that_is_added_leaves_time_for_a_default_limit() -> None:
+    origin = Origin(OriginKind.DEFAULT, "its default")
+    setting = Setting("limit", seconds(30), origin)
+    limited = replace(
+        app(), process=Process((Phase(Trigger.SIGNAL, WhenFinished(setting), CLOSED),))
+    )
+    assert changes(solve(plan(limited, grace=30), TEN)) == {
+        "preStop": (5, ReasonKind.REQUESTS_STILL_ARRIVE),
+        "grace": (40, ReasonKind.PROGRAM_MAY_TAKE),
+    }
+    assert changes(solve(plan(limited, grace=30), Targets(seconds(10), ZERO))) == {}

@@ -75,6 +75,7 @@ class Finding(Struct, frozen=True):
     ``title`` is that of its rule. ``about_versions`` names the systems whose unknown versions it
     rests on; ``holds_for`` the versions that it is certain for, empty where it holds for all.
     ``subject_region`` is where its pod is written; ``outside``: ``region`` is in another document.
+    ``group`` are the findings that this one is reported for, each about one pod.
     """
 
     rule: str
@@ -94,3 +95,4 @@ class Finding(Struct, frozen=True):
     holds_for: str = ""
     subject_region: Region | None = None
     outside: bool = False
+    group: tuple[Finding, ...] = ()

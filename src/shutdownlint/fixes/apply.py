@@ -24,7 +24,7 @@ from shutdownlint.platforms.edit_target import ValueFormat
 from shutdownlint.yaml_source.editor import Edit, EditError, apply_edits, common_prefix_length
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
     from shutdownlint.engine.finding import Change, Finding
     from shutdownlint.manifests.object_index import ObjectId
@@ -228,8 +228,18 @@ class FixApplier:
     def _retry_individually(
         self, before: list[Finding], chosen: list[Finding], file: str, reason: str
     ) -> list[Finding]:
-        """One of the fixes of this file is not verified: try them one by one, then refuse."""
-        here = [finding for finding in chosen if file in _files(finding)] or chosen
+        """One of the fixes of this file is not verified: try them one by one, then refuse.
+
+        Where no fix of this file is to blame, halves are tried, so that one bad fix among many
+        costs few checks.
+        """
+        here = [finding for finding in chosen if file in _files(finding)]
+        if not here and len(chosen) > 1:
+            middle = len(chosen) // 2
+            findings = self._run_round(before, chosen[:middle])
+            known = {_key(finding) for finding in chosen[middle:]} - self._refused_keys
+            rest = [finding for finding in findings if _key(finding) in known]
+            return self._run_round(findings, rest) if rest else findings
         if len(chosen) > 1:
             others = [finding for finding in chosen if finding not in here]
             findings = self._run_round(before, others) if others else before
@@ -283,21 +293,28 @@ def _key(finding: Finding) -> _Key:
     )
 
 
-def _kind(finding: Finding) -> _Key:
-    return (finding.rule, str(finding.workload), finding.container or "", finding.region.file)
+def _kinds(finding: Finding) -> Iterator[_Key]:
+    """What a finding is about, whatever it is reported together with."""
+    for each in finding.group or (finding,):
+        file = (each.subject_region or each.region).file
+        yield (each.rule, str(each.workload), each.container or "", file)
+
+
+def _count_kinds(findings: Iterable[Finding]) -> Counter[_Key]:
+    return Counter(kind for finding in findings for kind in _kinds(finding))
 
 
 def _find_regression(
     before: Iterable[Finding], after: Iterable[Finding], fixed: list[Finding]
 ) -> tuple[str, str] | None:
     """What the fixes did not resolve, or what as severe has come; the file and the reason."""
-    was, now = Counter(map(_kind, before)), Counter(map(_kind, after))
-    for kind, count in Counter(map(_kind, fixed)).items():
+    was, now = _count_kinds(before), _count_kinds(after)
+    for kind, count in _count_kinds(fixed).items():
         if now[kind] > was[kind] - count:
             return kind[3], "the fix does not resolve the finding"
     least = min(finding.severity.rank for finding in fixed)
     for finding in after:
-        kind = _kind(finding)
-        if now[kind] > was[kind] and finding.severity.rank >= least:
+        more = any(now[kind] > was[kind] for kind in _kinds(finding))
+        if more and finding.severity.rank >= least:
             return finding.region.file, f"the fix would cause {finding.rule}"
     return None

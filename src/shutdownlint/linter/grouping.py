@@ -64,4 +64,5 @@ def _merge(group: list[Finding]) -> Finding:
         fix=fix,
         related=(*first.related, *dict.fromkeys(pods)),
         assumptions=tuple(dict.fromkeys(text for f in group for text in f.assumptions)),
+        group=tuple(group),
     )

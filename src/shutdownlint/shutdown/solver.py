@@ -257,21 +257,23 @@ class _Solver:
         if container.native_sidecar or container.role is Role.MEMBER:
             return ZERO
         end = container.hook.duration.value.low
+        # A default limit is rarely used up; but a longer hook must not be what leaves it no time.
+        delayed = any(change.container == container.name for change in self.changes)
         for phase in container.process.phases:
             if phase.begins is not Trigger.DELETION:
-                end += _phase_length(phase.ending)
+                end += _phase_length(phase.ending, count_default=delayed)
         return end
 
 
-def _phase_length(ending: Ending) -> timedelta:
+def _phase_length(ending: Ending, *, count_default: bool) -> timedelta:
     """How long a phase takes by its settings; what depends only on requests counts as zero."""
     if isinstance(ending, After):
         return max(ending.duration.value, ZERO)
     if isinstance(ending, WhenIdle):
         return ending.delay.value + (ZERO if ending.immediately else ending.interval)
     if isinstance(ending, WhenFinished) and ending.limit is not None:
-        # A default limit is rarely used up, and may be changed where it is not visible.
-        return ending.limit.value if ending.limit.origin.written else ZERO
+        counts = count_default or ending.limit.origin.written
+        return ending.limit.value if counts else ZERO
     return ZERO
 
 
