@@ -398,3 +398,10 @@ def test_a_native_proxy_is_drawn_as_long_as_its_app() -> None:
     out = invoke("explain", "native.yaml", "--istio-version", "1.27")[1]
     (lane,) = [line for line in out.splitlines() if line.startswith("  istio-proxy")]
     assert lane.count("\u2588") >= 55
+
+
+@pytest.mark.parametrize("command", ["explain", "suggest"])
+def test_nothing_to_explain_is_not_a_success(command: str, tmp_path: Path) -> None:
+    result = CliRunner().invoke(command_line(), [command, str(tmp_path)])
+    assert result.exit_code == 2
+    assert "no complete pod template in" in result.stderr

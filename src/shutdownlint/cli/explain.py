@@ -127,7 +127,7 @@ def command(
     name = str(output_format.value) if output_format is not None else _TEXT
     reporter = find_reporter(EXPLAIN_REPORTERS, name)
     write_output(reporter.render(explanations, ReportOutput(output)), output)
-    if run.stats.unreadable or session.config.refusals or (wanted is not None and not explanations):
+    if run.stats.unreadable or session.config.refusals or not explanations:
         raise typer.Exit(INCOMPLETE)
 
 

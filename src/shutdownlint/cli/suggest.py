@@ -96,5 +96,5 @@ def command(
                 warn(f"{suggestion.pod.id}: {suggestion.refused}")
     reporter = find_reporter(SUGGEST_REPORTERS, name)
     write_output(reporter.render(report, ReportOutput(output)), output)
-    if run.stats.unreadable or (wanted is not None and not suggestions):
+    if run.stats.unreadable or not suggestions:
         raise typer.Exit(INCOMPLETE)

@@ -75,7 +75,7 @@ class MessageTemplate(Struct, frozen=True, array_like=True):
             if not value:  # an empty value leaves no gap
                 out[-1] = out[-1].removesuffix(" ")
             out.append(value)
-        text = "".join(out)
+        text = "".join(out).strip()
         return _without_zero_terms(text) if " + " in text or ", minus " in text else text
 
 

@@ -49,7 +49,7 @@ def _exit_on_zero_advice(view: CaseView) -> str | None:
     current = found.settings.minimum_drain.value
     needed = recommended_value(view, "minimumDrain", view.container.name, current)
     minimum = f"{facts.MINIMUM_DRAIN_ENV} to at least {format_duration(needed)}"
-    return f"{facts.EXIT_ON_ZERO_ENV} to 'true' and {minimum} in proxyMetadata, or "
+    return f"set {facts.EXIT_ON_ZERO_ENV} to 'true' and {minimum} in proxyMetadata, or"
 
 
 def _exit_on_zero_recommended(view: CaseView) -> bool | None:
