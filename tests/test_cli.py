@@ -402,6 +402,7 @@ def test_a_native_proxy_is_drawn_as_long_as_its_app() -> None:
 
 @pytest.mark.parametrize("command", ["explain", "suggest"])
 def test_nothing_to_explain_is_not_a_success(command: str, tmp_path: Path) -> None:
-    result = CliRunner().invoke(command_line(), [command, str(tmp_path)])
+    (tmp_path / "empty").mkdir()
+    result = CliRunner().invoke(command_line(), [command, "empty"])
     assert result.exit_code == 2
     assert "no complete pod template in" in result.stderr

@@ -50,6 +50,14 @@ def test_terms_that_are_zero_are_left_out(a: str, b: str, c: str, d: str, expect
     assert fill(SUM, a=a, b=b, c=c, d=d) == expected
 
 
+def test_one_term_of_several_words_is_no_sum() -> None:
+    text = "needs {a} preStop + {c} for the slowest requests (--p99) = {d}, but"
+    alone = "needs 10s for the slowest requests (--p99), but"
+    assert fill(text, a="0s", c="10s", d="10s") == alone
+    both = "needs 5s preStop + 10s for the slowest requests (--p99) = 15s, but"
+    assert fill(text, a="5s", c="10s", d="15s") == both
+
+
 def test_a_number_that_only_ends_in_zero_stays() -> None:
     assert fill("x {a} wait + {b} grace y", a="10s", b="0.0s") == "x 10s wait + 0.0s grace y"
 

@@ -83,7 +83,9 @@ class MessageTemplate(Struct, frozen=True, array_like=True):
 _ZERO_TERM: Final = re.compile(
     r"(?<![\w.])0s [A-Za-z0-9-]+ \+ | \+ 0s [A-Za-z0-9-]+|, minus 0s \w+"
 )
-_ONE_TERM: Final = re.compile(r"(?<!\+ )(?<![\w.])([0-9][0-9a-z.]*) ([A-Za-z0-9-]+) = \1(?![\w.])")
+_ONE_TERM: Final = re.compile(
+    r"(?<!\+ )(?<![\w.])([0-9][0-9a-z.]*) ([A-Za-z][A-Za-z0-9 -]{0,40}(?: \([^()]{0,80}\))?) = \1(?![\w.])"
+)
 
 
 def _without_zero_terms(text: str) -> str:
