@@ -230,7 +230,7 @@ class FixApplier:
     ) -> list[Finding]:
         """One of the fixes of this file is not verified: try them one by one, then refuse.
 
-        Where no fix of this file is to blame, halves are tried, so that one bad fix among many
+        Where no fix changes this file, halves are tried, so that one bad fix among many
         costs few checks.
         """
         here = [finding for finding in chosen if file in _files(finding)]
