@@ -230,8 +230,8 @@ class FixApplier:
     ) -> list[Finding]:
         """One of the fixes of this file is not verified: try them one by one, then refuse.
 
-        Where no fix changes this file, halves are tried, so that one bad fix among many
-        costs few checks.
+        Where no fix changes this file, they are tried in two parts, and those again: one bad fix
+        among many costs few checks.
         """
         here = [finding for finding in chosen if file in _files(finding)]
         if not here and len(chosen) > 1:
