@@ -35,11 +35,19 @@ class KindEntry(Struct, frozen=True):
         return found
 
 
+class MeshSign(Struct, frozen=True):
+    """An object of a general kind that puts pods into a mesh: its text has all patterns."""
+
+    kind: bytes
+    patterns: tuple[bytes, ...]
+
+
 class MeshWord(Struct, frozen=True):
-    """What shows that an object belongs to a mesh: the end of its API group."""
+    """What shows that an object belongs to a mesh: the end of its API group, or other signs."""
 
     mesh: str
     group: bytes
+    signs: tuple[MeshSign, ...] = ()
 
 
 class KindTable(Struct, frozen=True):

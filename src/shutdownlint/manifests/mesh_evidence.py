@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 #: Of an object as people write it: the group of its version, its kind and its namespace.
 _API_VERSION: Final = re.compile(rb"^[ \-]*\"?apiVersion\"?: *[\"']?([a-z0-9.\-]+)/", re.MULTILINE)
 _KIND: Final = re.compile(rb"^\"?kind\"?: *[\"']?([A-Za-z0-9]+)", re.MULTILINE)
+_NAME: Final = re.compile(rb"\bname\"?: *[\"']?([a-z0-9\-]+)")
 _NAMESPACE: Final = re.compile(rb"\bnamespace\"?: *[\"']?([a-z0-9\-]+)")
 
 
@@ -30,17 +31,25 @@ class MeshEvidence(Struct, frozen=True):
 def find_evidence(words: Sequence[MeshWord], file: str, data: bytes) -> Iterator[MeshEvidence]:
     """The meshes that objects in this text belong to; the text alone shows it."""
     for word in words:
-        if word.group not in data:
+        if word.mesh.encode() not in data:
             continue
+        kind = _KIND.search(data)
         groups = (found[1] for found in _API_VERSION.finditer(data))
         if any(group.endswith(word.group) for group in groups):
-            kind, namespace = _KIND.search(data), _NAMESPACE.search(data)
-            yield MeshEvidence(
-                word.mesh,
-                file,
-                kind[1].decode(errors="replace") if kind else "object",
-                namespace[1].decode(errors="replace") if namespace else "",
-            )
+            namespace = _NAMESPACE.search(data)
+        elif kind is not None and any(
+            sign.kind == kind[1] and all(re.search(each, data) for each in sign.patterns)
+            for sign in word.signs
+        ):
+            namespace = (_NAME if kind[1] == b"Namespace" else _NAMESPACE).search(data)
+        else:
+            continue
+        yield MeshEvidence(
+            word.mesh,
+            file,
+            kind[1].decode(errors="replace") if kind else "object",
+            namespace[1].decode(errors="replace") if namespace else "",
+        )
 
 
 class MeshEvidenceIndex(Struct):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from shutdownlint.manifests.kinds import KindEntry, KindTable, MeshWord
+from shutdownlint.manifests.kinds import KindEntry, KindTable, MeshSign, MeshWord
 from shutdownlint.platforms.shutdown_words import SHUTDOWN_WORDS
 from shutdownlint.platforms.user_facts import NO_MESH
 
@@ -42,7 +42,14 @@ class PlatformEntry(Struct, frozen=True):
     pod_kinds: tuple[tuple[str, str], ...] = ()
     #: The end of the API groups whose objects show that the mesh is in use.
     mesh_group: bytes = b""
+    #: Other objects that show it.
+    mesh_signs: tuple[MeshSign, ...] = ()
     batch_kinds: tuple[str, ...] = ()
+
+
+def _label(name: bytes, value: bytes) -> bytes:
+    """The pattern of a label or annotation in a text."""
+    return name + rb"[\"']?: *[\"']?" + value
 
 
 def _core(kind: str, group: str = "", model: str = "", *, strict: bool = False) -> KindEntry:
@@ -116,6 +123,11 @@ PLATFORMS: Final = (
         words=(b"istio", b"meshConfig", b"drain_listeners", b"quitquitquit"),
         mesh=True,
         mesh_group=b"istio.io",
+        mesh_signs=(
+            MeshSign(b"Namespace", (_label(rb"istio-injection", rb"enabled"),)),
+            MeshSign(b"Namespace", (_label(rb"istio\.io/rev", rb"[A-Za-z0-9]"),)),
+            MeshSign(b"ConfigMap", (rb"\bname\"?: *[\"']?istio[\"',}\s]", rb"\bmesh\"?:")),
+        ),
         kinds=(
             KindEntry(
                 "networking.istio.io",
@@ -149,6 +161,9 @@ PLATFORMS: Final = (
         words=(b"linkerd",),
         mesh=True,
         mesh_group=b"linkerd.io",
+        mesh_signs=(
+            MeshSign(b"Namespace", (_label(rb"linkerd\.io/inject", rb"(?:enabled|ingress)"),)),
+        ),
         kinds=(
             KindEntry("", "ConfigMap", f"{_RESOURCES}:ConfigMap", words=((b"linkerd-config",),)),
             KindEntry(
@@ -170,6 +185,10 @@ PLATFORMS: Final = (
         "shutdownlint.platforms.kuma.platform",
         words=(b"kuma.io/", b"kuma-sidecar"),
         mesh=True,
+        mesh_group=b"kuma.io",
+        mesh_signs=(
+            MeshSign(b"Namespace", (_label(rb"kuma\.io/sidecar-injection", rb"(?:enabled|true)"),)),
+        ),
     ),
     PlatformEntry(
         "dapr",
@@ -292,7 +311,9 @@ def kind_table() -> KindTable:
         describing_groups=frozenset(g for entry in PLATFORMS for g in entry.describing_groups),
         pod_kinds=frozenset(kind for entry in PLATFORMS for kind in entry.pod_kinds),
         batch_kinds=frozenset(kind for entry in PLATFORMS for kind in entry.batch_kinds),
-        mesh_words=tuple(MeshWord(e.name, e.mesh_group) for e in PLATFORMS if e.mesh_group),
+        mesh_words=tuple(
+            MeshWord(e.name, e.mesh_group, e.mesh_signs) for e in PLATFORMS if e.mesh_group
+        ),
     )
 
 

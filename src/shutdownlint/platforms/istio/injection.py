@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from shutdownlint.platforms.istio import facts
 from shutdownlint.platforms.istio.process import ProxyMode
-from shutdownlint.platforms.registry import mesh_remedy
+from shutdownlint.platforms.mesh_signs import assume_member, find_sign
 from shutdownlint.platforms.versions import Version
 from shutdownlint.shutdown.pod_plan import Assumption, Confidence
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
@@ -171,7 +171,11 @@ def _has_plain_init_proxy(workload: Workload) -> bool:
 
 
 def _is_istiod(workload: Workload) -> bool:
-    return workload.template.metadata.labels.get("app") == "istiod"
+    labelled = workload.template.metadata.labels.get("app") == "istiod"
+    containers = workload.template.spec.containers
+    return labelled or any(
+        each.name == "discovery" and "/pilot" in (each.image or "") for each in containers
+    )
 
 
 def _injected(workload: Workload, mesh: Mesh) -> tuple[tuple[Assumption, ...], str | None] | None:
@@ -243,27 +247,21 @@ def _infer_injection(
     if facts.CONFIG_ANNOTATION in metadata.annotations or written:
         text = f"{location} is not among the files; the proxy settings of the pod suggest injection"
         return (Assumption(text, NAMESPACE_REMEDY, Confidence.LOW),), None
-    sign = _sign_of_mesh(workload, mesh)
-    if sign is None:
+    if _is_istiod(workload):
         return None
-    text = f"{location} is not among the files; {sign} suggests that the pod is in the mesh"
-    return (Assumption(text, mesh_remedy()),), None
+    sign = find_sign("istio", workload, mesh.context)
+    if sign is None and _is_version_set(workload, mesh):
+        sign = "the Istio version that is set"
+    return None if sign is None else ((assume_member(sign, workload),), None)
 
 
-def _sign_of_mesh(workload: Workload, mesh: Mesh) -> str | None:
-    """What makes it likely that a pod of an unknown namespace is in the mesh."""
-    context = mesh.context
-    # Files that show the namespace contradict each other; jobs are seldom meant to be in a mesh.
+def _is_version_set(workload: Workload, mesh: Mesh) -> bool:
+    """Whether a version of Istio is all that suggests that a pod is in the mesh."""
+    context, metadata = mesh.context, workload.template.metadata
     if context.shows_namespace(workload.namespace) or workload.runs_to_completion:
-        return None
-    metadata = workload.template.metadata
+        return False
     named = context.mesh_evidence.named_in((*metadata.labels, *metadata.annotations))
-    if named and "istio" not in named:
-        return None  # it is meant for another mesh
-    if context.version_of("istio") is not None:
-        return "the Istio version that is set"
-    evidence = context.evidence_of("istio", workload)
-    return None if evidence is None else f"the {evidence.kind} in {evidence.file}"
+    return context.version_of("istio") is not None and named <= {"istio"}
 
 
 def _mode(

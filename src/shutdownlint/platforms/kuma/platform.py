@@ -17,6 +17,7 @@ from shutdownlint.platforms.fields import (
 )
 from shutdownlint.platforms.kuma import facts
 from shutdownlint.platforms.mesh_proxy import add_mesh_proxy, sidecar_mode, sidecar_of
+from shutdownlint.platforms.mesh_signs import assume_member, find_sign, without_assumed_mesh
 from shutdownlint.platforms.platform import Platform
 from shutdownlint.platforms.pod_annotations import (
     AnnotationProblem,
@@ -30,8 +31,12 @@ from shutdownlint.shutdown.process import After, Phase, Process, Trigger
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting, with_value
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import timedelta
 
+    from shutdownlint.platforms.alternatives import Alternative
+    from shutdownlint.platforms.context import AnalysisContext
+    from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
 
 _DRAIN_FIELD: Final = "kumaDrain"
@@ -91,12 +96,12 @@ class Plugin(Platform):
             )
         read = PodAnnotations(workload, KumaAnnotationIgnored, draft.problems, "Kuma")
         written = draft.container(facts.PROXY_CONTAINER)
-        if written is None and not self._is_injected(draft):
+        assumptions: list[Assumption] = []
+        if written is None and not self._is_injected(draft, assumptions):
             return
         version = draft.context.version_of(facts.MESH, workload.namespace)
         if version is not None:
             draft.versions[facts.MESH] = version
-        assumptions: tuple[Assumption, ...] = ()
         if written is not None:
             native = written.native_sidecar
         else:
@@ -104,13 +109,13 @@ class Plugin(Platform):
             if version is None:
                 text = "Kuma's version is not known: its proxy is assumed to be a classic sidecar"
                 remedy = "set --mesh kuma=VERSION"
-                assumptions = (Assumption(text, remedy, about_versions=(facts.MESH,)),)
+                assumptions.append(Assumption(text, remedy, about_versions=(facts.MESH,)))
         drain = read.duration("drain time", facts.DRAIN_ANNOTATION, facts.DRAIN_TIME.value)
         life = with_value(drain, ZERO) if native else drain
         location = workload.annotations / facts.DRAIN_ANNOTATION
         proxy = sidecar_of(draft, facts.PROXY_CONTAINER, location, native=native)
         proxy.process = Process((Phase(Trigger.SIGNAL, After(life)),))
-        proxy.assumptions += assumptions + read.assumptions
+        proxy.assumptions += (*assumptions, *read.assumptions)
         if not native:
             proxy.knobs.append(Knob(_DRAIN_FIELD, Effect.LIFE, drain))
             proxy.editable(_DRAIN_FIELD, location, ValueFormat.DURATION)
@@ -120,7 +125,7 @@ class Plugin(Platform):
         mode = sidecar_mode(facts.PROXY_CONTAINER, origin, native=native)
         add_mesh_proxy(draft, proxy, facts.MESH, mode)
 
-    def _is_injected(self, draft: PodDraft) -> bool:
+    def _is_injected(self, draft: PodDraft, assumptions: list[Assumption]) -> bool:
         workload = draft.workload
         declared = draft.context.declared_mesh(workload.namespace)
         own = workload.template.metadata.labels.get(facts.INJECT)
@@ -134,4 +139,13 @@ class Plugin(Platform):
         labels = draft.context.namespace_labels(workload)
         if labels is not None and facts.INJECT in labels:
             return labels[facts.INJECT] in _ENABLED
-        return declared == facts.MESH
+        if declared is not None or labels is not None:
+            return declared == facts.MESH
+        sign = find_sign(facts.MESH, workload, draft.context)
+        if sign is not None:
+            assumptions.append(assume_member(sign, workload))
+        return sign is not None
+
+    def alternatives(self, pod: PlannedPod, context: AnalysisContext) -> Iterator[Alternative]:
+        """In no mesh, where only other objects suggest that a pod is in this one."""
+        return without_assumed_mesh(facts.MESH, pod, context)

@@ -37,19 +37,24 @@ from shutdownlint.platforms.linkerd.proxy_plan import (
     contradicts_user,
     find_written_proxy,
     is_injected,
+    membership_assumptions,
     plan_injected,
     plan_written,
 )
 from shutdownlint.platforms.locations import source_location
 from shutdownlint.platforms.mesh_proxy import add_mesh_proxy
+from shutdownlint.platforms.mesh_signs import without_assumed_mesh
 from shutdownlint.platforms.platform import Platform
 from shutdownlint.platforms.pod_draft import ContainerDraft
 from shutdownlint.shutdown.pod_plan import Assumption
 from shutdownlint.shutdown.provenance import OriginKind, Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from shutdownlint.platforms.alternatives import Alternative
+    from shutdownlint.platforms.context import AnalysisContext
+    from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.pod_draft import PodDraft
     from shutdownlint.shutdown.durations import DurationRange
 
@@ -142,6 +147,10 @@ class Plugin(Platform):
         """The proxy that is written in the pod."""
         return container.name == facts.PROXY_CONTAINER
 
+    def alternatives(self, pod: PlannedPod, context: AnalysisContext) -> Iterator[Alternative]:
+        """In no mesh, where only other objects suggest that a pod is in this one."""
+        return without_assumed_mesh(facts.MESH, pod, context)
+
     def contribute(self, draft: PodDraft) -> None:
         """Add the proxy that the pod has or gets."""
         workload, mesh = draft.workload, draft.context.state(LinkerdMesh)
@@ -160,6 +169,10 @@ class Plugin(Platform):
             self._add(draft, planned, written)
         elif not contradicts_user(workload, mesh) and is_injected(workload, mesh, annotations):
             planned = plan_injected(workload, mesh, annotations)
+            planned.assumptions = [
+                *membership_assumptions(workload, mesh, annotations),
+                *planned.assumptions,
+            ]
             refused = _refused_wait(planned)
             if refused is not None:
                 draft.problems.append(refused)

@@ -19,6 +19,7 @@ from shutdownlint.platforms.linkerd.annotations import (
 from shutdownlint.platforms.linkerd.control_plane import read_release
 from shutdownlint.platforms.linkerd.process import ProxySettings
 from shutdownlint.platforms.mesh_proxy import sidecar_mode
+from shutdownlint.platforms.mesh_signs import assume_member, find_sign
 from shutdownlint.platforms.pod_annotations import read_bool, read_seconds
 from shutdownlint.platforms.user_facts import NO_MESH
 from shutdownlint.shutdown.durations import ZERO, DurationRange, seconds
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.versions import Version
 
 _DEFAULT: Final = "Linkerd's default"
-_VERSION_REMEDY: Final = "say --mesh linkerd=VERSION"
+_VERSION_REMEDY: Final = "set --mesh linkerd=VERSION"
 
 
 class PlannedProxy(Struct):
@@ -72,7 +73,21 @@ def is_injected(workload: Workload, mesh: LinkerdMesh, annotations: Annotations)
     if on_namespace in enabled or own in enabled:
         return True
     declared = mesh.context.declared_mesh(workload.namespace)
-    return declared == facts.MESH and not annotations.namespace_known
+    if declared is not None or annotations.namespace_known:
+        return declared == facts.MESH and not annotations.namespace_known
+    return find_sign(facts.MESH, workload, mesh.context) is not None
+
+
+def membership_assumptions(
+    workload: Workload, mesh: LinkerdMesh, annotations: Annotations
+) -> list[Assumption]:
+    """What is assumed where only other objects suggest that the pods are in the mesh."""
+    own = annotations.get(facts.INJECT)
+    declared = mesh.context.declared_mesh(workload.namespace)
+    if own is not None or declared is not None or annotations.namespace_known:
+        return []
+    sign = find_sign(facts.MESH, workload, mesh.context)
+    return [] if sign is None else [assume_member(sign, workload)]
 
 
 def contradicts_user(workload: Workload, mesh: LinkerdMesh) -> bool:
