@@ -13,6 +13,7 @@ from shutdownlint.cli.session import Session
 from shutdownlint.config import CONFIG_NAMES, Config, find_config
 from shutdownlint.linter.linter import plan_workloads
 from shutdownlint.platforms.registry import PLATFORMS, mesh_choices, mesh_remedy
+from shutdownlint.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +50,7 @@ def command(
     session.config = Config()
     run = plan_workloads(session.sources([folder]), session.options())
     write_output(config_text(run), str(path))
-    warn(f"{path}: written; {len(run.pods):,} workloads were found")
+    warn(f"{path}: written; {plural(len(run.pods), 'workload')} found")
 
 
 def config_text(run: PlannedRun) -> str:
@@ -73,7 +74,7 @@ def config_text(run: PlannedRun) -> str:
         '# exclude = ["*/testdata/*"]',
         "",
         *_namespace_lines(run.pods),
-        "# Facts about single workloads; the first entry that says something counts.",
+        "# Facts about single workloads; the first entry that matches is used.",
     ]
     workloads = [pod.id for pod in run.pods if pod.plan is not None][:_MAX_WORKLOADS]
     for workload in workloads:
@@ -99,7 +100,8 @@ def _mesh_lines(pods: list[PlannedPod]) -> Iterator[str]:
         if versions:
             yield f"# The manifests show {entry.title} {', '.join(versions)}."
         elif proxies:
-            yield f"# {proxies:,} pods have a proxy of {entry.title}, whose version is not shown."
+            pods_found = plural(proxies, "pod")
+            yield f"# {pods_found} with a proxy of {entry.title}, whose version is not shown."
         else:
             continue
         found = True
@@ -120,7 +122,7 @@ def _namespace_lines(pods: list[PlannedPod]) -> Iterator[str]:
     )
     for namespace in missing[:_MAX_WORKLOADS]:
         yield f"# Namespace {namespace} is not among the files. Its mesh ({mesh_choices()}):"
-        yield from ("# [[namespaces]]", f"# match = {_quote(namespace)}", '# mesh = "NAME"')
+        yield from ("# [[namespaces]]", f"# match = {_quote(namespace)}", '# mesh = "NAME"', "")
 
 
 def _quote(text: str) -> str:
