@@ -17,7 +17,9 @@ from typer.testing import CliRunner
 
 from shutdownlint.cli.app import command_line
 from shutdownlint.reports.registry import CHECK_REPORTERS
-from tests.helpers import check_files, rule_lines
+from shutdownlint.reports.report import safe, to_json
+from tests.helpers import check_files, dedent, rule_lines
+from tests.helpers import run as run_command
 
 GOOD = textwrap.dedent("""\
     apiVersion: v1
@@ -309,3 +311,53 @@ def test_a_file_name_that_is_not_utf8(format_: str, tmp_path: Path) -> None:
     assert done.returncode == 1
     assert b"internal error" not in done.stderr
     assert done.stdout
+
+
+def test_characters_that_nobody_sees_are_escaped() -> None:
+    hidden = "\u00ad\u200b\u2060\ufeff\u061c\U000e0041\u202e\ud800"
+    shown = safe(f"a{hidden}b")
+    assert shown == "a\\u00ad\\u200b\\u2060\\ufeff\\u061c\\U000e0041\\u202e\\ud800b"
+    assert safe("é 日本 🙂") == "é 日本 🙂"
+    text = to_json({"name": hidden})
+    assert text.isascii()
+    assert json.loads(text) == {"name": hidden}
+
+
+def test_a_suggestion_for_a_file_that_is_not_written_is_named(tmp_path: Path) -> None:
+    pod = """
+        apiVersion: v1
+        kind: Pod
+        metadata: {name: wide}
+        spec:
+          terminationGracePeriodSeconds: 5
+          containers: [{name: a, image: b, lifecycle: {preStop: {sleep: {seconds: 3}}}}]
+        """
+    (tmp_path / "wide.yaml").write_bytes(dedent(pod).encode("utf-16"))
+    (tmp_path / "plain.yaml").write_text(dedent(pod).replace("wide", "plain"))
+    code, out, err = run_command("suggest", str(tmp_path), "--format", "diff")
+    assert "Pod wide: the encoding is UTF-16" in err
+    assert "plain.yaml" in out
+    assert code == 0
+
+
+def test_a_pod_with_very_many_services() -> None:
+    """The note names one of them; it is not made for each."""
+    service = "{apiVersion: v1, kind: Service, metadata: {name: s%s}, spec: {selector: {app: a}}}"
+    pod = "{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {app: a, b: c}}, spec: {%s}}"
+    texts = [service % number for number in range(300)]
+    text = "\n---\n".join([*texts, pod % "containers: [{name: a, image: b}]"])
+    found = [f for f in check_files({"many.yaml": text}).findings if f.rule == "SL108"]
+    assert len(found) == 1
+
+
+def test_services_are_found_by_the_rarest_label_of_their_selector() -> None:
+    service = (
+        "{apiVersion: v1, kind: Service, metadata: {name: s%s}, spec: {selector: {a: b, n: x%s}}}"
+    )
+    pod = "{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {a: b, n: %s}}, spec: {%s}}"
+    texts = [service % (number, number) for number in range(50)]
+    for name, expected in (("x7", ["SL108"]), ("z", [])):
+        own = pod % (name, "containers: [{name: a, image: b}]")
+        result = check_files({"many.yaml": "\n---\n".join([*texts, own])})
+        assert [f.rule for f in result.findings] == expected
+        assert all("Service s7 " in f.message for f in result.findings)

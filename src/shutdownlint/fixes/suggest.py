@@ -117,7 +117,7 @@ def _add_edits(suggestion: Suggestion, *, rendered: bool) -> None:
         check_piece(document.text, apply_edits(document.text, edits), intended)
 
 
-def _apply(suggestions: Iterable[Suggestion], originals: Mapping[str, bytes]) -> dict[str, bytes]:
+def _apply(suggestions: Sequence[Suggestion], originals: Mapping[str, bytes]) -> dict[str, bytes]:
     """The new bytes of every file that the suggestions change."""
     edits: dict[ChunkKey, list[Edit]] = {}
     for suggestion in suggestions:
@@ -127,7 +127,15 @@ def _apply(suggestions: Iterable[Suggestion], originals: Mapping[str, bytes]) ->
     chunks: dict[str, dict[int, list[Edit]]] = {}
     for (file, start), own in edits.items():
         chunks.setdefault(file, {})[start] = own
-    return {file: splice(originals[file], own) for file, own in chunks.items()}
+    texts = {}
+    for file, parts in chunks.items():
+        try:
+            texts[file] = splice(originals[file], parts)
+        except EditError as error:
+            for suggestion in suggestions:
+                if any(name == file for name, _ in suggestion.edits):
+                    suggestion.edits, suggestion.refused = {}, str(error)
+    return texts
 
 
 def _read(file: InputFile, stdin: bytes) -> bytes:

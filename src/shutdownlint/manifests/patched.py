@@ -40,20 +40,20 @@ class PatchedDocument(Document):
     def of(cls, document: Document, grafts: Sequence[Graft]) -> PatchedDocument:
         """The document with these values; later ones replace earlier ones."""
         if isinstance(document, PatchedDocument):
-            return replace(document, grafts=(*document.grafts, *grafts), _tree=None)
-        written: dict[str, Any] = asdict(document)
-        written.pop("_tree")
-        return cls(**written, base=document, grafts=tuple(grafts))
+            patched = replace(document, grafts=(*document.grafts, *grafts), _tree=None)
+        else:
+            written: dict[str, Any] = asdict(document)
+            written.pop("_tree")
+            patched = cls(**written, base=document, grafts=tuple(grafts))
+        patched.set_root(_grafted(document.tree, grafts))
+        return patched
 
     @property
     def tree(self) -> Tree:
         """The nodes of the document with the values in their places."""
         if self._tree is None:
             assert self.base is not None
-            root = self.base.tree.root
-            for graft in self.grafts:
-                root = _with(root, graft.key_path, graft.value)
-            self.set_root(Tree(root))
+            self.set_root(_grafted(self.base.tree, self.grafts))
         assert self._tree is not None
         return self._tree
 
@@ -74,11 +74,15 @@ class PatchedDocument(Document):
         return replace(ref, document=self.base)
 
 
-def patch_workload(workload: Workload, grafts: Sequence[Graft]) -> Workload:
-    """The workload with these values in the document that its pods are written in."""
-    if not grafts:
-        return workload
-    document = PatchedDocument.of(workload.ref.document, grafts)
+def _grafted(tree: Tree, grafts: Sequence[Graft]) -> Tree:
+    root = tree.root
+    for graft in grafts:
+        root = _with(root, graft.key_path, graft.value)
+    return Tree(root)
+
+
+def patch_workload(workload: Workload, document: Document) -> Workload:
+    """The workload as its pods are written in a document with further values."""
     ref = replace(workload.ref, document=document)
     template, rejected = read_template(document, ref.key_path)
     return replace(workload, ref=ref, template=template, rejected=rejected)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from shutdownlint.manifests.mesh_evidence import MeshEvidenceIndex
 from shutdownlint.manifests.resources import Namespace, Node, Resource, Service
@@ -44,6 +45,10 @@ def _scope(namespace: str | None, file: str) -> Scope:
     return namespace, "" if namespace else file.rpartition("/")[0]
 
 
+#: So many Services of one pod are looked at: no real pod has more, and input may have any number.
+_MOST_SERVICES: Final = 100
+
+
 class _Lookup:
     """The objects by what they are looked up by. It depends on the files only."""
 
@@ -67,14 +72,18 @@ class _Lookup:
             ),
             default=None,
         )
-        #: Services by their scope and the first label of their selector.
+        #: Services by their scope and the label of their selector that is rarest among them.
         self.services: dict[tuple[str | None, str, str, str], list[LoadedResource[Service]]] = {}
-        for service in index.all_of(Service):
-            spec = service.model.spec
-            if spec.selector and spec.type != "ExternalName":
-                first = min(spec.selector.items())
-                key = (*scope_of_object(service, index.namespaces), *first)
-                self.services.setdefault(key, []).append(service)
+        selecting = [
+            service
+            for service in index.all_of(Service)
+            if service.model.spec.selector and service.model.spec.type != "ExternalName"
+        ]
+        counts = Counter(item for s in selecting for item in s.model.spec.selector.items())
+        for service in selecting:
+            rarest = min(service.model.spec.selector.items(), key=lambda item: (counts[item], item))
+            key = (*scope_of_object(service, index.namespaces), *rarest)
+            self.services.setdefault(key, []).append(service)
 
     def by_scope(self, model: type[Resource]) -> dict[Scope, list[LoadedResource[Any]]]:
         """The objects of a type by where they live."""
@@ -177,7 +186,7 @@ class AnalysisContext:
         return self._lookup.by_scope(model).get(scope, ())
 
     def services_for(self, workload: Workload) -> Iterator[LoadedResource[Service]]:
-        """The Services that select the workload's pods."""
+        """The Services that select the workload's pods; the first ones of very many."""
         labels = workload.template.metadata.labels
         scope = scope_of(workload)
         by_name: dict[str | None, list[LoadedResource[Service]]] = {}
@@ -186,5 +195,7 @@ class AnalysisContext:
                 selector = loaded.model.spec.selector
                 if all(labels.get(name) == value for name, value in selector.items()):
                     by_name.setdefault(loaded.model.metadata.name, []).append(loaded)
+                    if len(by_name) >= _MOST_SERVICES:
+                        break
         for same in by_name.values():  # variants of one Service: the nearest is meant
             yield from nearest(same, workload.ref.document.file, lambda one: one.ref.document.file)

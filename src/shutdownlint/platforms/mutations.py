@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from shutdownlint.manifests.patched import Graft, patch_workload
+from shutdownlint.manifests.patched import Graft, PatchedDocument, patch_workload
 from shutdownlint.platforms.nearness import nearest
 from shutdownlint.shutdown.pod_plan import Assumption
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from shutdownlint.manifests.document import NodeRef
+    from shutdownlint.manifests.document import Document, NodeRef
     from shutdownlint.manifests.workloads import Workload
 
     #: Works out what is written into the object at a place, whose pod gets further containers.
@@ -24,6 +24,8 @@ _REMEDY: Final = "check the pods as they run: kubectl get pod -o yaml"
 
 #: A patch that writes more values into one pod is not applied.
 _MAX_VALUES: Final = 1000
+#: So many policies are applied to one workload; others are assumptions.
+_MOST_POLICIES: Final = 50
 
 
 class UnreadablePatchError(Exception):
@@ -61,20 +63,21 @@ class Mutation(Struct, frozen=True, eq=False):
         here = not self.namespaces or any(fnmatchcase(name, p) for p in self.namespaces)
         return here and (not self.kinds or bool({"Pod", workload.id.kind, "*"} & self.kinds))
 
-    def apply(self, workload: Workload, injected: Sequence[InjectedContainer]) -> Workload:
-        """The workload as it changes it. Raises ``UnreadablePatchError``."""
+    def apply(
+        self, workload: Workload, document: Document, injected: Sequence[InjectedContainer]
+    ) -> Document:
+        """The workload's document as it changes it. Raises ``UnreadablePatchError``."""
         moved = workload.spec_at is not None or workload.annotations_at is not None
         if self.patch is None or moved:
             raise UnreadablePatchError
         # What is written into Pods is written into those of every workload.
         of_pods = not self.kinds or "Pod" in self.kinds
         place = workload.ref if of_pods else workload.object_ref
-        document = workload.ref.document
         seen = [each.name for each in injected if of_pods and each.webhook < self.webhook]
         grafts = self.patch(document.ref(*place.key_path), seen)
         if len(grafts) > _MAX_VALUES:
             raise UnreadablePatchError
-        return patch_workload(workload, grafts)
+        return PatchedDocument.of(document, grafts) if grafts else document
 
     def assumption(self) -> Assumption:
         """What is assumed of the pods that it may change."""
@@ -92,11 +95,16 @@ def apply_mutations(
     """
     assumptions = []
     concerned = [mutation for mutation in mutations if mutation.may_change(workload)]
-    for mutation in _nearest(concerned, workload.ref.document.file):
+    document = workload.ref.document
+    for number, mutation in enumerate(_nearest(concerned, document.file)):
         try:
-            workload = mutation.apply(workload, injected)
+            if number >= _MOST_POLICIES:
+                raise UnreadablePatchError
+            document = mutation.apply(workload, document, injected)
         except UnreadablePatchError:
             assumptions.append(mutation.assumption())
+    if document is not workload.ref.document:
+        workload = patch_workload(workload, document)
     return workload, assumptions
 
 

@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from shutdownlint.linter.lint_run import LintResult
     from shutdownlint.manifests.reader import ReadStats
 
-#: Control characters (C0, DEL, C1) and those that reorder text: never sent to a screen raw.
-_UNSAFE: Final = re.compile(
-    r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufffe\uffff]"
+#: Characters that nobody sees, or that reorder text: soft hyphens, joiners and other zero-width
+#: characters, marks and overrides of direction, separators, surrogates, tags, no characters.
+_HIDDEN: Final = (
+    r"\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff"
+    r"\ud800-\udfff\U000e0000-\U000e0fff"
 )
-
-
+#: Those and control characters (C0, DEL, C1) are never sent to a screen raw.
+_UNSAFE: Final = re.compile(rf"[\x00-\x08\x0a-\x1f\x7f-\x9f{_HIDDEN}]")
 #: The same without the line breaks between JSON's own tokens.
-_UNSAFE_IN_JSON: Final = re.compile(
-    r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufffe\uffff]"
-)
+_UNSAFE_IN_JSON: Final = re.compile(rf"[\x00-\x09\x0b-\x1f\x7f-\x9f{_HIDDEN}]")
 
 #: Of the notes that are not shown, so many rules are named.
 _MOST_RULES: Final = 5
@@ -49,14 +49,19 @@ def full_message(finding: Finding) -> str:
 
 
 def safe(text: str) -> str:
-    """Text from the input with control characters escaped: it cannot act on a terminal."""
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", text).replace("\t", "    ")
+    """Text from the input with what acts on a terminal, or is not seen there, escaped."""
+    return _UNSAFE.sub(_escape, text).replace("\t", "    ")
+
+
+def _escape(found: re.Match[str]) -> str:
+    number = ord(found.group())
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 
 
 def to_json(data: Any) -> str:
     """Data as JSON text. Characters that could act on a terminal are escaped."""
     text = json.dumps(data, indent=2, ensure_ascii=False)
-    return _UNSAFE_IN_JSON.sub(lambda found: f"\\u{ord(found.group()):04x}", text) + "\n"
+    return _UNSAFE_IN_JSON.sub(lambda found: json.dumps(found.group())[1:-1], text) + "\n"
 
 
 def to_seconds(duration: timedelta) -> float:

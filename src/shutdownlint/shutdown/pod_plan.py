@@ -189,12 +189,15 @@ class PodPlan(Struct, frozen=True):
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The containers that a request to the pod may be meant for; none in an edge pod."""
+        """The containers that a request to the pod may be meant for; none in an edge pod.
+
+        Each is a case to simulate; of very many the first ones are taken.
+        """
         if self.edge is not None:
             return ()
         regular = self.regular
         serving = tuple(c.name for c in regular if c.serves)
-        return serving or tuple(c.name for c in regular[:1])
+        return serving[:_MOST_TARGETS] or tuple(c.name for c in regular[:1])
 
     @property
     def has_unknown_durations(self) -> bool:
@@ -254,4 +257,6 @@ class PodPlan(Struct, frozen=True):
 
 
 #: A hook that outlasts the grace period is followed by this much at most.
+#: No real pod has more containers that serve.
+_MOST_TARGETS: Final = 32
 _AFTER_SIGNAL: Final = timedelta(seconds=2)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct, field
+
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.nodes import facts
 from shutdownlint.platforms.nodes.resources import NodePool
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from shutdownlint.manifests.document import NodeRef
+    from shutdownlint.manifests.object_index import ObjectIndex
     from shutdownlint.manifests.resources import PodSpec
     from shutdownlint.platforms.context import AnalysisContext
 
@@ -55,8 +58,23 @@ def node_pool_grace(
     """What the pod's NodePool grants its pods at most, and one that may take the pod."""
     wanted = {value for name, value, _ in _required(spec, ref) if name == facts.NODE_POOL_LABEL}
     anywhere = not list(_required(spec, ref, single=False))
-    certain, possible = [], []
-    for loaded in context.index.all_of(NodePool):
+    pools = context.read_once(_read_pools)
+    certain = [setting for name in wanted for setting in pools.by_name.get(name, ())]
+    possible = pools.open if anywhere else []
+    others = [setting for name, setting in possible if name not in wanted]
+    return _shortest(certain), _shortest(others[:1])
+
+
+class _Pools(Struct):
+    """What the NodePools grant: by name, and the shortest of those without taints first."""
+
+    by_name: dict[str, list[Setting[timedelta]]] = field(default_factory=dict)
+    open: list[tuple[str, Setting[timedelta]]] = field(default_factory=list)
+
+
+def _read_pools(index: ObjectIndex) -> _Pools:
+    found = _Pools()
+    for loaded in index.all_of(NodePool):
         template = loaded.model.spec.template
         text = template.spec.terminationGracePeriod
         try:
@@ -67,11 +85,11 @@ def node_pool_grace(
         location = loaded.ref / "spec" / "template" / "spec" / "terminationGracePeriod"
         origin = Origin(OriginKind.INHERITED, f"NodePool {name}", location)
         setting = Setting("NodePool terminationGracePeriod", granted, origin)
-        if name in wanted:
-            certain.append(setting)
-        elif anywhere and not template.spec.taints:
-            possible.append(setting)
-    return _shortest(certain), _shortest(possible)
+        found.by_name.setdefault(name, []).append(setting)
+        if not template.spec.taints:
+            found.open.append((name, setting))
+    found.open.sort(key=lambda pool: pool[1].value)
+    return found
 
 
 def _shortest(settings: list[Setting[timedelta]]) -> Setting[timedelta] | None:
