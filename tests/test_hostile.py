@@ -313,7 +313,7 @@ def test_a_file_name_that_is_not_utf8(format_: str, tmp_path: Path) -> None:
     assert done.stdout
 
 
-def test_characters_that_nobody_sees_are_escaped() -> None:
+def test_characters_that_are_not_seen_are_escaped() -> None:
     hidden = "\u00ad\u200b\u2060\ufeff\u061c\U000e0041\u202e\ud800"
     shown = safe(f"a{hidden}b")
     assert shown == "a\\u00ad\\u200b\\u2060\\ufeff\\u061c\\U000e0041\\u202e\\ud800b"

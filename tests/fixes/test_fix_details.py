@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from shutdownlint.engine.finding import Change, EditAction, Severity
 from shutdownlint.fixes.apply import (
+    FixApplier,
     _find_regression,
     _key,
     _kinds,
@@ -36,6 +37,7 @@ from shutdownlint.manifests.loader import InputSource
 from shutdownlint.platforms.edit_target import EditTarget, ValueFormat
 from shutdownlint.shutdown.durations import seconds
 from shutdownlint.yaml_source.editor import Edit, EditError, apply_edits
+from shutdownlint.yaml_source.location import Region
 from tests.helpers import (
     check_files,
     dedent,
@@ -49,6 +51,7 @@ from tests.helpers import (
 from tests.helpers import check_text as lint
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import timedelta
 
     from shutdownlint.engine.finding import Finding
@@ -428,3 +431,38 @@ def test_what_is_left_of_a_group_is_not_a_new_finding() -> None:
     assert _find_regression([both], [two], [one]) is None
     assert _find_regression([both], [both], [one]) is not None
     assert _find_regression([two], [both], [found("SL240")]) is not None
+
+
+def test_one_bad_fix_among_many_is_found_where_its_file_is_not_named() -> None:
+    """Changing c.yaml brings a finding into a file that no fix changes."""
+    pod = TWO.partition("---\n")[2]
+    texts = {f"{name}.yaml": pod.replace("name: shop", f"name: {name}") for name in "abcde"}
+    trouble = replace(found("SL999", Severity.ERROR), region=Region("other.yaml", 1, 1, 1, 2))
+    checks = []
+
+    def check(changed: Mapping[str, bytes]) -> list[Finding]:
+        checks.append(set(changed))
+        now = {**texts, **{name: data.decode() for name, data in changed.items()}}
+        findings = check_files(now).findings
+        bad = "c.yaml" in changed and changed["c.yaml"].decode() != texts["c.yaml"]
+        return [*findings, trouble] if bad else findings
+
+    applier = FixApplier(check, lambda name: texts[name].encode(), set(texts), unsafe=True)
+    result = applier.run()
+    assert set(result.texts) == {"a.yaml", "b.yaml", "d.yaml", "e.yaml"}
+    refused = [(str(each.finding.workload), each.reason) for each in result.refused]
+    assert refused == [("Pod c", "the fix would cause SL999")]
+    assert len(checks) < 12
+
+
+def test_the_only_fix_of_a_run_is_refused_at_once() -> None:
+    text = TWO.partition("---\n")[2]
+    trouble = replace(found("SL999", Severity.ERROR), region=Region("other.yaml", 1, 1, 1, 2))
+
+    def check(changed: Mapping[str, bytes]) -> list[Finding]:
+        findings = check_files({"a.yaml": changed.get("a.yaml", text.encode())}).findings
+        return [*findings, trouble] if changed else findings
+
+    result = FixApplier(check, lambda _: text.encode(), {"a.yaml"}, unsafe=True).run()
+    assert result.texts == {}
+    assert len(result.refused) == 1

@@ -166,9 +166,21 @@ DEFAULT = "terminationGracePeriodSeconds 30s (the Kubernetes default)"
             {},
         ),
         (
+            # The API server has set 30 s before the policy sees the pod.
             kyverno("patchStrategicMerge: {spec: {+(terminationGracePeriodSeconds): 60}}"),
-            "terminationGracePeriodSeconds 60s (policy.yaml:9)",
+            DEFAULT,
             {},
+        ),
+        (
+            kyverno(
+                """
+                patchStrategicMerge:
+                  metadata: {annotations: {+(x): preStop}}
+                  spec: {containers: [{(name): app, +(lifecycle): {preStop: {sleep: {seconds: 7}}}}]}
+                """
+            ),
+            DEFAULT,
+            {"app": "app preStop 7s (policy.yaml:11)"},
         ),
         (
             kyverno(
@@ -304,10 +316,26 @@ def test_what_is_written_where_nothing_is_leaves_the_pods_own_value() -> None:
     assert applied(policy, pod).grace == "terminationGracePeriodSeconds 45s (pod.yaml:8)"
 
 
-def test_policies_apply_one_after_the_other() -> None:
+def test_policies_apply_in_the_order_of_their_controllers() -> None:
+    """The API server's own policies first, then Gatekeeper, then Kyverno."""
+    hook = kyverno(
+        'patchStrategicMerge: {spec: {containers: [{(name): "*", '
+        "lifecycle: {preStop: {sleep: {seconds: 7}}}}]}}"
+    )
+    found = applied(f"{hook}    ---{GATEKEEPER % ('shop', '', 'value: 60')}")
+    assert "60s (policy.yaml:18)" in found.grace
+    assert set(found.sleeps) == {"app"}
+
+
+def test_two_policies_that_write_the_same_are_named() -> None:
+    """Which one is the last is not known."""
     first = kyverno("patchStrategicMerge: {spec: {terminationGracePeriodSeconds: 60}}")
     second = first.replace("name: defaults", "name: later").replace("60", "90")
-    assert "90s (policy.yaml:19)" in applied(f"{first}    ---{second}").grace
+    files = {"pod.yaml": POD, "policy.yaml": f"{first}    ---{second}"}
+    (pod,) = plan_files(files).pods
+    assert pod.plan is not None
+    assert "60s (policy.yaml:9)" in str(pod.plan.grace)
+    assert any("policy later may change the pods" in a.text for a in pod.plan.assumptions)
 
 
 def test_of_policies_with_one_name_the_nearest_applies() -> None:
@@ -446,3 +474,96 @@ def test_suggestions_change_the_policy(tmp_path: Path) -> None:
     for patch in ("kustomize", "helm"):
         _, out, _ = run("suggest", str(tmp_path), "--format", patch)
         assert "# Deployment shop/shop: to change in " in out
+
+
+GRACE = "patchStrategicMerge: {spec: {terminationGracePeriodSeconds: 60}}"
+
+
+def changed(text: str, old: str, new: str) -> str:
+    assert old in text
+    return text.replace(old, new)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        kyverno(
+            "patchStrategicMerge: {spec: {(restartPolicy): Always, terminationGracePeriodSeconds: 6}}"
+        ),
+        kyverno(
+            "patchStrategicMerge: {metadata: {(namespace): shop}, spec: {terminationGracePeriodSeconds: 6}}"
+        ),
+        kyverno(
+            'patchStrategicMerge: {spec: {containers: [{(name): "!x", lifecycle: {preStop: {sleep: {seconds: 7}}}}]}}'
+        ),
+        kyverno(
+            'patchStrategicMerge: {spec: {containers: [{(name): "app | b", lifecycle: {preStop: {sleep: {seconds: 7}}}}]}}'
+        ),
+        kyverno(
+            'patchStrategicMerge: {spec: {containers: [{(name): "*", lifecycle: {$patch: delete}}]}}'
+        ),
+        kyverno(
+            "patchStrategicMerge: {spec: {containers: [{name: app, +(lifecycle): {preStop: {sleep: {seconds: 7}}}}]}}"
+        ),
+        kyverno("patchStrategicMerge: {x: &m {terminationGracePeriodSeconds: 60}, spec: {<<: *m}}"),
+        kyverno(
+            'patchStrategicMerge: {spec: {containers: [{(name): "*", lifecycle: {preStop: {}}}, abc]}}'
+        ),
+        kyverno(
+            "patchesJson6902: '[{op: replace, path: /spec/containers/0/lifecycle, value: {preStop: {}}}]'"
+        ),
+        changed(kyverno(GRACE), "rules:", "admission: false\n      rules:"),
+        changed(kyverno(GRACE), "rules:", "applyRules: One\n      rules:"),
+        changed(kyverno(GRACE), "kind: ClusterPolicy", "kind: Policy"),
+        kyverno(GRACE, "Pod, Deployment"),
+        kyverno(GRACE, '"Deploy*"'),
+        kyverno(GRACE, "ReplicaSet"),
+        kyverno(GRACE)
+        + """    ---
+    apiVersion: kyverno.io/v2
+    kind: PolicyException
+    metadata: {name: e}
+    spec: {exceptions: [{policyName: defaults, ruleNames: [defaults]}]}
+    """,
+        changed(
+            ADMISSION % ("pods", "60") + BINDING,
+            "resources: [pods]",
+            "resources: [pods], resourceNames: [x]",
+        ),
+        changed(ADMISSION % ("pods", "60") + BINDING, 'apiGroups: [""]', "apiGroups: [x.io]"),
+        changed(ADMISSION % ("pods", "60") + BINDING, "Object.spec{", "Object.wrong{"),
+        changed(
+            ADMISSION % ("pods", "60") + BINDING,
+            "Object.spec{terminationGracePeriodSeconds: 60}",
+            "Object.spec{containers: [Object.spec.containers{name: 'app', lifecycle: Object.spec.containers."
+            "lifecycle{preStop: Object.spec.containers.lifecycle.preStop{exec: Object.spec.containers."
+            "lifecycle.preStop.exec{command: ['sleep', '9']}}}}]}",
+        ),
+        changed(GATEKEEPER % ("shop", "", "value: 60"), "match: {", "match: {scope: Cluster, "),
+        changed(GATEKEEPER % ("shop", "", "value: 60"), "match: {namespaces: [shop]}", "match: 5"),
+        changed(
+            GATEKEEPER % ("shop", "", "value: 60"), "match: {namespaces: [shop]}", "match: [{a: b}]"
+        ),
+        changed(
+            GATEKEEPER % ("shop", "", "value: 60"),
+            "spec.terminationGracePeriodSeconds",
+            "a" + ".a" * 3000 + ".preStop",
+        ),
+    ],
+)
+def test_what_is_not_certain_is_an_assumption(policy: str) -> None:
+    (pod,) = plan_files({"pod.yaml": POD, "policy.yaml": policy}).pods
+    assert pod.plan is not None
+    assert str(pod.plan.grace) == DEFAULT
+    assert not any(c.hook.exists for c in pod.plan.containers)
+    assert any("may change the pods" in a.text for a in pod.plan.assumptions)
+
+
+def test_a_policy_that_is_for_updates_only_says_nothing() -> None:
+    policy = changed(ADMISSION % ("pods", "60") + BINDING, "[CREATE]", "[UPDATE]")
+    assert applied(policy).grace == DEFAULT
+
+
+def test_what_a_star_matches_includes_pods() -> None:
+    policy = changed(ADMISSION % ("'*'", "60") + BINDING, 'apiGroups: [""]', "apiGroups: ['*']")
+    assert "60s (policy.yaml:9)" in applied(policy).grace

@@ -24,6 +24,12 @@ _REMEDY: Final = "check the pods as they run: kubectl get pod -o yaml"
 
 #: A patch that writes more values into one pod is not applied.
 _MAX_VALUES: Final = 1000
+#: What controllers make for a workload, besides its Pods.
+_MADE_BY: Final = {
+    "Deployment": ("ReplicaSet",),
+    "Rollout": ("ReplicaSet",),
+    "CronJob": ("Job",),
+}
 #: So many policies are applied to one workload; others are assumptions.
 _MOST_POLICIES: Final = 50
 
@@ -45,8 +51,8 @@ class Mutation(Struct, frozen=True, eq=False):
     ``kinds`` are the kinds of objects that it changes, ``namespaces`` patterns of theirs; any where
     there are none. ``changes`` are the words about shutdown that it writes, as far as is known.
     ``patch`` works out what it writes, and may raise ``UnreadablePatchError``; None: the files do
-    not show it. ``webhook`` is the webhook configuration that applies it: API servers call webhooks
-    in the order of names.
+    not show it. ``unsure_in`` are namespaces that it usually leaves alone. ``webhook`` is the
+    webhook configuration that applies it: API servers call webhooks in the order of names.
     """
 
     title: str
@@ -56,28 +62,46 @@ class Mutation(Struct, frozen=True, eq=False):
     namespaces: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
     patch: Patch | None = None
+    unsure_in: frozenset[str] = frozenset()
 
     def may_change(self, workload: Workload) -> bool:
         """Whether it may change a workload's pods."""
-        name = workload.namespace or "default"
+        name, kind = workload.namespace or "default", workload.id.kind
         here = not self.namespaces or any(fnmatchcase(name, p) for p in self.namespaces)
-        return here and (not self.kinds or bool({"Pod", workload.id.kind, "*"} & self.kinds))
+        made = ("Pod", kind, *_MADE_BY.get(kind, ()))
+        return here and (
+            not self.kinds or any(fnmatchcase(each, p) for each in made for p in self.kinds)
+        )
 
     def apply(
         self, workload: Workload, document: Document, injected: Sequence[InjectedContainer]
     ) -> Document:
         """The workload's document as it changes it. Raises ``UnreadablePatchError``."""
         moved = workload.spec_at is not None or workload.annotations_at is not None
-        if self.patch is None or moved:
-            raise UnreadablePatchError
         # What is written into Pods is written into those of every workload.
-        of_pods = not self.kinds or "Pod" in self.kinds
+        of_pods = not self.kinds or bool({"Pod", "*"} & self.kinds)
+        both = of_pods and workload.id.kind != "Pod" and workload.id.kind in self.kinds
+        known = of_pods or workload.id.kind in self.kinds
+        excluded = workload.namespace in self.unsure_in
+        if self.patch is None or moved or both or excluded or not known:
+            raise UnreadablePatchError
         place = workload.ref if of_pods else workload.object_ref
         seen = [each.name for each in injected if of_pods and each.webhook < self.webhook]
         grafts = self.patch(document.ref(*place.key_path), seen)
         if len(grafts) > _MAX_VALUES:
             raise UnreadablePatchError
         return PatchedDocument.of(document, grafts) if grafts else document
+
+    def contradicts(self, before: Document, after: Document) -> bool:
+        """Whether it replaces what another policy wrote: the order of two is not known."""
+        old = before.grafts if isinstance(before, PatchedDocument) else ()
+        new = after.grafts[len(old) :] if isinstance(after, PatchedDocument) else ()
+        return any(
+            one.key_path[: len(two.key_path)] == two.key_path
+            or two.key_path[: len(one.key_path)] == one.key_path
+            for one in old
+            for two in new
+        )
 
     def assumption(self) -> Assumption:
         """What is assumed of the pods that it may change."""
@@ -100,8 +124,11 @@ def apply_mutations(
         try:
             if number >= _MOST_POLICIES:
                 raise UnreadablePatchError
-            document = mutation.apply(workload, document, injected)
-        except UnreadablePatchError:
+            changed = mutation.apply(workload, document, injected)
+            if mutation.contradicts(document, changed):
+                raise UnreadablePatchError
+            document = changed
+        except Exception:
             assumptions.append(mutation.assumption())
     if document is not workload.ref.document:
         workload = patch_workload(workload, document)
@@ -113,7 +140,8 @@ def _nearest(mutations: Sequence[Mutation], file: str) -> list[Mutation]:
     by_title: dict[str, list[Mutation]] = {}
     for mutation in mutations:
         by_title.setdefault(mutation.title, []).append(mutation)
-    return [one for same in by_title.values() for one in nearest(same, file, lambda m: m.file)]
+    found = [one for same in by_title.values() for one in nearest(same, file, lambda m: m.file)]
+    return sorted(found, key=lambda mutation: mutation.webhook)
 
 
 def strings(items: Any) -> Iterable[str]:

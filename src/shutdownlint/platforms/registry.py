@@ -254,6 +254,7 @@ PLATFORMS: Final = (
                 "shutdownlint.platforms.kyverno.resources:KyvernoPolicy",
                 words=_CHANGES_SHUTDOWN,
             ),
+            KindEntry("kyverno.io", "PolicyException"),
             KindEntry(
                 "kyverno.io",
                 "Policy",

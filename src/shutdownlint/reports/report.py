@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from shutdownlint.linter.lint_run import LintResult
     from shutdownlint.manifests.reader import ReadStats
 
-#: Characters that nobody sees, or that reorder text: soft hyphens, joiners and other zero-width
+#: Characters that are not seen, or that reorder text: soft hyphens, joiners and other zero-width
 #: characters, marks and overrides of direction, separators, surrogates, tags, no characters.
 _HIDDEN: Final = (
     r"\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff"

@@ -21,7 +21,7 @@ _MAX_DEPTH: Final = 32
 def read_object(expression: str) -> dict[str, Any]:
     """The object that an expression writes down. Raises ``ValueError``."""
     reader = _Reader(expression)
-    found = reader.value(0)
+    found = reader.value("Object", 0)
     if not isinstance(found, dict) or expression[reader.at :].strip():
         raise ValueError(expression)
     return found
@@ -32,15 +32,15 @@ class _Reader:
         self.text = text
         self.at = 0
 
-    def value(self, depth: int) -> Any:
-        """The value that comes next."""
+    def value(self, type_name: str, depth: int) -> Any:
+        """The value that comes next; an object has to be of that type."""
         token = self._next()
-        if depth > _MAX_DEPTH:
+        if depth > _MAX_DEPTH or token["type"] not in (None, type_name):
             raise ValueError(self.text)
         if token["type"] or token["mark"] == "{":
-            return self._mapping(depth)
+            return self._mapping(type_name, depth)
         if token["mark"] == "[":
-            return self._list(depth)
+            return self._list(type_name, depth)
         if token["number"]:
             return int(token["number"])
         if token["word"]:
@@ -49,7 +49,7 @@ class _Reader:
             return _unquote(token["text"])
         raise ValueError(self.text)
 
-    def _mapping(self, depth: int) -> dict[str, Any]:
+    def _mapping(self, type_name: str, depth: int) -> dict[str, Any]:
         found: dict[str, Any] = {}
         while not self._ends("}"):
             token = self._next()
@@ -59,14 +59,14 @@ class _Reader:
                 name = _unquote(token["text"])
             else:
                 raise ValueError(self.text)
-            found[name] = self.value(depth + 1)
+            found[name] = self.value(f"{type_name}.{name}", depth + 1)
             self._separator("}")
         return found
 
-    def _list(self, depth: int) -> list[Any]:
+    def _list(self, type_name: str, depth: int) -> list[Any]:
         found = []
         while not self._ends("]"):
-            found.append(self.value(depth + 1))
+            found.append(self.value(type_name, depth + 1))
             self._separator("]")
         return found
 

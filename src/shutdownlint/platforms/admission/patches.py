@@ -7,7 +7,6 @@ documentation of MutatingAdmissionPolicy, read for 1.34.
 from __future__ import annotations
 
 import re
-from fnmatch import fnmatchcase
 from io import StringIO
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,10 +28,12 @@ if TYPE_CHECKING:
     from shutdownlint.yaml_source.location import KeyPath
 
 _STEP: Final = re.compile(r"\"([^\"]+)\"|'([^']+)'|([\w-]+)")
-_LIST_STEP: Final = re.compile(r"\[\s*name\s*:\s*(?:\"([^\"]+)\"|'([^']+)'|([\w*?.-]+))\s*\]")
+_LIST_STEP: Final = re.compile(r"\[\s*name\s*:\s*(?:\"([^\"]+)\"|'([^']+)'|(\*|[\w.-]+))\s*\]")
 #: The parts of a parameter block that say what is written without looking at other objects.
 _PLAIN: Final = frozenset(("assign", "pathTests"))
-_SPEC: Final = ("spec", "containers")
+#: An unquoted star: every element.
+_GLOB: Final = "\0*"
+_MAX_STEPS: Final = 20
 
 
 def assign(
@@ -72,11 +73,16 @@ def _steps(location: str) -> list[tuple[str, str | None]]:
         at = step.end()
         names = _LIST_STEP.match(location, at)
         at = names.end() if names is not None else at
-        pattern = next((g for g in names.groups() if g), None) if names is not None else None
+        pattern = None
+        if names is not None:
+            quoted = names[1] or names[2]
+            pattern = quoted or (_GLOB if names[3] == "*" else names[3])
         found.append((next(g for g in step.groups() if g), pattern))
         if at < len(location) and location[at] != ".":
             raise UnreadablePatchError
         at += 1
+    if len(found) > _MAX_STEPS:
+        raise UnreadablePatchError
     return found
 
 
@@ -98,9 +104,9 @@ def _places(
     found = [
         (index, item)
         for index, item, own in known
-        if own is not None and fnmatchcase(str(own.value.value), pattern)
+        if own is not None and pattern in (_GLOB, str(own.value.value))
     ]
-    if not found and not set(pattern) & set("*?"):
+    if not found and pattern != _GLOB:
         raise UnreadablePatchError  # Gatekeeper adds an element of that name
     for index, item in found:
         yield from _places(item, rest, (*at, name, index))
@@ -136,14 +142,17 @@ def _merge(data: Any, node: Node | None, at: KeyPath, source: EmbeddedNodeRef) -
             yield from _merge(value, entry.value if entry else None, (*at, name), source)
     elif isinstance(data, list) and isinstance(node, SequenceNode) and mappings(data):
         items = {
-            own.value.value: (index, item)
+            str(own.value.value): (index, item)
             for index, item in enumerate(node.value)
             if (own := child(item, "name")) is not None
         }
         for value in mappings(data):
-            if value.get("name") not in items:
+            name = str(value.get("name"))
+            if name not in items:
                 raise UnreadablePatchError
-            index, item = items[value["name"]]
+            index, item = items[name]
             yield from _merge(value, item, (*at, index), source)
+    elif isinstance(data, list):
+        raise UnreadablePatchError  # an atomic list may not be applied
     else:
         yield Graft(at, SafeDumper(StringIO()).represent_data(data), source)

@@ -42,6 +42,10 @@ _RESOURCE_KINDS: Final = {
     "deployments": "Deployment",
     "statefulsets": "StatefulSet",
     "daemonsets": "DaemonSet",
+    "replicasets": "ReplicaSet",
+    "jobs": "Job",
+    "cronjobs": "CronJob",
+    "rollouts": "Rollout",
     "*": "*",
     "*/*": "*",
 }
@@ -59,13 +63,19 @@ class Plugin(Platform):
 
 def read_mutations(index: ObjectIndex) -> list[Mutation]:
     """The policies and webhooks among the files that may change pods."""
-    return [mutation for obj in index.raw for mutation in _read(obj, index)]
+    found = []
+    for obj in index.raw:
+        if obj.entry.kind != _WEBHOOK and obj.entry.kind not in _APPLIED_BY:
+            continue
+        try:
+            found += list(_read(obj, index))
+        except Exception:
+            found.append(Mutation(f"{obj.entry.kind} that cannot be read", obj.ref.document.file))
+    return found
 
 
 def _read(obj: RawObject, index: ObjectIndex) -> Iterator[Mutation]:
     kind = obj.entry.kind
-    if kind != _WEBHOOK and kind not in _APPLIED_BY:
-        return
     data = obj.ref.document.tree.to_python(obj.ref.key_path)
     if not isinstance(data, dict):
         return
@@ -94,20 +104,61 @@ def _read(obj: RawObject, index: ObjectIndex) -> Iterator[Mutation]:
     rules = constraints.get("resourceRules") if isinstance(constraints, dict) else None
     plain = isinstance(constraints, dict) and set(constraints) <= _PLAIN_CONSTRAINTS
     plain = plain and not any(value_at(data, "spec", key) for key in _CONDITIONS)
+    if not any(_is_on_creation(rule) for rule in mappings(rules)):
+        return
+    plain = plain and len(mappings(rules)) == 1 and _is_plain_rule(mappings(rules)[0])
     bound = kind != _POLICY or _is_bound(name, index)
     patch = partial(apply_configurations, obj.ref) if plain and bound else None
     yield Mutation(title, file, webhook, frozenset(_kinds_of(rules)), (), changes, patch)
 
 
-_CONDITIONS: Final = ("matchConditions", "variables", "paramKind", "targetMatchConstraints")
+_CONDITIONS: Final = (
+    "matchConditions",
+    "variables",
+    "paramKind",
+    "targetMatchConstraints",
+    "evaluation",
+    "autogen",
+)
+_PLAIN_RULE: Final = frozenset(("apiGroups", "apiVersions", "operations", "resources", "scope"))
+#: The API groups of the resources that are read.
+_GROUPS: Final = {"pods": "", "jobs": "batch", "cronjobs": "batch", "*": "", "*/*": ""}
+
+
+def _is_on_creation(rule: dict[str, Any]) -> bool:
+    operations = rule.get("operations")
+    return operations is None or bool({"CREATE", "*"} & set(strings(operations)))
+
+
+def _is_plain_rule(rule: dict[str, Any]) -> bool:
+    """Whether the resource alone decides which objects a rule is for."""
+    groups, resources = set(strings(rule.get("apiGroups"))), list(strings(rule.get("resources")))
+    grouped = all({"*", _GROUPS.get(each, "apps")} & groups for each in resources)
+    scope = rule.get("scope") in (None, "*", "Namespaced")
+    return set(rule) <= _PLAIN_RULE and grouped and scope and len(resources) == 1
 
 
 def _gatekeeper_patch(obj: RawObject, data: dict[str, Any]) -> Patch | None:
     """What a mutator writes; None where that, or which objects it is for, is not in the file."""
     match = value_at(data, "spec", "match")
-    if obj.entry.kind == "ModifySet" or not set(match or ()) <= _PLAIN_MATCH:
+    match = {} if match is None else match
+    if obj.entry.kind == "ModifySet" or not isinstance(match, dict):
+        return None
+    if not set(match) <= _PLAIN_MATCH or not isinstance(data.get("spec"), dict):
+        return None
+    scope = match.get("scope") in (None, "*", "Namespaced")
+    source = match.get("source") in (None, "All", "Original")
+    if not scope or not source or ("kinds" in match and not _matches_pods(match["kinds"])):
         return None
     return partial(assign, obj.ref, only_missing=obj.entry.kind == "AssignMetadata")
+
+
+def _matches_pods(kinds: Any) -> bool:
+    return any(
+        {"", "*"} & set(strings(each.get("apiGroups")))
+        and {"Pod", "*"} & set(strings(each.get("kinds")))
+        for each in mappings(kinds)
+    )
 
 
 def _is_bound(policy: str, index: ObjectIndex) -> bool:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from shutdownlint.manifests.decoding import mappings
+from shutdownlint.manifests.decoding import mappings, value_at
 from shutdownlint.platforms.kyverno.resources import KyvernoPolicy
 from shutdownlint.platforms.kyverno.strategic_merge import read_patch
 from shutdownlint.platforms.mutations import Mutation, strings
 from shutdownlint.platforms.shutdown_words import find_shutdown_words
+from shutdownlint.yaml_source.errors import BudgetExceededError
+from shutdownlint.yaml_source.tree import key_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,16 +22,51 @@ if TYPE_CHECKING:
 _WEBHOOK: Final = "kyverno-resource-mutating-webhook-cfg"
 #: What a rule may say besides, without its depending on more than the object's kind and place.
 _PLAIN_RULE: Final = frozenset(("name", "match", "mutate", "skipBackgroundRequests"))
+#: What a policy may say without its depending on more.
+_PLAIN_SPEC: Final = frozenset(
+    (
+        "rules",
+        "background",
+        "failurePolicy",
+        "validationFailureAction",
+        "webhookTimeoutSeconds",
+        "schemaValidation",
+    )
+)
+#: Kyverno's default filters leave these namespaces out.
+_UNSURE_IN: Final = frozenset(("kube-system", "kube-public", "kube-node-lease", "kyverno"))
 _PLAIN_FILTER: Final = frozenset(("kinds", "namespaces", "operations"))
 
 
 def read_mutations(index: ObjectIndex) -> list[Mutation]:
     """What the policies may change of pods' shutdown."""
-    return [mutation for loaded in index.all_of(KyvernoPolicy) for mutation in _read(loaded)]
+    excepted = _excepted(index)
+    return [
+        mutation
+        for loaded in index.all_of(KyvernoPolicy)
+        for mutation in _read(loaded, plain=loaded.model.metadata.name not in excepted)
+    ]
 
 
-def _read(loaded: LoadedResource[KyvernoPolicy]) -> Iterator[Mutation]:
-    metadata = loaded.model.metadata
+def _excepted(index: ObjectIndex) -> set[str]:
+    """The policies that exceptions among the files are about."""
+    found = set()
+    for obj in index.raw:
+        if obj.entry.kind == "PolicyException":
+            with suppress(BudgetExceededError):
+                data = obj.ref.document.tree.to_python((*obj.ref.key_path, "spec"))
+                found |= {str(e.get("policyName")) for e in mappings(value_at(data, "exceptions"))}
+    return found
+
+
+def _read(loaded: LoadedResource[KyvernoPolicy], *, plain: bool) -> Iterator[Mutation]:
+    metadata, tree = loaded.model.metadata, loaded.ref.document.tree
+    spec = tree.entry((*loaded.ref.key_path, "spec"))
+    keys = {key_text(key) for key, _ in spec.value.value} if spec is not None else set()
+    kind = tree.entry((*loaded.ref.key_path, "kind"))
+    # A Policy is for its own namespace, which it may not write.
+    floating = metadata.namespace is None and kind is not None and kind.value.value == "Policy"
+    plain = plain and keys <= _PLAIN_SPEC and not floating
     for number, rule in loaded.model.mutations.items():
         changes = find_shutdown_words(rule["mutate"])
         if not changes:
@@ -48,7 +86,8 @@ def _read(loaded: LoadedResource[KyvernoPolicy]) -> Iterator[Mutation]:
             frozenset(kinds),
             namespaces,
             changes,
-            partial(read_patch, mutate) if _is_plain(rule) else None,
+            partial(read_patch, mutate) if plain and _is_plain(rule) else None,
+            _UNSURE_IN,
         )
 
 
@@ -62,7 +101,9 @@ def _is_plain(rule: dict[str, Any]) -> bool:
         return False
     if name != "resources" and any(set(each) != {"resources"} for each in mappings(several)):
         return False
-    return bool(filters) and all(
+    # With several filters, kinds and namespaces belong together.
+    same = {(str(each.get("kinds")), str(each.get("namespaces"))) for each in filters}
+    return len(same) == 1 and all(
         set(each) <= _PLAIN_FILTER and _on_creation(each.get("operations")) for each in filters
     )
 

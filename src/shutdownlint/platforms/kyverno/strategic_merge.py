@@ -30,6 +30,19 @@ if TYPE_CHECKING:
 #: ``(key)``: a condition; ``+(key)``: written only where the object has no such key.
 _ANCHOR: Final = re.compile(r"([^(]?)\((.+)\)")
 _ELEMENT_NAME: Final = re.compile(r"\{\{\s*element\.name\s*\}\}")
+#: A range of numbers, as Kyverno's patterns write it.
+_RANGE: Final = re.compile(r"[\d.]+\w*\s*!?-\s*[\d.]+\w*")
+#: What the API server sets where it is not written, before policies see the object.
+_DEFAULTED: Final = (
+    "terminationGracePeriodSeconds",
+    "restartPolicy",
+    "dnsPolicy",
+    "schedulerName",
+    "securityContext",
+    "imagePullPolicy",
+    "terminationMessagePath",
+    "terminationMessagePolicy",
+)
 _CONTAINERS: Final = "request.object.spec.containers"
 _MAX_DEPTH: Final = 32
 #: So many parts of a patch are compared with an object; aliases can multiply them.
@@ -73,6 +86,9 @@ def _merge_patch(patch: NodeRef, target: NodeRef, injected: Sequence[str]) -> li
     if entry is None:
         raise UnreadablePatchError
     for node in iterate_nodes(entry.value):
+        keys = [_text(key) for key, _ in node.value] if isinstance(node, MappingNode) else []
+        if any(key == "<<" or key.startswith("$") for key in keys):
+            raise UnreadablePatchError  # a merge key, or a directive such as $patch
         text = _ELEMENT_NAME.sub("", str(node.value)) if isinstance(node, ScalarNode) else ""
         if "{{" in text:
             raise UnreadablePatchError
@@ -127,12 +143,15 @@ class _Merge:
                 entry = child(target, name) if target is not None else None
                 if not isinstance(value, ScalarNode):
                     raise UnreadablePatchError
+                if entry is None and at[-1:] not in (("labels",), ("annotations",)):
+                    raise UnreadablePatchError  # the API server may have set it by default
                 if entry is None or not _matches(value, entry.value):
                     raise _ConditionFailsError
         for text, value in entries:
             kind, name = _anchor(text)
             entry = child(target, name) if target is not None else None
-            if kind == "condition" or (kind == "if absent" and entry is not None):
+            there = entry is not None or name in _DEFAULTED
+            if kind == "condition" or (kind == "if absent" and there):
                 continue
             yield from self.merge(value, entry.value if entry else None, (*at, name), source / text)
 
@@ -146,14 +165,18 @@ class _Merge:
             items += self._injected(patch, items)
         for number, element in enumerate(patch.value):
             here = source / number
+            if not isinstance(element, MappingNode):
+                raise UnreadablePatchError
             names = [
                 (_anchor(_text(key))[0], value)
                 for key, value in element.value
-                if isinstance(element, MappingNode) and _anchor(_text(key))[1] == "name"
+                if _anchor(_text(key))[1] == "name"
             ]
             if not names:
                 raise UnreadablePatchError  # no way to say which element is meant
             kind, wanted = names[0]
+            if not kind and _has_anchors(element):
+                raise UnreadablePatchError  # Kyverno then takes it for every element
             every = isinstance(wanted, ScalarNode) and _ELEMENT_NAME.fullmatch(wanted.value.strip())
             found = [
                 (index, item)
@@ -161,6 +184,8 @@ class _Merge:
                 if (entry := child(item, "name")) is not None
                 and (every or _matches(wanted, entry.value))
             ]
+            if len(found) > 1 and "+(" in _keys_of(element):
+                raise UnreadablePatchError  # Kyverno decides for the first one only
             rest = MappingNode(
                 element.tag,
                 [(key, value) for key, value in element.value if value is not wanted],
@@ -177,14 +202,12 @@ class _Merge:
                 except _ConditionFailsError:
                     continue
             if not found and not kind:
-                if _has_anchors(element):
-                    raise UnreadablePatchError
                 yield Graft((*at, added), element, here)
                 added += 1
 
     def _injected(self, patch: Node, items: Sequence[Node]) -> list[Node]:
         """The container that is added before, as far as it is known: its name."""
-        own = {entry.value.value for item in items if (entry := child(item, "name"))}
+        own = {str(entry.value.value) for item in items if (entry := child(item, "name"))}
         mark = patch.start_mark
         return [
             MappingNode(
@@ -221,6 +244,9 @@ def _json_patch(patch: NodeRef, target: NodeRef) -> list[Graft]:
         if value is None or operation.get("op") not in ("add", "replace"):
             raise UnreadablePatchError
         key_path = tuple(_steps(path, target))
+        place = target.document.tree.entry((*target.key_path, *key_path))
+        if operation["op"] == "replace" and place is None and key_path[-1] not in _DEFAULTED:
+            raise UnreadablePatchError
         source = EmbeddedNodeRef(patch, tree, (number, "value"), editable=False)
         found.append(Graft((*target.key_path, *key_path), value.value, source))
     return found
@@ -267,6 +293,16 @@ def _has_anchors(node: Node) -> bool:
     )
 
 
+def _keys_of(node: Node) -> str:
+    """The keys of a part of a patch, one after the other."""
+    return " ".join(
+        _text(key)
+        for each in iterate_nodes(node)
+        if isinstance(each, MappingNode)
+        for key, _ in each.value
+    )
+
+
 def _text(key: Node) -> str:
     return key_text(key) or ""
 
@@ -276,4 +312,6 @@ def _matches(pattern: Node, value: Node) -> bool:
     if not isinstance(pattern, ScalarNode) or not isinstance(value, ScalarNode):
         raise UnreadablePatchError
     text = str(pattern.value).replace("[", "[[]")
+    if text[:1] in ("!", "<", ">") or set(text) & {"|", "&"} or _RANGE.fullmatch(text):
+        raise UnreadablePatchError
     return fnmatchcase(str(value.value), text)
