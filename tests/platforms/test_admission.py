@@ -325,6 +325,8 @@ def test_policies_apply_in_the_order_of_their_controllers() -> None:
     found = applied(f"{hook}    ---{GATEKEEPER % ('shop', '', 'value: 60')}")
     assert "60s (policy.yaml:18)" in found.grace
     assert set(found.sleeps) == {"app"}
+    both = GATEKEEPER % ("shop", "", "value: 60") + "---" + ADMISSION % ("pods", "90") + BINDING
+    assert "60s (policy.yaml:8)" in applied(both).grace
 
 
 def test_two_policies_that_write_the_same_are_named() -> None:

@@ -48,6 +48,11 @@ class PatchedDocument(Document):
         patched.set_root(_grafted(document.tree, grafts))
         return patched
 
+    def grafts_after(self, document: Document) -> tuple[Graft, ...]:
+        """The values that it has beside those of a document that it was made of."""
+        old = len(document.grafts) if isinstance(document, PatchedDocument) else 0
+        return self.grafts[old:]
+
     @property
     def tree(self) -> Tree:
         """The nodes of the document with the values in their places."""

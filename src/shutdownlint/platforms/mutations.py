@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from shutdownlint.manifests.document import Document, NodeRef
     from shutdownlint.manifests.workloads import Workload
+    from shutdownlint.yaml_source.location import KeyPath
 
     #: Works out what is written into the object at a place, whose pod gets further containers.
     Patch = Callable[[NodeRef, Sequence[str]], list[Graft]]
@@ -75,7 +76,7 @@ class Mutation(Struct, frozen=True, eq=False):
 
     def apply(
         self, workload: Workload, document: Document, injected: Sequence[InjectedContainer]
-    ) -> Document:
+    ) -> PatchedDocument:
         """The workload's document as it changes it. Raises ``UnreadablePatchError``."""
         moved = workload.spec_at is not None or workload.annotations_at is not None
         # What is written into Pods is written into those of every workload.
@@ -90,18 +91,7 @@ class Mutation(Struct, frozen=True, eq=False):
         grafts = self.patch(document.ref(*place.key_path), seen)
         if len(grafts) > _MAX_VALUES:
             raise UnreadablePatchError
-        return PatchedDocument.of(document, grafts) if grafts else document
-
-    def contradicts(self, before: Document, after: Document) -> bool:
-        """Whether it replaces what another policy wrote: the order of two is not known."""
-        old = before.grafts if isinstance(before, PatchedDocument) else ()
-        new = after.grafts[len(old) :] if isinstance(after, PatchedDocument) else ()
-        return any(
-            one.key_path[: len(two.key_path)] == two.key_path
-            or two.key_path[: len(one.key_path)] == one.key_path
-            for one in old
-            for two in new
-        )
+        return PatchedDocument.of(document, grafts)
 
     def assumption(self) -> Assumption:
         """What is assumed of the pods that it may change."""
@@ -120,19 +110,32 @@ def apply_mutations(
     assumptions = []
     concerned = [mutation for mutation in mutations if mutation.may_change(workload)]
     document = workload.ref.document
+    written: dict[str, list[KeyPath]] = {}
     for number, mutation in enumerate(_nearest(concerned, document.file)):
         try:
-            if number >= _MOST_POLICIES:
-                raise UnreadablePatchError
             changed = mutation.apply(workload, document, injected)
-            if mutation.contradicts(document, changed):
+            new = [graft.key_path for graft in changed.grafts_after(document)]
+            # Of two policies of one controller it is not known which comes last.
+            same = written.setdefault(mutation.webhook, [])
+            if number >= _MOST_POLICIES or _overlap(same, new):
                 raise UnreadablePatchError
+            same += new
             document = changed
         except Exception:
             assumptions.append(mutation.assumption())
     if document is not workload.ref.document:
         workload = patch_workload(workload, document)
     return workload, assumptions
+
+
+def _overlap(some: Iterable[KeyPath], others: Iterable[KeyPath]) -> bool:
+    """Whether an entry is in both, or in an entry of the other."""
+    found = set(some)
+    above = {path[:length] for path in found for length in range(len(path))}
+    return any(
+        path in above or any(path[:length] in found for length in range(len(path) + 1))
+        for path in others
+    )
 
 
 def _nearest(mutations: Sequence[Mutation], file: str) -> list[Mutation]:
