@@ -459,3 +459,22 @@ def test_a_helper_in_a_gateway_pod_gets_no_requests() -> None:
     found = {(f.rule, f.container) for f in check_text(gateway).findings}
     assert ("SL240", "istio-proxy") in found
     assert not [rule for rule, container in found if container == "exporter"]
+
+
+def test_a_hook_of_unknown_length_does_not_hide_what_the_proxy_cuts() -> None:
+    """The proxy exits after 5 s, however long the app's hook takes."""
+    pod = """
+        apiVersion: v1
+        kind: Pod
+        metadata: {name: db, labels: {sidecar.istio.io/inject: "true"}}
+        spec:
+          terminationGracePeriodSeconds: 120
+          containers:
+          - name: app
+            image: shop/db:1
+            lifecycle: {preStop: {exec: {command: [bash, -c, "/opt/drain.sh && sleep 5"]}}}
+        """
+    known = user_facts(p99="20s", istio="1.26", kubernetes="1.28")
+    assert [f.rule for f in check_text(pod, known).findings if f.rule != "SL108"] == ["SL202"]
+    longer = pod.replace("/opt/drain.sh && sleep 5", "sleep 20")
+    assert [f.rule for f in check_text(longer, known).findings if f.rule != "SL108"] == ["SL201"]

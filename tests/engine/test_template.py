@@ -50,6 +50,10 @@ def test_terms_that_are_zero_are_left_out(a: str, b: str, c: str, d: str, expect
     assert fill(SUM, a=a, b=b, c=c, d=d) == expected
 
 
+def test_a_term_that_is_not_known_is_left_out() -> None:
+    assert fill(SUM, a="an unknown time", b="0s", c="20s", d="20s") == "needs 20s p99, but"
+
+
 def test_one_term_of_several_words_is_no_sum() -> None:
     text = "needs {a} preStop + {c} for the slowest requests (--p99) = {d}, but"
     alone = "needs 10s for the slowest requests (--p99), but"

@@ -79,9 +79,10 @@ class MessageTemplate(Struct, frozen=True, array_like=True):
         return _without_zero_terms(text) if " + " in text or ", minus " in text else text
 
 
-#: Terms of a sum that are zero, and a sum of one term that is left.
+#: Terms of a sum that are zero or not known, and a sum of one term that is left.
 _ZERO_TERM: Final = re.compile(
-    r"(?<![\w.])0s [A-Za-z0-9-]+ \+ | \+ 0s [A-Za-z0-9-]+|, minus 0s \w+"
+    r"an unknown time [A-Za-z0-9-]+ \+ "
+    r"|(?<![\w.])0s [A-Za-z0-9-]+ \+ | \+ 0s [A-Za-z0-9-]+|, minus 0s \w+"
 )
 _ONE_TERM: Final = re.compile(
     r"(?<!\+ )(?<![\w.])([0-9][0-9a-z.]*) "

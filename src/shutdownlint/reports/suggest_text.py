@@ -44,13 +44,14 @@ def _lines(suggestion: Suggestion, fixed: list[Finding]) -> Iterator[Text]:
         yield Text(f"  rejected: {safe(text)}", "red")
     for change in suggestion.solution.changes:
         yield _change(change)
-    for finding in fixed:
-        if finding.workload == workload and finding.fix is not None:
+    own = [finding for finding in fixed if finding.workload == workload]
+    for finding in own:
+        if finding.fix is not None:
             line = Text(f"  {finding.rule}: ")
             line.append(safe(finding.fix.description), "green")
             line.append(f"  {safe(full_message(finding))}", "dim")
             yield line
-    yield Text(f"  {_format_result(suggestion)}", "dim")
+    yield Text(f"  {_format_result(suggestion, fixed=bool(own))}", "dim")
     for text in _doubts(suggestion):
         yield Text(f"  {safe(text)}", "yellow")
     if suggestion.refused:
@@ -81,7 +82,7 @@ def _change(change: Change) -> Text:
     return line
 
 
-def _format_result(suggestion: Suggestion) -> str:
+def _format_result(suggestion: Suggestion, *, fixed: bool) -> str:
     solution = suggestion.solution
     p99, until = solution.targets.p99, solution.targets.propagation
     if solution.failure is not None:
@@ -90,4 +91,6 @@ def _format_result(suggestion: Suggestion) -> str:
         return "runs to completion: it receives no requests"
     late = f" or arriving within {format_duration(until)}" if until else ""
     served = f"every request of up to {format_duration(p99)} is served, in flight at deletion{late}"
-    return served if solution.changes else f"nothing to change: {served}"
+    if suggestion.pod.rejections:
+        return f"once no pod is rejected, {served}"
+    return served if solution.changes else f"nothing {'else ' if fixed else ''}to change: {served}"

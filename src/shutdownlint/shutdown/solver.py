@@ -258,7 +258,9 @@ class _Solver:
             return ZERO
         end = container.hook.duration.value.low
         # A default limit is rarely used up; but a longer hook must not be what leaves it no time.
-        delayed = any(change.container == container.name for change in self.changes)
+        delayed = container.role is Role.APP and any(
+            change.container == container.name for change in self.changes
+        )
         for phase in container.process.phases:
             if phase.begins is not Trigger.DELETION:
                 end += _phase_length(phase.ending, count_default=delayed)

@@ -52,6 +52,13 @@ def _exit_on_zero_advice(view: CaseView) -> str | None:
     return f"set {facts.EXIT_ON_ZERO_ENV} to 'true' and {minimum} in proxyMetadata, or"
 
 
+def _drain_ends(view: CaseView) -> timedelta | None:
+    found = _facts(view)
+    if found is None:
+        return None
+    return view.container.hook.duration.value.low + found.settings.termination_drain.value
+
+
 def _exit_on_zero_recommended(view: CaseView) -> bool | None:
     if _facts(view) is None:
         return None
@@ -84,6 +91,12 @@ FIELDS: Final[Fields] = {
     SubjectKind.PROXY: (
         _setting("exitOnZero", _B, "EXIT_ON_ZERO_ACTIVE_CONNECTIONS", lambda s: s.exit_on_zero),
         _setting("minimumDrain", _D, "MINIMUM_DRAIN_DURATION", lambda s: s.minimum_drain),
+        Field(
+            "drainEnds",
+            _D,
+            "when terminationDrainDuration is over: the proxy's preStop and that together",
+            _drain_ends,
+        ),
         Field(
             "exitOnZeroAdvice",
             _S,

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Final
 from shutdownlint.platforms.fields import CaseView, FieldType, plain_field, setting_field
 from shutdownlint.platforms.kubernetes.container_fields import pre_stop
 from shutdownlint.platforms.traffic import MeshProxyFacts
+from shutdownlint.shutdown.durations import ZERO
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     from shutdownlint.shutdown.provenance import Setting
 
 _D, _S = FieldType.DURATION, FieldType.STRING
@@ -19,6 +22,11 @@ def slowest_app(view: CaseView) -> CaseView | None:
     regular = view.plan.regular
     slowest = max(regular, key=lambda c: c.hook.duration.value.low, default=None)
     return CaseView(view.pod, view.analysis, slowest) if slowest is not None else None
+
+
+def _pre_stop_at_least(view: CaseView) -> timedelta:
+    plan = view.pod.plan or view.plan
+    return max((c.hook.duration.value.low for c in plan.regular), default=ZERO)
 
 
 def _mode(view: CaseView) -> Setting[str] | None:
@@ -36,6 +44,12 @@ PROXY_FIELDS: Final = (
     plain_field("proxy", _S, "the proxy's container", lambda view: view.container.name),
     setting_field("mode", _S, "classic, native, or gateway (the pod is the proxy)", _mode),
     setting_field("proxyPreStop", _D, "how long the proxy's own preStop hook takes", pre_stop),
+    plain_field(
+        "preStopAtLeast",
+        _D,
+        "how long the app's longest preStop hook takes at least, where that is only bounded",
+        _pre_stop_at_least,
+    ),
     plain_field(
         "proxyEnds",
         _D,
