@@ -478,3 +478,22 @@ def test_a_hook_of_unknown_length_does_not_hide_what_the_proxy_cuts() -> None:
     assert [f.rule for f in check_text(pod, known).findings if f.rule != "SL108"] == ["SL202"]
     longer = pod.replace("/opt/drain.sh && sleep 5", "sleep 20")
     assert [f.rule for f in check_text(longer, known).findings if f.rule != "SL108"] == ["SL201"]
+
+
+def test_an_unquoted_duration_needs_its_unit_too() -> None:
+    pod = """
+        apiVersion: v1
+        kind: Pod
+        metadata:
+          name: a
+          labels: {sidecar.istio.io/inject: "true"}
+          annotations:
+            proxy.istio.io/config: |
+              proxyMetadata:
+                MINIMUM_DRAIN_DURATION: 20
+        spec: {containers: [{name: app, image: shop/app:1}]}
+        """
+    (finding,) = [f for f in check_text(pod).findings if f.rule == "SL212"]
+    assert "needs a quoted duration with its unit, such as '20s'" in finding.message
+    assert finding.fix is not None
+    assert not finding.fix.changes

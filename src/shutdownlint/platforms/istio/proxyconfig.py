@@ -263,7 +263,11 @@ def _metadata(
 
 def _not_a_string(key: str, node: Node) -> str:
     if isinstance(node, ScalarNode):
-        return _not_string_scalar(node, nullable=True)
+        reason = _not_string_scalar(node, nullable=True)
+        if reason and key == facts.MINIMUM_DRAIN_ENV:
+            # Quoted alone it is accepted, and not read: it has no unit.
+            return f"needs a quoted duration with its unit, such as '{node.value}s'"
+        return reason
     what = "a mapping" if isinstance(node, MappingNode) else "a list"
     up = f"; '{key}' belongs one level up" if _camel(key) in FIELDS else ""
     return f"is {what} where only strings are allowed{up}"
