@@ -569,3 +569,25 @@ def test_a_policy_that_is_for_updates_only_says_nothing() -> None:
 def test_what_a_star_matches_includes_pods() -> None:
     policy = changed(ADMISSION % ("'*'", "60") + BINDING, 'apiGroups: [""]', "apiGroups: ['*']")
     assert "60s (policy.yaml:9)" in applied(policy).grace
+
+
+@pytest.mark.parametrize("spec", ["preStop", "5", "[preStop]", "null # preStop"])
+def test_a_kyverno_policy_without_a_mapping_costs_nothing_else(spec: str) -> None:
+    policy = changed(
+        KYVERNO % ("ClusterPolicy", "", "Pod"), "spec:\n      rules:", "x:\n      rules:"
+    )
+    policy = policy.replace("    x:", f"    spec: {spec}\n    x:")
+    (pod,) = plan_files({"pod.yaml": POD, "policy.yaml": policy}).pods
+    assert pod.plan is not None
+
+
+def test_a_patch_that_removes_a_value_is_not_applied() -> None:
+    pod = POD.replace("containers: [", "terminationGracePeriodSeconds: 45, containers: [")
+    for null in ("null", "~", ""):
+        policy = kyverno(
+            f"patchStrategicMerge: {{spec: {{terminationGracePeriodSeconds: {null}}}}}"
+        )
+        (planned,) = plan_files({"pod.yaml": pod, "policy.yaml": policy}).pods
+        assert planned.plan is not None
+        assert "45s" in str(planned.plan.grace)
+        assert any("may change the pods" in a.text for a in planned.plan.assumptions)

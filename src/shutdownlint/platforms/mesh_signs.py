@@ -18,15 +18,20 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.planned_pod import PlannedPod
 
 
-def find_sign(mesh: str, workload: Workload, context: AnalysisContext) -> str | None:
-    """What makes it likely that a pod of an unknown namespace is in the mesh."""
+def allows_signs(mesh: str, workload: Workload, context: AnalysisContext) -> bool:
+    """Whether other objects may suggest that a pod is in the mesh."""
     # Files that show the namespace contradict each other; jobs are seldom meant to be in a mesh.
     if context.shows_namespace(workload.namespace) or workload.runs_to_completion:
-        return None
+        return False
     metadata = workload.template.metadata
     named = context.mesh_evidence.named_in((*metadata.labels, *metadata.annotations))
-    if named and mesh not in named:
-        return None  # it is meant for another mesh
+    return not named or mesh in named  # else it is meant for another mesh
+
+
+def find_sign(mesh: str, workload: Workload, context: AnalysisContext) -> str | None:
+    """What makes it likely that a pod of an unknown namespace is in the mesh."""
+    if not allows_signs(mesh, workload, context):
+        return None
     evidence = context.evidence_of(mesh, workload)
     others = (other for other in mesh_names() if other != mesh)
     if evidence is None or any(context.evidence_of(other, workload) for other in others):

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.yaml_source.location import KeyPath
 
-    #: Works out what is written into the object at a place, whose pod gets further containers.
+    #: Computes the values that are set in an object; injected containers are named besides.
     Patch = Callable[[NodeRef, Sequence[str]], list[Graft]]
 
+#: The webhook configuration by which Kyverno changes objects.
+KYVERNO_WEBHOOK: Final = "kyverno-resource-mutating-webhook-cfg"
 _REMEDY: Final = "check the pods as they run: kubectl get pod -o yaml"
 
 #: A patch that writes more values into one pod is not applied.
@@ -79,7 +81,7 @@ class Mutation(Struct, frozen=True, eq=False):
     ) -> PatchedDocument:
         """The workload's document as it changes it. Raises ``UnreadablePatchError``."""
         moved = workload.spec_at is not None or workload.annotations_at is not None
-        # What is written into Pods is written into those of every workload.
+        # A policy for Pods applies to the pods of every workload.
         of_pods = not self.kinds or bool({"Pod", "*"} & self.kinds)
         both = of_pods and workload.id.kind != "Pod" and workload.id.kind in self.kinds
         known = of_pods or workload.id.kind in self.kinds

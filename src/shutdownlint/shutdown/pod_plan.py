@@ -256,7 +256,7 @@ class PodPlan(Struct, frozen=True):
         return replace(self, grace=fix(self.grace), containers=containers)
 
 
-#: A hook that outlasts the grace period is followed by this much at most.
 #: No real pod has more containers that serve.
 _MOST_TARGETS: Final = 32
+#: A hook that outlasts the grace period is followed by this much at most.
 _AFTER_SIGNAL: Final = timedelta(seconds=2)

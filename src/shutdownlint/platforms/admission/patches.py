@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _STEP: Final = re.compile(r"\"([^\"]+)\"|'([^']+)'|([\w-]+)")
 _LIST_STEP: Final = re.compile(r"\[\s*name\s*:\s*(?:\"([^\"]+)\"|'([^']+)'|(\*|[\w.-]+))\s*\]")
-#: The parts of a parameter block that say what is written without looking at other objects.
+#: The keys of ``parameters`` that do not depend on other objects.
 _PLAIN: Final = frozenset(("assign", "pathTests"))
 #: An unquoted star: every element.
 _GLOB: Final = "\0*"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from shutdownlint.manifests.decoding import mappings, value_at
 from shutdownlint.platforms.admission.patches import apply_configurations, assign
-from shutdownlint.platforms.mutations import Mutation, strings
+from shutdownlint.platforms.mutations import KYVERNO_WEBHOOK, Mutation, strings
 from shutdownlint.platforms.platform import Platform
 from shutdownlint.platforms.registry import mesh_names
 from shutdownlint.platforms.shutdown_words import find_shutdown_words
@@ -31,7 +31,7 @@ _GATEKEEPER: Final = ("Assign", "AssignMetadata", "ModifySet")
 #: The webhook configurations that apply policies; the API server applies its own policies before.
 _APPLIED_BY: Final = {
     _POLICY: "",
-    "MutatingPolicy": "kyverno-resource-mutating-webhook-cfg",
+    "MutatingPolicy": KYVERNO_WEBHOOK,
     **dict.fromkeys(_GATEKEEPER, "gatekeeper-mutating-webhook-configuration"),
 }
 #: What a policy may say about the objects that it changes without its depending on more.

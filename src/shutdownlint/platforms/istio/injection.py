@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from shutdownlint.platforms.istio import facts
 from shutdownlint.platforms.istio.process import ProxyMode
-from shutdownlint.platforms.mesh_signs import assume_member, find_sign
+from shutdownlint.platforms.mesh_signs import allows_signs, assume_member, find_sign
 from shutdownlint.platforms.versions import Version
 from shutdownlint.shutdown.pod_plan import Assumption, Confidence
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
@@ -250,18 +250,10 @@ def _infer_injection(
     if _is_istiod(workload):
         return None
     sign = find_sign("istio", workload, mesh.context)
-    if sign is None and _is_version_set(workload, mesh):
+    version_set = mesh.context.version_of("istio") is not None
+    if sign is None and version_set and allows_signs("istio", workload, mesh.context):
         sign = "the Istio version that is set"
     return None if sign is None else ((assume_member(sign, workload),), None)
-
-
-def _is_version_set(workload: Workload, mesh: Mesh) -> bool:
-    """Whether a version of Istio is all that suggests that a pod is in the mesh."""
-    context, metadata = mesh.context, workload.template.metadata
-    if context.shows_namespace(workload.namespace) or workload.runs_to_completion:
-        return False
-    named = context.mesh_evidence.named_in((*metadata.labels, *metadata.annotations))
-    return context.version_of("istio") is not None and named <= {"istio"}
 
 
 def _mode(

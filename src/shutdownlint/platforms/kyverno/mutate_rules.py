@@ -6,10 +6,12 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from yaml.nodes import MappingNode
+
 from shutdownlint.manifests.decoding import mappings, value_at
 from shutdownlint.platforms.kyverno.resources import KyvernoPolicy
 from shutdownlint.platforms.kyverno.strategic_merge import read_patch
-from shutdownlint.platforms.mutations import Mutation, strings
+from shutdownlint.platforms.mutations import KYVERNO_WEBHOOK, Mutation, strings
 from shutdownlint.platforms.shutdown_words import find_shutdown_words
 from shutdownlint.yaml_source.errors import BudgetExceededError
 from shutdownlint.yaml_source.tree import key_text
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 
     from shutdownlint.manifests.object_index import LoadedResource, ObjectIndex
 
-_WEBHOOK: Final = "kyverno-resource-mutating-webhook-cfg"
 #: What a rule may say besides, without its depending on more than the object's kind and place.
 _PLAIN_RULE: Final = frozenset(("name", "match", "mutate", "skipBackgroundRequests"))
 #: What a policy may say without its depending on more.
@@ -62,7 +63,8 @@ def _excepted(index: ObjectIndex) -> set[str]:
 def _read(loaded: LoadedResource[KyvernoPolicy], *, plain: bool) -> Iterator[Mutation]:
     metadata, tree = loaded.model.metadata, loaded.ref.document.tree
     spec = tree.entry((*loaded.ref.key_path, "spec"))
-    keys = {key_text(key) for key, _ in spec.value.value} if spec is not None else set()
+    body = spec.value if spec is not None else None
+    keys = {key_text(key) for key, _ in body.value} if isinstance(body, MappingNode) else set()
     kind = tree.entry((*loaded.ref.key_path, "kind"))
     # A Policy is for its own namespace, which it may not write.
     floating = metadata.namespace is None and kind is not None and kind.value.value == "Policy"
@@ -82,7 +84,7 @@ def _read(loaded: LoadedResource[KyvernoPolicy], *, plain: bool) -> Iterator[Mut
         yield Mutation(
             f"policy {metadata.name}",
             loaded.ref.document.file,
-            _WEBHOOK,
+            KYVERNO_WEBHOOK,
             frozenset(kinds),
             namespaces,
             changes,

@@ -16,7 +16,7 @@ from shutdownlint.manifests.document import EmbeddedNodeRef
 from shutdownlint.manifests.patched import Graft
 from shutdownlint.platforms.mutations import UnreadablePatchError
 from shutdownlint.yaml_source.composer import ComposeError, compose
-from shutdownlint.yaml_source.scalars import UNTAGGED
+from shutdownlint.yaml_source.scalars import UNTAGGED, read_scalar
 from shutdownlint.yaml_source.tree import Tree, child, iterate_nodes, key_text
 
 if TYPE_CHECKING:
@@ -47,7 +47,6 @@ _CONTAINERS: Final = "request.object.spec.containers"
 _MAX_DEPTH: Final = 32
 #: So many parts of a patch are compared with an object; aliases can multiply them.
 _MAX_STEPS: Final = 5000
-_NULL: Final = ("", "~", "null", "Null", "NULL")
 
 
 class _ConditionFailsError(Exception):
@@ -128,7 +127,7 @@ class _Merge:
             isinstance(n, MappingNode) for n in patch.value
         ):
             yield from self._merge_list(patch, target, at, source)
-        elif isinstance(patch, ScalarNode) and patch.style is None and patch.value in _NULL:
+        elif isinstance(patch, ScalarNode) and read_scalar(patch) is None:
             raise UnreadablePatchError  # it removes what is there
         else:
             yield Graft(at, patch, source)

@@ -73,9 +73,9 @@ def is_injected(workload: Workload, mesh: LinkerdMesh, annotations: Annotations)
     if on_namespace in enabled or own in enabled:
         return True
     declared = mesh.context.declared_mesh(workload.namespace)
-    if declared is not None or annotations.namespace_known:
-        return declared == facts.MESH and not annotations.namespace_known
-    return find_sign(facts.MESH, workload, mesh.context) is not None
+    if declared == facts.MESH and not annotations.namespace_known:
+        return True
+    return _sign(workload, mesh, annotations) is not None
 
 
 def membership_assumptions(
@@ -83,11 +83,16 @@ def membership_assumptions(
 ) -> list[Assumption]:
     """What is assumed where only other objects suggest that the pods are in the mesh."""
     own = annotations.get(facts.INJECT)
-    declared = mesh.context.declared_mesh(workload.namespace)
-    if own is not None or declared is not None or annotations.namespace_known:
-        return []
-    sign = find_sign(facts.MESH, workload, mesh.context)
+    sign = _sign(workload, mesh, annotations) if own is None else None
     return [] if sign is None else [assume_member(sign, workload)]
+
+
+def _sign(workload: Workload, mesh: LinkerdMesh, annotations: Annotations) -> str | None:
+    """What suggests the mesh where neither the user nor a file shows it."""
+    declared = mesh.context.declared_mesh(workload.namespace)
+    if declared is not None or annotations.namespace_known:
+        return None
+    return find_sign(facts.MESH, workload, mesh.context)
 
 
 def contradicts_user(workload: Workload, mesh: LinkerdMesh) -> bool:
