@@ -54,7 +54,12 @@ class Session:
         config = self.config
         facts = config.user_facts(self.p99)
         return LintOptions(
-            facts, config.selection, on_file, debug=self.debug, isolated=self.isolated
+            facts,
+            config.selection,
+            on_file,
+            debug=self.debug,
+            isolated=self.isolated,
+            exclude=config.exclude,
         )
 
     def sources(self, paths: list[str]) -> Iterator[InputSource]:

@@ -22,7 +22,7 @@ from pydantic import (
 from shutdownlint.config import Config, ConfigError
 from shutdownlint.engine.finding import Severity
 from shutdownlint.engine.selection import RuleSelection
-from shutdownlint.manifests.discovery import display_path
+from shutdownlint.manifests.discovery import display_path, find_repository
 from shutdownlint.manifests.suppressions import Suppression
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.registry import mesh_names
@@ -229,7 +229,7 @@ class _PathResolver:
 
     def __init__(self, file: Path, *, trusted: bool) -> None:
         self.file = file
-        self.root = None if trusted else _repository(file)
+        self.root = None if trusted else find_repository(file)
         self.refusals: list[str] = []
 
     def resolve(self, key: str, names: list[str]) -> list[str]:
@@ -244,15 +244,6 @@ class _PathResolver:
                 continue
             found.append(display_path(os.path.relpath(path)))
         return found
-
-
-def _repository(file: Path) -> Path:
-    """The repository that a file is in: the folder with ``.git`` above it, else its own."""
-    folder = Path(os.path.realpath(file)).parent
-    for parent in (folder, *folder.parents):
-        if (parent / ".git").exists():
-            return parent
-    return folder
 
 
 def _namespace_mesh(form: NamespaceForm) -> MeshFact:

@@ -75,7 +75,8 @@ class Finding(Struct, frozen=True):
     ``title`` is that of its rule. ``about_versions`` names the systems whose unknown versions it
     rests on; ``holds_for`` the versions that it is certain for, empty where it holds for all.
     ``subject_region`` is where its pod is written; ``outside``: ``region`` is in another document.
-    ``group`` are the findings that this one is reported for, each about one pod.
+    ``group`` are the findings that this one is reported for, each about one pod. ``variants`` are
+    the environments that it holds in; none where the run has only one.
     """
 
     rule: str
@@ -96,3 +97,4 @@ class Finding(Struct, frozen=True):
     subject_region: Region | None = None
     outside: bool = False
     group: tuple[Finding, ...] = ()
+    variants: tuple[str, ...] = ()

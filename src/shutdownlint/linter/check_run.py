@@ -6,12 +6,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from shutdownlint.engine.evaluator import ExpressionCache, RuleEvaluator
 from shutdownlint.engine.problems import RuleFailed, Unreadable
 from shutdownlint.engine.subjects import problem_subject, workload_subjects
 from shutdownlint.engine.vocabulary import Vocabulary
-from shutdownlint.linter.grouping import group_findings
+from shutdownlint.linter.grouping import group_findings, merge_variants
 from shutdownlint.linter.lint_run import LintResult
 from shutdownlint.linter.pod_stage import PodStage, evaluate_pod, make_context, version_warnings
 from shutdownlint.linter.processes import process_count, run_tasks
@@ -23,6 +24,8 @@ from shutdownlint.wording import plural
 from shutdownlint.yaml_source.location import FixedLocation
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from shutdownlint.engine.evaluator import RuleFailure
     from shutdownlint.engine.finding import Finding
     from shutdownlint.linter.lint_run import LintOptions
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.reader import ReadStats
     from shutdownlint.manifests.suppressions import Suppression
     from shutdownlint.platforms.planned_pod import PlannedPod
+    from shutdownlint.platforms.platform import Platform
     from shutdownlint.platforms.problem import Problem
     from shutdownlint.platforms.registry import PlatformSet
     from shutdownlint.yaml_source.location import Region
@@ -52,47 +56,22 @@ class CheckedPart(Struct):
     without_p99: int = 0
 
 
-class CheckRun:
-    """Evaluates the rules for every pod, every problem and all workloads together."""
+class VariantRun:
+    """The check of one variant: its pods, its other objects, and all its workloads together."""
 
-    def __init__(self, loader: Loader, platforms: PlatformSet, options: LintOptions) -> None:
+    def __init__(
+        self, name: str, loader: Loader, options: LintOptions, evaluator: RuleEvaluator
+    ) -> None:
+        self.name = name
         self.loader = loader
         self.options = options
         self.context = make_context(loader, options)
-        self.platforms = platforms.platforms
-        entries = PLATFORMS if options.all_rules else platforms.entries
-        rules = options.selection.load([entry.name for entry in entries])
-        vocabulary = Vocabulary(self.platforms)
-        if options.expressions is None:
-            options.expressions = ExpressionCache()
-        severities, cache = options.selection.severities, options.expressions
-        self.hidden = {rule.id for rule in rules if options.selection.hides(rule)}
-        self.evaluator = RuleEvaluator(rules, vocabulary, severities, cache, self.hidden)
+        self.evaluator = evaluator
+        self.platforms: Sequence[Platform] = ()
+        self.hidden: set[str] = set()
         self.workloads = WorkloadIndex()
-        self.suppressions: list[Suppression] = []
-        self.assumed_versions: dict[str, None] = {}
         # The same workload in several files (renderings of one chart) makes the same finding.
         self._found: dict[_Order, Finding] = {}
-        self.without_mesh = self.without_p99 = 0
-
-    def run(self) -> LintResult:
-        """Check everything."""
-        self._check_pods()
-        self._check_context()
-        for subject in workload_subjects(self.workloads, self.context, self.evaluator.vocabulary):
-            for finding in self.evaluator.evaluate(subject):
-                self._add(finding)
-        self._check_run()
-        return self._result()
-
-    def _check_pods(self) -> None:
-        count = 1
-        if not self.options.debug and self.loader.pending_count >= 2 * _PARTS_PER_PROCESS:
-            count = min(process_count(), self.loader.pending_count // _PARTS_PER_PROCESS)
-        parts = self.loader.split(count)
-        tasks = [partial(self.check_part, part, extra=part is parts[0]) for part in parts]
-        for checked in run_tasks(tasks):
-            self._take(checked)
 
     def check_part(self, loader: Loader, *, extra: bool) -> CheckedPart:
         """Check the workloads of a part of the files; ``extra`` are those of other objects."""
@@ -118,13 +97,96 @@ class CheckRun:
         part.without_mesh += stage.is_mesh_open(pod)
         part.without_p99 += pod.plan.p99 is None
 
-    def _take(self, part: CheckedPart) -> None:
+    def take(self, part: CheckedPart) -> None:
+        """Add what a part of the workloads has given."""
         self.loader.stats.add(part.stats)
-        self.suppressions += part.suppressions
         for finding in part.findings:
-            self._add(finding)
+            self.add(finding)
         for entry in part.entries:
             self.workloads.add(entry)
+
+    def check_context(self) -> None:
+        """Check the objects that are no workloads, and all workloads together."""
+        for platform in self.platforms:
+            for problem in platform.context_problems(self.context):
+                if problem.location.region().file not in self.loader.context_files:
+                    self.check_problem(problem)
+        for subject in workload_subjects(self.workloads, self.context, self.evaluator.vocabulary):
+            for finding in self.evaluator.evaluate(subject):
+                self.add(finding)
+
+    def check_problem(self, problem: Problem) -> None:
+        """Add the findings on a problem."""
+        subject = problem_subject(problem, self.evaluator.vocabulary, self.context.user_facts)
+        for finding in self.evaluator.evaluate(subject, problem.kind()):
+            self.add(finding)
+
+    def add(self, finding: Finding) -> None:
+        """Add a finding."""
+        # A finding that is only counted has no message.
+        what = finding.message or finding.container or ""
+        order = finding.region, finding.rule, what, str(finding.workload)
+        self._found[order] = replace(finding, variants=(self.name,)) if self.name else finding
+
+    @property
+    def findings(self) -> dict[_Order, Finding]:
+        """The findings, by what they are sorted by."""
+        return self._found
+
+
+class CheckRun:
+    """Evaluates the rules for every pod, every problem and all workloads, variant by variant."""
+
+    def __init__(
+        self, loaders: Mapping[str, Loader], platforms: PlatformSet, options: LintOptions
+    ) -> None:
+        self.options = options
+        entries = PLATFORMS if options.all_rules else platforms.entries
+        rules = options.selection.load([entry.name for entry in entries])
+        vocabulary = Vocabulary(platforms.platforms)
+        if options.expressions is None:
+            options.expressions = ExpressionCache()
+        severities, cache = options.selection.severities, options.expressions
+        self.hidden = {rule.id for rule in rules if options.selection.hides(rule)}
+        self.evaluator = RuleEvaluator(rules, vocabulary, severities, cache, self.hidden)
+        self.variants = [
+            VariantRun(name, loader, options, self.evaluator) for name, loader in loaders.items()
+        ]
+        self.main = self.variants[0]
+        for variant in self.variants:
+            variant.platforms, variant.hidden = platforms.platforms, self.hidden
+        self.suppressions: list[Suppression] = []
+        self.assumed_versions: dict[str, None] = {}
+        self.without_mesh = self.without_p99 = 0
+
+    def run(self) -> LintResult:
+        """Check everything."""
+        self._check_pods()
+        for variant in self.variants:
+            variant.check_context()
+        self._check_run()
+        return self._result()
+
+    def _check_pods(self) -> None:
+        """Check the pods of every variant, in several processes where that pays."""
+        pending = sum(variant.loader.pending_count for variant in self.variants)
+        count = 1
+        if not self.options.debug and pending >= 2 * _PARTS_PER_PROCESS:
+            count = min(process_count(), pending // _PARTS_PER_PROCESS)
+        # The last parts of each variant go to the same process.
+        shares: list[list[tuple[VariantRun, Loader, bool]]] = [[] for _ in range(count)]
+        for variant in self.variants:
+            parts = variant.loader.split(count)
+            for share, part in zip(shares, parts, strict=True):
+                share.append((variant, part, part is parts[0]))
+        tasks = [partial(_check_share, share) for share in shares]
+        for share, checked in zip(shares, run_tasks(tasks), strict=True):
+            for (variant, _, _), result in zip(share, checked, strict=True):
+                variant.take(result)
+                self._take(result)
+
+    def _take(self, part: CheckedPart) -> None:
+        self.suppressions += part.suppressions
         self.evaluator.failures.update(part.failures)
         self.assumed_versions.update(part.assumed_versions)
         self.without_mesh += part.without_mesh
@@ -143,55 +205,52 @@ class CheckRun:
             found.append(f"{text}: set it with --p99, such as --p99 10s")
         return found
 
-    def _add(self, finding: Finding) -> None:
-        # A finding that is only counted has no message.
-        what = finding.message or finding.container or ""
-        order = finding.region, finding.rule, what, str(finding.workload)
-        self._found[order] = finding
-
-    def _check_context(self) -> None:
-        for platform in self.platforms:
-            for problem in platform.context_problems(self.context):
-                if problem.location.region().file not in self.loader.context_files:
-                    self._check_problem(problem)
-
-    def _check_problem(self, problem: Problem) -> None:
-        subject = problem_subject(problem, self.evaluator.vocabulary, self.context.user_facts)
-        for finding in self.evaluator.evaluate(subject, problem.kind()):
-            self._add(finding)
-
     def _check_run(self) -> None:
         """Report what could not be read, and the rules that failed."""
-        for unreadable in self.loader.stats.unreadable:
+        stats = self.main.loader.stats
+        for variant in self.variants[1:]:
+            stats.add(variant.loader.stats)
+        stats.unreadable = [*dict.fromkeys(stats.unreadable)]
+        for unreadable in stats.unreadable:
             location = FixedLocation(unreadable.region)
-            self._check_problem(Unreadable(location=location, reason=unreadable.reason))
+            self.main.check_problem(Unreadable(location=location, reason=unreadable.reason))
         for failure in list(self.evaluator.failures.values()):
             location = FixedLocation(failure.rule.region)
             failed = RuleFailed(location=location, key=failure.rule.id, reason=failure.reason)
-            self._check_problem(failed)
+            self.main.check_problem(failed)
 
     def _result(self) -> LintResult:
-        stats = self.loader.stats
+        stats = self.main.loader.stats
+        found = [item for variant in self.variants for item in variant.findings.items()]
+        objects = self.main.context.index.count
         result = LintResult(
             stats,
-            [self._found[order] for order in sorted(self._found)],
-            workloads=len(self.workloads.entries),
-            objects=self.context.index.count,
+            [finding for _, finding in sorted(found, key=lambda item: item[0])],
+            workloads=sum(len(variant.workloads.entries) for variant in self.variants),
+            objects=objects + sum(v.context.index.count - objects for v in self.variants[1:]),
             complete=not stats.unreadable and not self.evaluator.failures,
             warnings=version_warnings(self.assumed_versions),
             hints=self.hints(),
             rules=self.evaluator.rules,
         )
-        own = [] if self.options.isolated else [*self.loader.suppressions, *self.suppressions]
+        noted = [s for variant in self.variants for s in variant.loader.suppressions]
+        own = [] if self.options.isolated else [*noted, *self.suppressions]
         suppressions = [*own, *self.options.facts.suppressions]
         if suppressions:
             from shutdownlint.linter.suppression import apply_suppressions  # noqa: PLC0415
 
             apply_suppressions(result, suppressions)
         shared = {rule.id for rule in self.evaluator.rules if rule.shared}
+        if len(self.variants) > 1:
+            result.findings = merge_variants(result.findings)
         result.findings = group_findings(result.findings, shared)
         if self.hidden:
             result.hidden.update(f.rule for f in result.findings if f.rule in self.hidden)
             result.findings = [f for f in result.findings if f.rule not in self.hidden]
             result.suppressed = [s for s in result.suppressed if s.finding.rule not in self.hidden]
         return result
+
+
+def _check_share(share: Sequence[tuple[VariantRun, Loader, bool]]) -> list[CheckedPart]:
+    """Check parts of several variants, one after the other."""
+    return [variant.check_part(part, extra=extra) for variant, part, extra in share]

@@ -29,6 +29,33 @@ def group_findings(findings: Iterable[Finding], shared: Collection[str]) -> list
     return [_merge(group) for group in groups.values()]
 
 
+def merge_variants(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings, those that several variants share at one place as one."""
+    groups: dict[_Key, list[Finding]] = {}
+    for finding in findings:
+        place = finding.region, finding.subject_region, finding.container
+        key = finding.rule, finding.severity, finding.message, *place
+        groups.setdefault(key if finding.variants else (id(finding),), []).append(finding)
+    return [_merge_variants(group) for group in groups.values()]
+
+
+def _merge_variants(group: list[Finding]) -> Finding:
+    first = group[0]
+    if len(group) == 1:
+        return first
+    fix = first.fix
+    if fix is not None and any(f.fix is None or f.fix.changes != fix.changes for f in group):
+        fix = replace(fix, changes=())
+    return replace(
+        first,
+        fix=fix,
+        variants=tuple(dict.fromkeys(name for f in group for name in f.variants)),
+        assumptions=tuple(dict.fromkeys(text for f in group for text in f.assumptions)),
+        related=tuple(dict.fromkeys(related for f in group for related in f.related)),
+        group=tuple(group),
+    )
+
+
 def _key(finding: Finding, shared: Collection[str]) -> _Key:
     own, region = finding.subject_region, finding.region
     if finding.workload is None or own is None:

@@ -45,6 +45,8 @@ class LintOptions(Struct):
     all_rules: bool = False
     debug: bool = False
     isolated: bool = False
+    #: Patterns of files that are not read.
+    exclude: Sequence[str] = ()
     #: Made by the first run; further runs with these options share it.
     expressions: ExpressionCache | None = None
 
@@ -76,3 +78,9 @@ class PlannedRun(Struct):
     stats: ReadStats
     pods: list[PlannedPod] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+
+    def add(self, other: PlannedRun) -> None:
+        """Add the pods of another variant."""
+        self.stats.add(other.stats)
+        self.pods += other.pods
+        self.warnings = [*dict.fromkeys([*self.warnings, *other.warnings])]

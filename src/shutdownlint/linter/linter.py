@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from shutdownlint.linter.lint_run import LintResult, PlannedRun
+from shutdownlint.linter.variants import plan_variants
 from shutdownlint.manifests.loader import Loader
-from shutdownlint.manifests.skips import REMOTE_RESOURCES
 from shutdownlint.platforms.registry import PlatformSet, kind_table, mesh_names
 from shutdownlint.platforms.user_facts import NO_MESH
 
@@ -41,36 +41,50 @@ def check(sources: Iterable[InputSource], options: LintOptions) -> LintResult:
     Raises ``RuleError`` for mistakes in rules.
     """
     with gc_paused():
-        loader, platforms = _read_context(sources, options)
-        has_input = loader.has_workloads or loader.index is not None or loader.stats.unreadable
+        loaders, platforms = read_variants(sources, options)
+        main = loaders[""]
+        has_input = any(loader.has_input for loader in loaders.values())
         # Names of rules are checked even where no rule is evaluated.
         if not has_input and not options.all_rules and not options.selection.names:
-            return LintResult(loader.stats)
+            return LintResult(main.stats)
         from shutdownlint.linter.check_run import CheckRun  # noqa: PLC0415 - the one lazy boundary
 
-        return CheckRun(loader, platforms, options).run()
+        return CheckRun(loaders, platforms, options).run()
 
 
 def plan_workloads(sources: Iterable[InputSource], options: LintOptions) -> PlannedRun:
     """Plan the pods of every workload among the files."""
     with gc_paused():
         # Every mesh is a possible case, also where no file names one.
-        loader, platforms = _read_context(sources, options, mesh_names())
-        if not loader.has_workloads and loader.index is None:
-            return PlannedRun(loader.stats)
-        from shutdownlint.linter.plan_run import PlanRun  # noqa: PLC0415 - the one lazy boundary
+        loaders, platforms = read_variants(sources, options, mesh_names())
+        if not any(loader.has_input for loader in loaders.values()):
+            return PlannedRun(loaders[""].stats)
+        from shutdownlint.linter.plan_run import plan_variant  # noqa: PLC0415 - the lazy boundary
 
-        return PlanRun(loader, platforms, options).run()
+        main, *others = [
+            plan_variant(name, loader, platforms, options) for name, loader in loaders.items()
+        ]
+        for run in others:
+            main.add(run)
+        return main
 
 
-def _read_context(
+def read_variants(
     sources: Iterable[InputSource], options: LintOptions, named: Iterable[str] = ()
-) -> tuple[Loader, PlatformSet]:
+) -> tuple[dict[str, Loader], PlatformSet]:
+    """The files of every variant, read for their context; the first is what all others know.
+
+    ``named`` are platforms that are loaded whatever the files have.
+    """
     facts = options.facts
     meshes = {*facts.versions, *(fact.mesh for fact in facts.meshes)} - {NO_MESH}
     platforms = PlatformSet({*meshes, *named})
+    plan = plan_variants(sources, options.exclude)
     loader = Loader(kind_table(), platforms.notice, options.on_file, debug=options.debug)
-    loader.read_context(sources)
-    if loader.index is not None and loader.index.remote_kustomizations:
-        loader.stats.skipped[REMOTE_RESOURCES] += loader.index.remote_kustomizations
-    return loader, platforms
+    loaders: dict[str, Loader] = {}
+    for name, own in plan.sources.items():
+        loaders[name] = loader.variant() if name else loader
+        loaders[name].read_context(own)
+    loader.stats.skipped.update(plan.skipped)
+    loader.stats.unreadable += plan.unreadable
+    return loaders, platforms

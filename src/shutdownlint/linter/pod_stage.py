@@ -63,7 +63,7 @@ class PodStage:
     def _workloads(self, *, extra: bool) -> Iterator[Workload]:
         index = self.context.index
         for workload in self.loader.workloads():
-            workload.incomplete = incomplete_reason(workload, index.patch_files)
+            workload.incomplete = incomplete_reason(workload)
             written, file = workload.namespace, workload.ref.document.file
             workload.assigned_namespace = index.namespaces.of(written, file)
             yield workload

@@ -61,7 +61,7 @@ def discover(
         for found in _below(argument, tuple(suffixes)):
             if isinstance(found, InputError):
                 yield found
-            elif found.path is None or not _excluded(found.display_path, exclude):
+            elif found.path is None or not is_excluded(found.display_path, exclude):
                 identity = str(found.path and os.path.abspath(found.path))  # noqa: PTH100 - links stay
                 if identity not in seen:
                     seen.add(identity)
@@ -73,7 +73,22 @@ def display_path(path: str | Path) -> str:
     return str(path).replace(os.sep, "/")
 
 
-def _excluded(shown: str, patterns: Sequence[str]) -> bool:
+def find_repository(file: Path) -> Path:
+    """The repository that a file is in: the folder with ``.git`` above it.
+
+    Without one it is the current folder where the file is in it, else the file's own folder and
+    those beside it.
+    """
+    folder = Path(os.path.realpath(file)).parent
+    for parent in (folder, *folder.parents):
+        if (parent / ".git").exists():
+            return parent
+    here = Path(os.path.realpath("."))
+    return here if folder.is_relative_to(here) else folder.parent.parent
+
+
+def is_excluded(shown: str, patterns: Sequence[str]) -> bool:
+    """Whether a path is one of those that the patterns exclude."""
     below = f"/{shown}"
     wanted = [pattern.removeprefix("./").rstrip("/") for pattern in patterns]
     return any(

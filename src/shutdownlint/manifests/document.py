@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -15,6 +15,8 @@ from shutdownlint.yaml_source.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from yaml.nodes import Node
 
 
 class DocumentText(Struct, eq=False):
@@ -113,6 +115,10 @@ class Document(Struct, eq=False):
         """The entry in the document that it is written in, where policies change this one."""
         return ref
 
+    def grafts_below(self, key_path: KeyPath) -> list[Graft]:
+        """The values of other documents below an entry; there are none."""
+        return []
+
     def ref(self, *key_path: str | int) -> NodeRef:
         """A reference into this document."""
         return NodeRef(self, key_path)
@@ -209,6 +215,21 @@ class EmbeddedNodeRef(Struct, frozen=True):
             return source.host.key.region()
         region = source.inner.region(self.key_path, self.part, source.host.document.file, 1)
         return shift(region)
+
+
+#: Where a value is written: in a document, or in YAML that is itself the text of a scalar.
+Source: TypeAlias = NodeRef | EmbeddedNodeRef
+
+
+class Graft(Struct, frozen=True, eq=False):
+    """A value that is written into a document at ``key_path``, and where it comes from.
+
+    None as the value removes the entry.
+    """
+
+    key_path: KeyPath
+    value: Node | None
+    source: Source
 
 
 def embedded_error_region(host: NodeRef, error: ComposeError) -> Region:

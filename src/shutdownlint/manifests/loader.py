@@ -12,6 +12,7 @@ from shutdownlint.manifests.mesh_evidence import MeshEvidenceIndex, find_evidenc
 from shutdownlint.manifests.prefilter import Content, Prefilter
 from shutdownlint.manifests.reader import (
     ReadStats,
+    TransformError,
     UnreadableInput,
     internal_error,
     read_bytes,
@@ -31,16 +32,27 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.suppressions import Suppression
     from shutdownlint.manifests.workloads import Workload
 
+    Transform = Callable[[Document], Document | None]
+
 _TOO_MANY_VALUES = "too many values after expanding YAML aliases"
 #: Every comment that is meant as a suppression has this; with a capital it is a slip.
 _SUPPRESSION_WORD = "hutdownlint:"
 
 
 class InputSource(Struct, frozen=True):
-    """A file of the run; one that is ``context`` only is read but not checked."""
+    """A file of the run; one that is ``context`` only is read but not checked.
+
+    ``transform`` gives its documents as they are deployed (None: not at all), with ``words`` among
+    others that the file does not have. ``patch``: it only changes other files. ``variant`` is the
+    environment that it is deployed to, of several that exclude one another.
+    """
 
     file: InputFile | InputError
     context: bool = False
+    transform: Transform | None = None
+    words: bytes = b""
+    patch: bool = False
+    variant: str = ""
 
 
 class _PendingChunk(Struct, frozen=True):
@@ -54,10 +66,15 @@ class _PendingChunk(Struct, frozen=True):
 
 
 class _PendingFile(Struct):
-    """A file with parts that hold workloads, and how long it was when they were found."""
+    """A file with parts that hold workloads, and how long it was when they were found.
 
+    ``again``: another variant has it too, so it is not counted.
+    """
+
+    source: InputSource
     file: InputFile
     size: int
+    again: bool
     chunks: list[_PendingChunk] = field(default_factory=list)
 
 
@@ -88,6 +105,15 @@ class Loader:
         self._on_file = on_file
         self._pending: list[_PendingFile] = []
         self._parser: Parser | None = None
+        #: The files that were read, of all variants.
+        self._files: set[str] = set()
+
+    def variant(self) -> Loader:
+        """A loader for a variant of the run, which knows all that this one has read so far."""
+        other = self._with_pending([])
+        other.index = self.index.copy() if self.index is not None else None
+        other.mesh_evidence = self.mesh_evidence.copy()
+        return other
 
     def read_context(self, sources: Iterable[InputSource]) -> None:
         """Read every file: parse what gives context, and note where workloads are."""
@@ -95,35 +121,39 @@ class Loader:
             if isinstance(source.file, InputError):
                 self.stats.fail(source.file.display_path, source.file.reason)
                 continue
-            self.stats.files += 1
+            again = source.file.display_path in self._files
+            self._files.add(source.file.display_path)
             self._on_file()
-            data = read_bytes(source.file, self.stats)
+            data = read_bytes(source.file, ReadStats() if again else self.stats)
+            self.stats.files += not again
             if data is not None:
                 if source.context:
                     self.context_files.add(source.file.display_path)
-                self._read_file(source.file, data, context=source.context)
+                self._read_file(source, source.file, data, again=again)
 
-    def _read_file(self, file: InputFile, data: bytes, *, context: bool) -> None:
-        pending = _PendingFile(file, len(data))
-        kustomization = file.is_kustomization
+    def _read_file(self, source: InputSource, file: InputFile, data: bytes, *, again: bool) -> None:
+        pending = _PendingFile(source, file, len(data), again)
+        context, only_read = source.context, file.is_kustomization or source.patch
         for chunk in split(data):
-            self._note_mesh(file, chunk.data)
-            content = Content.CONTEXT if kustomization else self._prefilter.classify(chunk.data)
+            self._note_mesh(file, chunk.data + source.words)
+            if only_read:
+                self._on_words(chunk.data)
+                self._read_only(file, chunk, counted=not again, patch=source.patch)
+                continue
+            content = self._prefilter.classify(chunk.data, source.words)
             if isinstance(content, SkipReason):
-                if content != EMPTY:
+                if content != EMPTY and not again:
                     self.stats.documents += 1
                     self.stats.skipped[content] += 1
                 continue
-            self._on_words(chunk.data)
+            self._on_words(chunk.data + source.words)
             seen = content is not Content.WORKLOADS
             if seen:
                 both = content is Content.BOTH
-                holds_workloads = self._read_context_chunk(
-                    file, chunk, both=both, context_only=context
-                )
+                holds_workloads = self._read_context_chunk(pending, chunk, both=both)
             else:
                 holds_workloads = not context
-                self.stats.documents += context
+                self.stats.documents += context and not again
             if holds_workloads:
                 part = _PendingChunk(
                     chunk.start, len(chunk.data), chunk.first_line, chunk.index, seen
@@ -137,9 +167,19 @@ class Loader:
             self._on_words(data)
             self.mesh_evidence.add(evidence)
 
-    def _read_context_chunk(
-        self, file: InputFile, chunk: Chunk, *, both: bool, context_only: bool
-    ) -> bool:
+    def _read_only(self, file: InputFile, chunk: Chunk, *, counted: bool, patch: bool) -> None:
+        """Read what says something about other files: kustomizations, and patches."""
+        from shutdownlint.manifests.object_index import ObjectIndex  # noqa: PLC0415
+
+        if self.index is None:
+            self.index = ObjectIndex()
+        for document in self._parse(file, chunk, self.stats if counted else ReadStats()):
+            if counted:
+                self._note_suppressions(document)
+                self.index.described += not patch
+            document.release()
+
+    def _read_context_chunk(self, pending: _PendingFile, chunk: Chunk, *, both: bool) -> bool:
         """Read the objects of a chunk; whether it holds workloads as well."""
         from shutdownlint.manifests.object_index import ObjectIndex  # noqa: PLC0415
         from shutdownlint.manifests.workloads import (  # noqa: PLC0415
@@ -148,24 +188,29 @@ class Loader:
             unused_reason,
         )
 
-        found = False
+        found, context_only = False, pending.source.context
         if self.index is None:
             self.index = ObjectIndex()
-        for document in self._documents(file, chunk):
+        for document in self._documents(pending, chunk, counted=not pending.again):
             try:
                 context = collect_context(document, self.index, self._kinds)
                 pods = both and has_workloads(document, self._kinds)
                 found = found or (pods and not context_only)
-                if not context and not pods:
+                if not context and not pods and not pending.again:
                     self.stats.skipped[unused_reason(document)] += 1
             except BudgetExceededError:
                 self._note_budget(document)
             except Exception as error:
                 self._note_internal(document, error)
-            if not context_only:
+            if not context_only and not pending.again:
                 self._note_suppressions(document)
             document.release()
         return found
+
+    @property
+    def has_input(self) -> bool:
+        """Whether there is anything to check, or to report."""
+        return bool(self.has_workloads or self.index is not None or self.stats.unreadable)
 
     @property
     def has_workloads(self) -> bool:
@@ -186,8 +231,9 @@ class Loader:
             for part in pending.chunks:
                 text = data[part.start : part.start + part.length]
                 chunk = Chunk(text, part.first_line, part.index, part.start)
-                for document in self._documents(pending.file, chunk, seen=part.seen):
-                    if not part.seen:
+                counted = not part.seen and not pending.again
+                for document in self._documents(pending, chunk, counted=counted):
+                    if counted:
                         self._note_suppressions(document)
                     count = 0
                     try:
@@ -200,7 +246,7 @@ class Loader:
                     except Exception as error:
                         self._note_internal(document, error)
                         count += 1
-                    if not count and not part.seen:
+                    if not count and counted:
                         self.stats.skipped[unused_reason(document)] += 1
                     document.release_nodes()
 
@@ -228,14 +274,33 @@ class Loader:
         return part
 
     def _documents(
-        self, file: InputFile, chunk: Chunk, *, seen: bool = False
+        self, pending: _PendingFile, chunk: Chunk, *, counted: bool
     ) -> Iterator[Document]:
-        """The documents of a chunk; what was ``seen`` before is not counted again."""
+        """The documents of a chunk as they are deployed; each is counted once in a run."""
+        stats = self.stats if counted else ReadStats()
+        transform = pending.source.transform
+        for document in self._parse(pending.file, chunk, stats):
+            if transform is None:
+                yield document
+                continue
+            try:
+                changed = transform(document)
+            except BudgetExceededError:
+                self._note_budget(document)
+            except TransformError as error:
+                if counted:
+                    self.stats.unreadable.append(error.unreadable)
+            except Exception as error:
+                self._note_internal(document, error)
+            else:
+                if changed is not None:
+                    yield changed
+
+    def _parse(self, file: InputFile, chunk: Chunk, stats: ReadStats) -> Iterator[Document]:
         if self._parser is None:
             from shutdownlint.manifests.parser import Parser  # noqa: PLC0415 - needs the parser
 
             self._parser = Parser()
-        stats = ReadStats() if seen else self.stats
         return self._parser.documents(file.display_path, chunk, stats, in_chart=file.in_chart)
 
     def _read_again(self, file: InputFile) -> bytes | None:

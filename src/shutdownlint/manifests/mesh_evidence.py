@@ -81,6 +81,12 @@ class MeshEvidenceIndex(Struct):
         self._by_folder.setdefault((mesh, named, folder), evidence)
         self._by_parent.setdefault((mesh, named, _folder(folder)), evidence)
 
+    def copy(self) -> MeshEvidenceIndex:
+        """An index with the same objects, to which others can be added."""
+        return MeshEvidenceIndex(
+            self.words, dict(self._by_namespace), dict(self._by_folder), dict(self._by_parent)
+        )
+
     def __bool__(self) -> bool:
         return bool(self._by_folder)
 

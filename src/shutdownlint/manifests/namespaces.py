@@ -1,4 +1,4 @@
-"""Namespaces of manifests that write none: from kustomizations, Argo CD, Flux and options."""
+"""Namespaces of manifests that write none: from Argo CD, Flux and options."""
 
 from __future__ import annotations
 
@@ -11,34 +11,35 @@ if TYPE_CHECKING:
 
 
 class NamespaceSources(Struct):
-    """What puts the manifests below a path into a namespace.
+    """What puts the manifests below a path into a namespace where they write none.
 
     ``default`` is what the user says (``--namespace``). Paths are files or folders as reports write
     them.
     """
 
     default: str | None = None
-    _overriding: dict[str, set[str]] = field(default_factory=dict)
-    _filling: dict[str, set[str]] = field(default_factory=dict)
-    _known: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)
+    _named: dict[str, set[str]] = field(default_factory=dict)
+    _known: dict[str, str | None] = field(default_factory=dict)
 
-    def add(self, namespace: str, paths: Iterable[str], *, overrides: bool) -> None:
-        """Add a source. ``overrides``: it replaces a namespace that is written (kustomize does)."""
-        target = self._overriding if overrides else self._filling
+    def add(self, namespace: str, paths: Iterable[str]) -> None:
+        """Add a source for the manifests in these files and folders."""
         for path in paths:
-            target.setdefault("" if path == "." else path, set()).add(namespace)
+            self._named.setdefault("" if path == "." else path, set()).add(namespace)
+
+    def copy(self) -> NamespaceSources:
+        """The same sources, to which others can be added."""
+        return NamespaceSources(self.default, {path: set(n) for path, n in self._named.items()})
 
     def of(self, written: str | None, file: str) -> str | None:
         """The namespace of an object that writes this namespace, or none, in that file.
 
-        Sources that name different namespaces (two overlays of one base) say nothing.
+        Sources that name different namespaces (two Applications of one folder) say nothing.
         """
-        if not self._overriding and not self._filling:
+        if written or not self._named:
             return written or self.default
         if file not in self._known:
-            self._known[file] = _only(self._overriding, file), _only(self._filling, file)
-        overriding, filling = self._known[file]
-        return overriding or written or filling or self.default
+            self._known[file] = _only(self._named, file)
+        return self._known[file] or self.default
 
 
 def _only(sources: dict[str, set[str]], file: str) -> str | None:

@@ -47,22 +47,30 @@ class RawObject(Struct, frozen=True, eq=False):
 class ObjectIndex(Struct):
     """Every object that gives context.
 
-    ``rejected`` are values that the API server would not take; ``patch_files`` the files that
-    kustomizations name as patches; ``namespaces`` what puts manifests into a namespace.
+    ``rejected`` are values that the API server would not take; ``namespaces`` what puts manifests
+    into a namespace; ``described`` counts the objects that only say what is deployed.
     """
 
     resources: dict[type[Resource], list[LoadedResource[Any]]] = field(default_factory=dict)
     raw: list[RawObject] = field(default_factory=list)
-    patch_files: set[str] = field(default_factory=set)
     namespaces: NamespaceSources = field(default_factory=NamespaceSources)
     rejected: list[tuple[NodeRef, FieldError]] = field(default_factory=list)
-    #: Kustomizations that need the network or a chart.
-    remote_kustomizations: int = 0
+    described: int = 0
 
     @property
     def count(self) -> int:
         """How many objects there are."""
         return len(self.raw) + sum(len(found) for found in self.resources.values())
+
+    def copy(self) -> ObjectIndex:
+        """An index with the same objects, to which others can be added."""
+        return ObjectIndex(
+            {model: list(found) for model, found in self.resources.items()},
+            list(self.raw),
+            self.namespaces.copy(),
+            list(self.rejected),
+            self.described,
+        )
 
     def all_of(self, model: type[_AnyModel]) -> list[LoadedResource[_AnyModel]]:
         """Every object of this type."""

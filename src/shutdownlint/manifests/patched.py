@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
 from msgspec.structs import asdict, replace
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
-from shutdownlint.manifests.document import Document, EmbeddedNodeRef, NodeRef
+from shutdownlint.manifests.document import Document, EmbeddedNodeRef, Graft, NodeRef
 from shutdownlint.manifests.workloads import read_template
 from shutdownlint.yaml_source.scalars import UNTAGGED
 from shutdownlint.yaml_source.tree import Tree, child
@@ -20,14 +19,6 @@ if TYPE_CHECKING:
 
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.yaml_source.location import EntryPart, KeyPath, Region
-
-
-class Graft(Struct, frozen=True, eq=False):
-    """A value that is written into a document at ``key_path``, and where it comes from."""
-
-    key_path: KeyPath
-    value: Node
-    source: NodeRef | EmbeddedNodeRef
 
 
 class PatchedDocument(Document):
@@ -48,10 +39,31 @@ class PatchedDocument(Document):
         patched.set_root(_grafted(document.tree, grafts))
         return patched
 
+    def release_nodes(self) -> None:
+        """Release the nodes, also those of the document that it was made of."""
+        self._tree = None
+        if self.base is not None:
+            self.base.release_nodes()
+
+    def release(self) -> None:
+        """Release the nodes, and keep the text compressed."""
+        self.release_nodes()
+        self.source_text.compress()
+
     def grafts_after(self, document: Document) -> tuple[Graft, ...]:
         """The values that it has beside those of a document that it was made of."""
         old = len(document.grafts) if isinstance(document, PatchedDocument) else 0
         return self.grafts[old:]
+
+    def grafts_below(self, key_path: KeyPath) -> list[Graft]:
+        """The values that count below an entry, in the order in which they were written."""
+        length, found = len(key_path), []
+        for graft in reversed(self.grafts):
+            if graft.key_path[:length] == key_path and len(graft.key_path) > length:
+                found.append(graft)
+            elif graft.key_path == key_path[: len(graft.key_path)]:
+                break  # written over as a whole
+        return found[::-1]
 
     @property
     def tree(self) -> Tree:
@@ -82,7 +94,10 @@ class PatchedDocument(Document):
 def _grafted(tree: Tree, grafts: Sequence[Graft]) -> Tree:
     root = tree.root
     for graft in grafts:
-        root = _with(root, graft.key_path, graft.value)
+        if graft.value is None:
+            root = _without(root, graft.key_path)
+        else:
+            root = _with(root, graft.key_path, graft.value)
     return Tree(root)
 
 
@@ -112,6 +127,18 @@ def _with(node: Node | None, key_path: KeyPath, value: Node) -> Node:
     else:
         entries.append((ScalarNode(UNTAGGED, step, value.start_mark, value.start_mark), new))
     return MappingNode(_tag(node), entries, *_marks(node, value))
+
+
+def _without(node: Node, key_path: KeyPath) -> Node:
+    """A copy of the nodes on the way to an entry of a mapping, without it."""
+    step, rest = key_path[0], key_path[1:]
+    entry = child(node, step)
+    if entry is None:
+        return node
+    if rest:
+        return _with(node, (step,), _without(entry.value, rest))
+    entries = [(key, value) for key, value in node.value if key.value != step]
+    return MappingNode(_tag(node), entries, *_marks(node, node))
 
 
 def _tag(node: Node | None) -> str:

@@ -68,8 +68,8 @@ class Prefilter:
             dict.fromkeys([_PODS, *self._wanted, *(w for ws in self._valued for w in ws)])
         )
 
-    def classify(self, chunk: bytes) -> Content | SkipReason:
-        """What the chunk may hold, or why it need not be parsed."""
+    def classify(self, chunk: bytes, words: bytes = b"") -> Content | SkipReason:
+        """What the chunk may hold with further ``words``, or why it need not be parsed."""
         if b"\0" in chunk:  # UTF-16, or not text: the parser decides
             return Content.BOTH
         if _BLANK.match(chunk) and not _has_unusual_line_break(chunk):
@@ -84,7 +84,7 @@ class Prefilter:
             return Content.BOTH if unusual or values else NOT_KUBERNETES
         if kinds == {_CRD_KIND}:
             return CRDS
-        return self._classify_kinds(kinds, chunk)
+        return self._classify_kinds(kinds, chunk + words if words else chunk)
 
     def _classify_kinds(self, kinds: set[bytes], chunk: bytes) -> Content | SkipReason:
         escaped = _WORD_ESCAPE.search(chunk) is not None

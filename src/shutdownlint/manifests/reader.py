@@ -25,6 +25,14 @@ class UnreadableInput(Struct, frozen=True):
     reason: str
 
 
+class TransformError(Exception):
+    """A document that cannot be deployed as something else says: where that is, and why."""
+
+    def __init__(self, region: Region, reason: str) -> None:
+        super().__init__(reason)
+        self.unreadable = UnreadableInput(region, reason)
+
+
 class ReadStats(Struct):
     """What was counted while reading: documents, what was skipped, and what failed.
 

@@ -331,17 +331,3 @@ class Gateway(Resource, frozen=True):
     """gateway.networking.k8s.io Gateway: its controller may deploy a pod for it."""
 
     spec: GatewaySpec = field(default_factory=GatewaySpec)
-
-
-class Kustomization(ApiModel, frozen=True):
-    """A kustomization, read for its namespace and the files that it names."""
-
-    namespace: Any = None
-    resources: Any = None
-    bases: Any = None
-    components: Any = None
-    helmCharts: Any = None  # noqa: N815
-
-    patches: Any = None
-    patchesStrategicMerge: Any = None  # noqa: N815
-    patchesJson6902: Any = None  # noqa: N815

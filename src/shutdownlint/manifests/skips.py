@@ -38,8 +38,18 @@ OTHER_TEMPLATE: Final = SkipReason(
 )
 KUSTOMIZE_PATCH: Final = SkipReason(
     "kustomize-patch",
-    "kustomize patches",
+    "kustomize patches for manifests that are not among the files",
     "check the built kustomization: --render, or kustomize build | shutdownlint check -",
+)
+NOT_APPLIED: Final = SkipReason(
+    "not-applied",
+    "kustomizations with parts that are not applied",
+    "check the built kustomization: --render, or kustomize build | shutdownlint check -",
+)
+MISSING_RESOURCES: Final = SkipReason(
+    "missing-resources",
+    "files that kustomizations name and that are not there",
+    "check the folder with all of them",
 )
 REMOTE_RESOURCES: Final = SkipReason(
     "remote-resources",

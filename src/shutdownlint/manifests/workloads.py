@@ -13,7 +13,6 @@ from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 from shutdownlint.manifests.decoding import FieldError, decode, shape_of, value_at
 from shutdownlint.manifests.object_index import LoadedResource, ObjectId, ObjectIndex, RawObject
 from shutdownlint.manifests.resources import (
-    Kustomization,
     Metadata,
     PodSpec,
     PodTemplate,
@@ -21,7 +20,6 @@ from shutdownlint.manifests.resources import (
 )
 from shutdownlint.manifests.skips import (
     FRAGMENT,
-    KUSTOMIZE_PATCH,
     NO_PODS,
     NOT_KUBERNETES,
     PATCH_BY_NAME,
@@ -39,7 +37,6 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.kinds import KindTable
     from shutdownlint.yaml_source.location import KeyPath
 
-_KUSTOMIZATION: Final = ("kustomize.config.k8s.io", "Kustomization")
 _PATCH_NAME: Final = re.compile(r"(?:^|[-_.])patch(?:es)?(?:[-_.]|$)", re.IGNORECASE)
 _ASSERTION_NAME: Final = re.compile(
     r"(?:^|[-_.])(?:assert|errors)(?:[-_.]|$)|^\d+-(?:assert|errors)", re.IGNORECASE
@@ -52,8 +49,6 @@ _DEPLOYERS: Final = {
     ("argoproj.io", "Application"): (("destination", "namespace"), ("source", "path")),
     ("kustomize.toolkit.fluxcd.io", "Kustomization"): (("targetNamespace",), ("path",)),
 }
-#: A resource of a kustomization that is fetched.
-_REMOTE: Final = re.compile(r"://|^git@|^github\.com/|\?ref=|^git::")
 
 
 class Workload(Struct, eq=False):
@@ -124,9 +119,6 @@ def collect_context(document: Document, index: ObjectIndex, kinds: KindTable) ->
     Raises ``BudgetExceededError``.
     """
     root = document.tree.root
-    if document.file.rpartition("/")[2].startswith("kustomization."):
-        _add_kustomization(document, (), index)
-        return True
     objects = list(_objects(root))
     added = [_add_object(document, found, index, kinds) for found in objects]
     raw = len(index.raw)
@@ -152,8 +144,6 @@ def _helm_values(document: Document, kinds: KindTable) -> Iterator[RawObject]:
 
 def find_workloads(document: Document, kinds: KindTable) -> Iterator[Workload]:
     """The pod templates of a document. Raises ``BudgetExceededError``."""
-    if document.file.rpartition("/")[2].startswith("kustomization."):
-        return
     checked: set[KeyPath] = set()
     for key_path, owner in _templates(document.tree.root, kinds):
         workload = _workload(document, key_path, owner)
@@ -180,11 +170,9 @@ def child_at(root: Node, key_path: KeyPath) -> Node | None:
     return entry.value if entry else None
 
 
-def incomplete_reason(workload: Workload, patch_files: set[str]) -> SkipReason | None:
+def incomplete_reason(workload: Workload) -> SkipReason | None:
     """Why a pod template is a patch, an assertion or another fragment, if it is one."""
     file = workload.ref.document.file
-    if file in patch_files:
-        return KUSTOMIZE_PATCH
     stem = file.rpartition("/")[2].rpartition(".")[0]
     lacks_selector = workload.id.kind in _NEED_SELECTOR and not workload.has_selector
     asserts = lacks_selector and _ASSERTION_NAME.search(stem)
@@ -194,6 +182,12 @@ def incomplete_reason(workload: Workload, patch_files: set[str]) -> SkipReason |
     # A patch hardly ever has a selector; the image of an injected container may be left out.
     complete = any(images) if workload.has_selector else all(images)
     return None if complete and workload.id.name != "" else FRAGMENT
+
+
+def object_places(document: Document) -> list[KeyPath]:
+    """Where the objects of a document are: its root, or the items of a List."""
+    found = [each.key_path for each in _objects(document.tree.root)]
+    return found[1:] if len(found) > 1 else found
 
 
 def _objects(root: Node) -> Iterator[_Object]:
@@ -378,9 +372,6 @@ def _duplicates(document: Document, key_path: KeyPath) -> Iterator[NodeRef]:
 
 def _add_object(document: Document, found: _Object, index: ObjectIndex, kinds: KindTable) -> bool:
     """Add an object; whether it gives context."""
-    if (found.group, found.kind) == _KUSTOMIZATION:
-        _add_kustomization(document, found.key_path, index)
-        return True
     if (found.group, found.kind) in _DEPLOYERS:
         _add_destination(document, found, index)
     entry = kinds.entry(found.group, found.kind)
@@ -398,28 +389,6 @@ def _add_object(document: Document, found: _Object, index: ObjectIndex, kinds: K
     return True
 
 
-def _add_kustomization(document: Document, key_path: KeyPath, index: ObjectIndex) -> None:
-    model, _ = decode(Kustomization, document.tree.to_python(key_path))
-    folder = PurePosixPath(document.file).parent
-    named = [
-        path
-        for entries in (model.resources, model.bases, model.components)
-        for path in (entries if isinstance(entries, list) else ())
-        if isinstance(path, str)
-    ]
-    remote = [path for path in named if _REMOTE.search(path)]
-    if remote or model.helmCharts:
-        index.remote_kustomizations += 1
-    if isinstance(model.namespace, str) and model.namespace:
-        paths = [_join(folder, path) for path in named if path not in remote]
-        index.namespaces.add(model.namespace, paths, overrides=True)
-    for entries in (model.patches, model.patchesStrategicMerge, model.patchesJson6902):
-        for entry in entries if isinstance(entries, list) else ():
-            path = entry.get("path") if isinstance(entry, dict) else entry
-            if isinstance(path, str) and "\n" not in path:
-                index.patch_files.add(_join(folder, path))
-
-
 def _add_destination(document: Document, found: _Object, index: ObjectIndex) -> None:
     """Note the namespace into which Argo CD or Flux puts the manifests of a folder.
 
@@ -431,7 +400,7 @@ def _add_destination(document: Document, found: _Object, index: ObjectIndex) -> 
         return
     path = _join(PurePosixPath(), path)
     parents = PurePosixPath(document.file.removeprefix("./")).parents
-    index.namespaces.add(namespace, {_join(root, path) for root in parents}, overrides=False)
+    index.namespaces.add(namespace, {_join(root, path) for root in parents})
 
 
 def _join(folder: PurePosixPath, path: str) -> str:

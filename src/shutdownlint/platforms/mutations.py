@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from shutdownlint.manifests.patched import Graft, PatchedDocument, patch_workload
+from shutdownlint.manifests.patched import PatchedDocument, patch_workload
 from shutdownlint.platforms.nearness import nearest
 from shutdownlint.shutdown.pod_plan import Assumption
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from shutdownlint.manifests.document import Document, NodeRef
+    from shutdownlint.manifests.document import Document, Graft, NodeRef
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.yaml_source.location import KeyPath
 

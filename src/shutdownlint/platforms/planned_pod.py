@@ -47,6 +47,8 @@ class PlannedPod(Struct, eq=False):
     edit_targets: dict[str | None, dict[str, EditTarget]] = field(default_factory=dict)
     versions: dict[str, Version] = field(default_factory=dict)
     replicas: Setting[int] | None = None
+    #: The environment that it is planned for, of several that exclude one another.
+    variant: str = ""
     #: The same pod in the other cases that fit the input; only runs that explain need them.
     alternatives: list[AlternativePod] = field(default_factory=list)
     #: Why the API server or a webhook rejects it, the same.

@@ -44,6 +44,35 @@ _UINT64_MAX: Final = 2**64 - 1
 _INT64_MIN: Final = -(2**63)
 
 
+#: Words that YAML 1.2 reads as text, and 1.1 as true or false.
+_TEXT_WORDS: Final = frozenset(
+    (
+        "y",
+        "Y",
+        "yes",
+        "Yes",
+        "YES",
+        "on",
+        "On",
+        "ON",
+        "n",
+        "N",
+        "no",
+        "No",
+        "NO",
+        "off",
+        "Off",
+        "OFF",
+    )
+)
+
+
+def read_as_text(node: ScalarNode, *, words_only: bool) -> None:
+    """Make an unquoted scalar text; ``words_only``: only one that is true or false in YAML 1.1."""
+    if node.tag == UNTAGGED and (not words_only or node.value in _TEXT_WORDS):
+        node.tag = _STR_TAG
+
+
 def resolve_plain(text: str) -> Scalar:
     """The value of an unquoted, untagged scalar."""
     if text in _WORDS:

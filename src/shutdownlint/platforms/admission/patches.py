@@ -14,8 +14,7 @@ from yaml import SafeDumper
 from yaml.nodes import MappingNode, SequenceNode
 
 from shutdownlint.manifests.decoding import mappings
-from shutdownlint.manifests.document import EmbeddedNodeRef, NodeRef
-from shutdownlint.manifests.patched import Graft
+from shutdownlint.manifests.document import EmbeddedNodeRef, Graft, NodeRef
 from shutdownlint.platforms.admission.object_literals import read_object
 from shutdownlint.platforms.mutations import UnreadablePatchError
 from shutdownlint.yaml_source.tree import child

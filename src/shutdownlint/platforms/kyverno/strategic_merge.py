@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
-from shutdownlint.manifests.document import EmbeddedNodeRef
-from shutdownlint.manifests.patched import Graft
+from shutdownlint.manifests.document import EmbeddedNodeRef, Graft
 from shutdownlint.platforms.mutations import UnreadablePatchError
 from shutdownlint.yaml_source.composer import ComposeError, compose
 from shutdownlint.yaml_source.scalars import UNTAGGED, read_scalar

@@ -1,0 +1,1 @@
+"""Kustomizations, applied to the manifests that they name: no program runs for it."""

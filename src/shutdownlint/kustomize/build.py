@@ -1,0 +1,200 @@
+"""The kustomizations of a run: what each of them deploys, and what it changes of it."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, field
+from yaml.nodes import MappingNode, ScalarNode
+
+from shutdownlint.kustomize.layer import read_layer
+from shutdownlint.kustomize.object_state import ObjectState
+from shutdownlint.kustomize.patches import read_words_as_text
+from shutdownlint.kustomize.strategic_merge import ObjectRemoved
+from shutdownlint.manifests.discovery import KUSTOMIZATION_NAMES
+from shutdownlint.manifests.parser import Parser
+from shutdownlint.manifests.reader import ReadStats, read_bytes
+from shutdownlint.manifests.splitter import split
+from shutdownlint.manifests.workloads import object_places
+from shutdownlint.yaml_source.errors import BudgetExceededError
+from shutdownlint.yaml_source.scalars import read_as_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from shutdownlint.kustomize.layer import Layer
+    from shutdownlint.manifests.discovery import InputFile
+    from shutdownlint.manifests.document import Document
+
+    #: The file of a path; None where there is none, or where it may not be read.
+    FindFile = Callable[[str], InputFile | None]
+
+#: So deep kustomizations name one another.
+_MAX_DEPTH: Final = 30
+#: So many manifests one of them deploys; kustomizations that name others twice multiply them.
+_MAX_MEMBERS: Final = 20_000
+
+
+class Member(Struct, eq=False):
+    """A manifest that a kustomization deploys, and the kustomizations that change it, in order."""
+
+    file: str
+    layers: list[Layer] = field(default_factory=list)
+
+    def transform(self, document: Document) -> Document | None:
+        """The document as it is deployed; None where all of it is removed.
+
+        Raises ``BudgetExceededError``.
+        """
+        read_words_as_text(document.tree.root)
+        for at in object_places(document):
+            state = ObjectState(document, at)
+            try:
+                for layer in self.layers:
+                    layer.apply(state)
+            except ObjectRemoved:
+                if not at:
+                    return None
+                continue
+            document = state.document
+            annotations = document.tree.entry((*at, "metadata", "annotations"))
+            if annotations is not None and isinstance(annotations.value, MappingNode):
+                for _, value in annotations.value.value:
+                    if isinstance(value, ScalarNode):  # kustomize writes all of them in quotes
+                        read_as_text(value, words_only=False)
+        return document
+
+
+class Build(Struct, eq=False):
+    """What one kustomization deploys.
+
+    ``folders`` are those of all kustomizations in it, ``bases`` of those that it has as resources;
+    ``missing`` are files that are named and are not there.
+    """
+
+    root: Layer
+    members: list[Member] = field(default_factory=list)
+    layers: list[Layer] = field(default_factory=list)
+    bases: set[str] = field(default_factory=set)
+    missing: list[str] = field(default_factory=list)
+    #: Kustomizations that name one another in a circle, or too many of them.
+    failed: str = ""
+
+    @property
+    def files(self) -> set[str]:
+        """The manifests and patches in it."""
+        named = {member.file for member in self.members}
+        return named | {file for layer in self.layers for file in layer.patch_files}
+
+
+class KustomizeTree:
+    """The kustomizations among the files of a run, and those that they name.
+
+    ``find`` gives the files. What cannot be read is missing in the tree: reading the manifests
+    reports it.
+    """
+
+    def __init__(self, files: list[str], find: FindFile) -> None:
+        self._find = find
+        self._parser = Parser()
+        self._layers: dict[str, Layer | None] = {}
+        self.files = files
+
+    def roots(self) -> list[Build]:
+        """What is deployed: the kustomizations that no other one of the run names."""
+        own = [layer for file in self.files if (layer := self._layer(file)) is not None]
+        named = {path for layer in own for path in (*layer.resources, *layer.components)}
+        return [
+            self.build(layer)
+            for layer in own
+            if not layer.is_component and layer.folder not in named
+        ]
+
+    def build(self, layer: Layer) -> Build:
+        """What a kustomization deploys."""
+        build = Build(layer)
+        build.members = self._collect(layer, build, [])
+        return build
+
+    def folder(self, path: str) -> Layer | None:
+        """The kustomization in a folder."""
+        for name in KUSTOMIZATION_NAMES:
+            layer = self._layer(posixpath.normpath(posixpath.join(path, name)))
+            if layer is not None:
+                return layer
+        return None
+
+    def text(self, file: InputFile) -> bytes:
+        """The bytes of a file; none where it cannot be read."""
+        return read_bytes(file, ReadStats()) or b""
+
+    def _collect(self, layer: Layer, build: Build, above: list[str]) -> list[Member]:
+        """The manifests of a kustomization and of those below it."""
+        if layer.file in above or len(above) > _MAX_DEPTH:
+            build.failed = f"{layer.file} names itself, by other kustomizations or directly"
+            return []
+        members = self._resources(layer, build, [*above, layer.file])
+        self._add_components(layer, build, members, [*above, layer.file])
+        self._add_layer(layer, build, members)
+        return members
+
+    def _resources(self, layer: Layer, build: Build, above: list[str]) -> list[Member]:
+        members: list[Member] = []
+        for path in layer.resources:
+            if len(members) + len(build.layers) > _MAX_MEMBERS:
+                build.failed = f"more than {_MAX_MEMBERS:,} manifests"
+                break
+            below = self.folder(path)
+            if below is not None:
+                build.bases.add(below.folder)
+                members += self._collect(below, build, above)
+            elif self._find(path) is not None:
+                members.append(Member(path))
+            else:
+                build.missing.append(path)
+        return members
+
+    def _add_components(
+        self, layer: Layer, build: Build, members: list[Member], above: list[str]
+    ) -> None:
+        for path in layer.components:
+            component = self.folder(path)
+            if component is None:
+                build.missing.append(path)
+            elif component.file in above or len(above) > _MAX_DEPTH:
+                build.failed = f"{component.file} names itself, by other kustomizations or directly"
+            else:
+                inner = [*above, component.file]
+                members += self._resources(component, build, inner)
+                self._add_components(component, build, members, inner)
+                self._add_layer(component, build, members)
+
+    def _add_layer(self, layer: Layer, build: Build, members: list[Member]) -> None:
+        build.layers.append(layer)
+        for member in members:
+            member.layers.append(layer)
+
+    def _layer(self, file: str) -> Layer | None:
+        if file not in self._layers:
+            self._layers[file] = None
+            found = self._find(file)
+            for document in self._documents(found) if found is not None else ():
+                self._layers[file] = read_layer(file, document, self._read)
+                break
+        return self._layers[file]
+
+    def _read(self, path: str) -> list[Document]:
+        found = self._find(path)
+        return list(self._documents(found)) if found is not None else []
+
+    def _documents(self, file: InputFile) -> Iterator[Document]:
+        """The documents of a file; what is wrong with it is reported where it is checked."""
+        ignored = ReadStats()
+        for chunk in split(self.text(file)):
+            try:
+                for document in self._parser.documents(file.display_path, chunk, ignored):
+                    document.cache = None  # its nodes are needed as long as the run
+                    yield document
+            except BudgetExceededError:
+                return

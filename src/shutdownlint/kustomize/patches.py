@@ -1,0 +1,160 @@
+"""The patches of a kustomization, and the objects that they are for."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+from yaml.nodes import MappingNode, ScalarNode, SequenceNode
+
+from shutdownlint.kustomize.json_patch import JsonPatchError, Operation, read_operations
+from shutdownlint.kustomize.strategic_merge import merge_patch
+from shutdownlint.manifests.patched import PatchedDocument
+from shutdownlint.yaml_source.scalars import read_as_text
+from shutdownlint.yaml_source.tree import Tree, iterate_nodes
+
+if TYPE_CHECKING:
+    from yaml.nodes import Node
+
+    from shutdownlint.kustomize.object_state import ObjectState
+    from shutdownlint.manifests.document import Source
+
+#: What a pattern may have besides letters for us to read it: wildcards and alternatives.
+_SIMPLE_PATTERN: Final = re.compile(r"(?:[\w|/-]|\\[.]|[.][*]?)*")
+_REQUIREMENT: Final = re.compile(r"(!?)([\w./-]+)(?:\s*(==|=|!=)\s*([\w.-]*))?")
+
+
+class Selector(Struct, frozen=True):
+    """The objects that a patch is for. Names are Go's regular expressions for the whole name."""
+
+    group: str | None = None
+    version: str | None = None
+    kind: str | None = None
+    name: str | None = None
+    namespace: str | None = None
+    labels: str | None = None
+    annotations: str | None = None
+
+    @classmethod
+    def of(cls, target: dict[str, Any]) -> Selector:
+        """The selector that ``target`` writes."""
+
+        def text(key: str) -> str | None:
+            value = target.get(key)
+            return value if isinstance(value, str) and value else None
+
+        return cls(
+            text("group"),
+            text("version"),
+            text("kind"),
+            text("name"),
+            text("namespace"),
+            text("labelSelector"),
+            text("annotationSelector"),
+        )
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether its patterns are ones that we read: Python's expressions are not Go's."""
+        patterns = (self.group, self.version, self.kind, self.name, self.namespace)
+        requirements = ",".join(filter(None, (self.labels, self.annotations))).split(",")
+        return all(_SIMPLE_PATTERN.fullmatch(pattern or "") for pattern in patterns) and all(
+            _REQUIREMENT.fullmatch(each.strip()) for each in requirements if each
+        )
+
+    def matches(self, state: ObjectState) -> bool:
+        """Whether it selects an object."""
+        metadata = state.metadata()
+        return (
+            _matches_any(self.group, [state.group])
+            and _matches_any(self.version, [state.version])
+            and _matches_any(self.kind, [state.kind])
+            and _matches_any(self.name, state.names)
+            and _matches_any(self.namespace, state.namespaces)
+            and _has(self.labels, metadata.get("labels"))
+            and _has(self.annotations, metadata.get("annotations"))
+        )
+
+
+class Patch(Struct, frozen=True, eq=False):
+    """One patch: a part of an object that is merged, or a list of operations."""
+
+    selector: Selector | None
+    source: Source
+    part: Node | None = None
+    operations: tuple[Operation, ...] = ()
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether it can be worked out which objects it is for."""
+        return self.selector is None or self.selector.is_readable
+
+    def concerns(self, state: ObjectState) -> bool:
+        """Whether it is for an object."""
+        if self.selector is not None:
+            return self.selector.matches(state)
+        return self.part is not None and state.is_named(Tree(self.part).to_python())
+
+    def apply(self, state: ObjectState) -> None:
+        """Change the object. Raises ``ObjectRemoved``, ``JsonPatchError``, ``BudgetExceededError``.
+
+        What names the object is not changed by a part that is merged.
+        """
+        if self.part is not None:
+            document = state.document
+            grafts = merge_patch(self.part, document, state.at, self.source, state.group)
+            identity = [
+                (*state.at, *path) for path in (("kind",), ("apiVersion",), ("metadata", "name"))
+            ]
+            identity.append((*state.at, "metadata", "namespace"))
+            grafts = [graft for graft in grafts if graft.key_path not in identity]
+            state.document = PatchedDocument.of(document, grafts)
+        for operation in self.operations:
+            grafts = list(operation.grafts(state.document, state.at))
+            state.document = PatchedDocument.of(state.document, grafts)
+
+
+def read_patches(node: Node, source: Source, selector: Selector | None) -> list[Patch]:
+    """The patches of a document that holds one. Raises ``JsonPatchError``."""
+    read_words_as_text(node)
+    if isinstance(node, SequenceNode):
+        return [Patch(selector, source, operations=tuple(read_operations(node, source)))]
+    if isinstance(node, MappingNode):
+        return [Patch(selector, source, node)]
+    raise JsonPatchError("it is neither a mapping nor a list")
+
+
+def read_words_as_text(node: Node) -> None:
+    """Read ``yes``, ``on`` and the like as kustomize does: as text, which it writes in quotes."""
+    for each in iterate_nodes(node):
+        if isinstance(each, ScalarNode):
+            read_as_text(each, words_only=True)
+
+
+def _matches_any(pattern: str | None, names: list[str]) -> bool:
+    if pattern is None:
+        return True
+    options = [
+        part.replace("\\.", "\0").replace(".*", "*").replace(".", "?").replace("\0", ".")
+        for part in pattern.split("|")
+    ]
+    return any(fnmatchcase(name, option) for name in names for option in options)
+
+
+def _has(selector: str | None, found: Any) -> bool:
+    """Whether labels meet a selector."""
+    labels = found if isinstance(found, dict) else {}
+    for part in (selector or "").split(","):
+        requirement = _REQUIREMENT.fullmatch(part.strip())
+        if requirement is None:
+            continue
+        absent, key, sign, value = requirement.groups()
+        if sign is None:
+            holds = (key in labels) is not bool(absent)
+        else:
+            holds = (str(labels.get(key)) == value) is (sign != "!=")
+        if not holds:
+            return False
+    return True
