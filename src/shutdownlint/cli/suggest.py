@@ -93,7 +93,7 @@ def command(
     if name != _TEXT:
         for suggestion in suggestions:
             if suggestion.refused:
-                warn(f"{suggestion.pod.id}: {suggestion.refused}")
+                warn(f"{suggestion.pod.title}: {suggestion.refused}")
     reporter = find_reporter(SUGGEST_REPORTERS, name)
     write_output(reporter.render(report, ReportOutput(output)), output)
     if run.stats.unreadable or not suggestions:

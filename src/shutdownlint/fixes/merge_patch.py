@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def make_patch(pod: PlannedPod, texts: Mapping[str, bytes]) -> dict[str, Any] | None:
     """A strategic merge patch that turns the workload's own object into that of ``texts``."""
     ref = pod.workload.object_ref
-    document = ref.document
+    document = ref.document.written
     if document.file not in texts:
         return None
     chunk = next(c for c in split(texts[document.file]) if c.index == document.index)
@@ -31,7 +31,7 @@ def make_patch(pod: PlannedPod, texts: Mapping[str, bytes]) -> dict[str, Any] | 
     names = {key: before[key] for key in ("apiVersion", "kind")}
     metadata = {k: v for k, v in before["metadata"].items() if k in ("name", "namespace")}
     # Strategic merges know the lists of the API's own kinds only.
-    merges = ref.document.tree.to_python((*ref.key_path, "apiVersion")) in _OWN_KINDS
+    merges = document.tree.to_python((*ref.key_path, "apiVersion")) in _OWN_KINDS
     changed = _difference(before, after, merges=merges)
     return {**names, **changed, "metadata": {**changed.get("metadata", {}), **metadata}}
 

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     #: The file of a path; None where there is none, or where it may not be read.
     FindFile = Callable[[str], InputFile | None]
 
+#: The group of kustomizations; it need not be written.
+API_GROUP: Final = "kustomize.config.k8s.io"
 #: So deep kustomizations name one another.
 _MAX_DEPTH: Final = 30
 #: So many manifests one of them deploys; kustomizations that name others twice multiply them.
@@ -180,8 +182,11 @@ class KustomizeTree:
             self._layers[file] = None
             found = self._find(file)
             for document in self._documents(found) if found is not None else ():
-                self._layers[file] = read_layer(file, document, self._read)
-                break
+                # Flux' own Kustomizations are often in files of the same name.
+                version = str(document.tree.to_python(("apiVersion",)) or API_GROUP)
+                if version.startswith(API_GROUP):
+                    self._layers[file] = read_layer(file, document, self._read)
+                    break
         return self._layers[file]
 
     def _read(self, path: str) -> list[Document]:

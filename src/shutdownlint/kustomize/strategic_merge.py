@@ -156,7 +156,8 @@ class _Merge:
                 continue
             old = left.pop(found)
             if directive != "delete":
-                patches.append((len(items), element, old, found, source / number))
+                rest = _without(element, keys[0])
+                patches.append((len(items), rest, old, found, source / number))
                 items.append(Element(old, index=found))
         items += [Element(item, index=index) for index, item in left.items()]
         if [item.index for item in items] != list(range(len(target.value))):
@@ -190,6 +191,12 @@ def _directive(node: Node) -> str:
     entry = child(node, _DIRECTIVE) if isinstance(node, MappingNode) else None
     found = entry is not None and isinstance(entry.value, ScalarNode)
     return str(entry.value.value) if entry is not None and found else ""
+
+
+def _without(node: Node, name: str) -> Node:
+    """An element without its own name, which is written where the element is."""
+    entries = [(key, value) for key, value in node.value if key_text(key) != name]
+    return MappingNode(node.tag, entries, node.start_mark, node.end_mark)
 
 
 def _same(patch: Node, item: Node, keys: tuple[str, ...]) -> bool:

@@ -44,7 +44,7 @@ def _merge_variants(group: list[Finding]) -> Finding:
     if len(group) == 1:
         return first
     fix = first.fix
-    if fix is not None and any(f.fix is None or f.fix.changes != fix.changes for f in group):
+    if fix is not None and any(_edits(f) != _edits(first) for f in group):
         fix = replace(fix, changes=())
     return replace(
         first,
@@ -54,6 +54,14 @@ def _merge_variants(group: list[Finding]) -> Finding:
         related=tuple(dict.fromkeys(related for f in group for related in f.related)),
         group=tuple(group),
     )
+
+
+def _edits(finding: Finding) -> list[_Key]:
+    """What a finding's fix changes, and where."""
+    return [
+        (each.action, each.field, each.value, each.target and each.target.location.region())
+        for each in (finding.fix.changes if finding.fix is not None else ())
+    ]
 
 
 def _key(finding: Finding, shared: Collection[str]) -> _Key:

@@ -111,6 +111,11 @@ class Document(Struct, eq=False):
         """The region of the entry at ``key_path``, or of its nearest existing parent."""
         return self.tree.region(key_path, part, self.file, 1 + self.line_offset)
 
+    @property
+    def written(self) -> Document:
+        """The document as it is written in its file, without values of others."""
+        return self
+
     def source_of(self, ref: NodeRef) -> NodeRef | EmbeddedNodeRef:
         """The entry in the document that it is written in, where policies change this one."""
         return ref

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     Transform = Callable[[Document], Document | None]
 
 _TOO_MANY_VALUES = "too many values after expanding YAML aliases"
+_FLUX: Final = b"kustomize.toolkit.fluxcd.io"
 #: Every comment that is meant as a suppression has this; with a capital it is a slip.
 _SUPPRESSION_WORD = "hutdownlint:"
 
@@ -133,10 +134,12 @@ class Loader:
 
     def _read_file(self, source: InputSource, file: InputFile, data: bytes, *, again: bool) -> None:
         pending = _PendingFile(source, file, len(data), again)
-        context, only_read = source.context, file.is_kustomization or source.patch
+        context = source.context
         for chunk in split(data):
             self._note_mesh(file, chunk.data + source.words)
-            if only_read:
+            # Flux' own Kustomizations are often in files of the same name.
+            kustomization = file.is_kustomization and _FLUX not in chunk.data
+            if kustomization or source.patch:
                 self._on_words(chunk.data)
                 self._read_only(file, chunk, counted=not again, patch=source.patch)
                 continue

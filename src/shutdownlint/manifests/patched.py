@@ -78,6 +78,12 @@ class PatchedDocument(Document):
         """The region of the entry, in the file that it is written in."""
         return self.source_of(NodeRef(self, key_path, part)).region()
 
+    @property
+    def written(self) -> Document:
+        """The document that it was made of."""
+        assert self.base is not None
+        return self.base.written
+
     def source_of(self, ref: NodeRef) -> NodeRef | EmbeddedNodeRef:
         """The entry in the document that it is written in."""
         for graft in reversed(self.grafts):

@@ -53,3 +53,8 @@ class PlannedPod(Struct, eq=False):
     alternatives: list[AlternativePod] = field(default_factory=list)
     #: Why the API server or a webhook rejects it, the same.
     rejections: list[str] = field(default_factory=list)
+
+    @property
+    def title(self) -> str:
+        """What it is called in reports."""
+        return f"{self.id}, variant {self.variant}" if self.variant else str(self.id)

@@ -40,7 +40,7 @@ th,td{text-align:left;padding:.25rem .75rem .25rem 0;border-bottom:1px solid #d5
 def render_html(explanations: Sequence[Explanation], _output: ReportOutput) -> str:
     """All explanations in one page."""
     sections = [
-        f"<h2>{escape(safe(str(explanation.pod.id)))}</h2>"
+        f"<h2>{escape(safe(explanation.pod.title))}</h2>"
         f"{draw_svg([explanation], number)}{draw_tables(explanation)}"
         for number, explanation in enumerate(explanations, 1)
     ]

@@ -32,6 +32,7 @@ def _workload(explanation: Explanation) -> dict[str, Any]:
             "namespace": workload.namespace,
             "name": workload.name,
         },
+        "variant": explanation.pod.variant or None,
         "file": explanation.region.file,
         "line": explanation.region.line,
         "verdict": format_verdict(explanation),

@@ -69,7 +69,7 @@ def draw_svg(explanations: Sequence[Explanation], number: int = 1) -> str:
         picture = _PodPicture(explanation)
         parts.append(f'<g transform="translate(0 {top})">{"".join(picture.draw())}</g>')
         top += picture.height
-    names = ", ".join(str(explanation.pod.id) for explanation in explanations)
+    names = ", ".join(explanation.pod.title for explanation in explanations)
     label = quoteattr(safe(f"Shutdown timeline of {names}"))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="sdl" role="img" aria-label={label} '
@@ -107,7 +107,7 @@ class _PodPicture:
     def _elements(self) -> Iterator[str]:
         explanation = self.explanation
         region = explanation.region
-        yield _text(16, 28, _shorten(f"{explanation.pod.id}", _WIDTH - 40, 8.5), "head")
+        yield _text(16, 28, _shorten(explanation.pod.title, _WIDTH - 40, 8.5), "head")
         yield _text(16, 46, _shorten(f"{region.file}:{region.line}", _WIDTH - 40), "faint")
         yield _text(16, 64, _shorten(format_verdict(explanation), _WIDTH - 160))
         if not explanation.has_timeline:

@@ -104,7 +104,7 @@ class _PodText:
     def lines(self) -> Iterator[Text]:
         """The lines of one pod."""
         explanation = self.explanation
-        head = Text(safe(str(explanation.pod.id)), "bold")
+        head = Text(safe(explanation.pod.title), "bold")
         head.append(f"  {safe(explanation.file)}:{explanation.region.line}", "dim")
         yield head
         for text in explanation.pod.rejections:

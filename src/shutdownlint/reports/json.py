@@ -105,4 +105,5 @@ def _finding(finding: Finding) -> dict[str, Any]:
             for related in finding.related
         ],
         "template": finding.template,
+        "variants": list(finding.variants),
     }

@@ -46,13 +46,13 @@ def _changed_elsewhere(report: SuggestReport) -> Iterator[str]:
     for suggestion in report.suggestions:
         own = suggestion.pod.ref.document.file
         for file in sorted({file for file, _ in suggestion.edits} - {own}):
-            name = safe(str(suggestion.pod.id))
+            name = safe(suggestion.pod.title)
             yield f"# {name}: to change in {safe(file)}, see --format diff\n"
 
 
 def _comment(pod: PlannedPod) -> str:
     template = safe(pod.ref.template or "its template")
-    return f"# {safe(str(pod.id))}, from {template}: find this chart's names for these values\n"
+    return f"# {safe(pod.title)}, from {template}: find this chart's names for these values\n"
 
 
 def _values(data: dict[str, Any]) -> dict[str, Any]:

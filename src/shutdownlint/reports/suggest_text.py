@@ -37,7 +37,7 @@ def render_text(report: SuggestReport, output: ReportOutput) -> str | None:
 
 def _lines(suggestion: Suggestion, fixed: list[Finding]) -> Iterator[Text]:
     region, workload = suggestion.pod.ref.region(), suggestion.pod.id
-    head = Text(safe(str(workload)), "bold")
+    head = Text(safe(suggestion.pod.title), "bold")
     head.append(f"  {safe(region.file)}:{region.line}", "dim")
     yield head
     for text in suggestion.pod.rejections:

@@ -10,6 +10,8 @@ from shutdownlint.engine.finding import Severity
 from shutdownlint.reports.report import full_message, safe
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
     from shutdownlint.engine.finding import Finding
@@ -21,6 +23,8 @@ _COLOURS: Final = {
     Severity.NOTE: "bold cyan",
 }
 _LONGEST_LINE: Final = 160
+#: Of the variants that share a finding, so many are named.
+_MOST_NAMES: Final = 8
 
 
 def draw_report(report: Report, console: Console) -> None:
@@ -99,6 +103,11 @@ def _source(line: str, finding: Finding, width: int, colour: str, console: Conso
     console.print(under, soft_wrap=True)
 
 
+def _list(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
 def _details(finding: Finding, report: Report) -> list[tuple[str, str]]:
     details = []
     if finding.fix:
@@ -111,6 +120,8 @@ def _details(finding: Finding, report: Report) -> list[tuple[str, str]]:
             details.append(("see", f"{related.label} at {related.region}"))
     if finding.holds_for:
         details.append(("holds for", finding.holds_for))
+    if finding.variants:
+        details.append(("variants" if finding.variants[1:] else "variant", _list(finding.variants)))
     if finding.template:
         details.append(("template", finding.template))
     details += [(f"{finding.confidence.value} confidence", text) for text in finding.assumptions]
