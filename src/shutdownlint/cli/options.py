@@ -141,8 +141,16 @@ class FileOptions:
         typer.Option(
             "--render",
             rich_help_panel=FILES,
-            help="Render charts and kustomizations among the paths with your helm, kustomize or "
-            "kubectl.",
+            help="Render the charts and kustomizations below the paths with your helm, kustomize "
+            "or kubectl, as the configuration describes it.",
+        ),
+    ] = False
+    allow_network: Annotated[
+        bool,
+        typer.Option(
+            "--allow-network",
+            rich_help_panel=FILES,
+            help="With --render: kustomizations may fetch remote resources and charts.",
         ),
     ] = False
     values: Annotated[
@@ -151,6 +159,25 @@ class FileOptions:
             rich_help_panel=FILES,
             metavar="FILE",
             help="A values file for the charts; repeatable, later files override earlier ones.",
+            show_default=False,
+        ),
+    ] = None
+    set_values: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            rich_help_panel=FILES,
+            metavar="KEY=VALUE",
+            help="A value for the charts, as helm takes it; repeatable.",
+            show_default=False,
+        ),
+    ] = None
+    release: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=FILES,
+            metavar="NAME",
+            help="The name of the charts' release. Default: the name of the chart's folder.",
             show_default=False,
         ),
     ] = None

@@ -36,8 +36,12 @@ class Session:
             self.config = config = _load_config(files.config)
         config.context += files.context or []
         config.exclude += files.exclude or []
-        config.render = config.render or files.render
-        config.values += files.values or []
+        render = config.render
+        render.enabled = render.enabled or files.render
+        render.values += files.values or []
+        render.settings += files.set_values or []
+        render.release, render.network = files.release, files.allow_network
+        render.exclude = config.exclude
         self.p99: Any = None
         if environment is not None:
             self.p99 = environment.p99
@@ -48,6 +52,9 @@ class Session:
                 "istio": environment.istio_version,
             }
             config.versions |= {name: v for name, v in versions.items() if v is not None}
+        render.namespace = config.namespace
+        if (kubernetes := config.versions.get("kubernetes")) is not None:
+            render.kubernetes = str(kubernetes)
 
     def options(self, on_file: Callable[[], None] = no_progress) -> LintOptions:
         """The options of a run."""
@@ -66,20 +73,17 @@ class Session:
         """The files of a run, and those that are read for context only."""
         config = self.config
         suffixes = (*SUFFIXES, *config.suffixes)
-        if config.render:
-            from shutdownlint.manifests.rendering import (  # noqa: PLC0415 - seldom used
-                is_kustomization,
-                render_folders,
-            )
+        found = (
+            InputSource(file) for file in discover(paths, exclude=config.exclude, suffixes=suffixes)
+        )
+        if config.render.enabled:
+            from shutdownlint.rendering.sources import add_renderings  # noqa: PLC0415 - seldom used
 
-            for file in render_folders([path for path in paths if path != "-"], config.values):
-                yield InputSource(file)
-            # The parts of a kustomization are in its rendering.
-            paths = [path for path in paths if not is_kustomization(path)]
-        for found in discover(paths, exclude=config.exclude, suffixes=suffixes):
-            yield InputSource(found)
-        for found in discover(config.context, exclude=config.exclude, suffixes=suffixes):
-            yield InputSource(found, context=True)
+            yield from add_renderings(list(found), paths, config.render)
+        else:
+            yield from found
+        for file in discover(config.context, exclude=config.exclude, suffixes=suffixes):
+            yield InputSource(file, context=True)
 
     @contextlib.contextmanager
     def progress(self, paths: list[str]) -> Iterator[tuple[Iterator[InputSource], LintOptions]]:

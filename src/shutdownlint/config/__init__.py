@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from shutdownlint.engine.finding import Severity
 from shutdownlint.engine.selection import RuleSelection
 from shutdownlint.platforms.user_facts import AppFacts, UserFacts
+from shutdownlint.rendering.targets import RenderOptions
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -31,8 +32,8 @@ class ConfigError(Exception):
 class Config(Struct):
     """Everything that the user says. Paths are relative to the current folder.
 
-    ``versions`` are by platform. ``fail_on`` is a severity, or "never". ``values`` are values files
-    for charts, ``suffixes`` further endings of files that are read.
+    ``versions`` are by platform. ``fail_on`` is a severity, or "never". ``suffixes``
+    are further endings of files that are read.
     """
 
     versions: dict[str, Version] = field(default_factory=dict)
@@ -44,8 +45,7 @@ class Config(Struct):
     exclude: list[str] = field(default_factory=list)
     suffixes: list[str] = field(default_factory=list)
     apps: list[AppFacts] = field(default_factory=list)
-    render: bool = False
-    values: list[str] = field(default_factory=list)
+    render: RenderOptions = field(default_factory=RenderOptions)
     suppressions: list[Suppression] = field(default_factory=list)
     namespace: str | None = None
     #: What the file asks for and does not get; the job is then not complete.

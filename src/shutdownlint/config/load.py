@@ -28,6 +28,7 @@ from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.registry import mesh_names
 from shutdownlint.platforms.user_facts import AppFacts, MeshFact, parse_mesh
 from shutdownlint.platforms.versions import Version
+from shutdownlint.rendering.targets import RenderOptions, RenderTarget
 
 
 def _duration(value: Any) -> timedelta:
@@ -120,6 +121,19 @@ class WorkloadForm(_Form):
         return self
 
 
+class RenderForm(_Form):
+    """How a chart or kustomization is rendered, for one environment."""
+
+    path: str = Field(description="The folder of the chart or kustomization.")
+    name: str = Field(
+        default="", description="The environment, where there are several: each is a variant."
+    )
+    release: str | None = Field(default=None, description="The name of the release.")
+    namespace: str | None = Field(default=None, description="The namespace of the release.")
+    values: list[str] = Field(default_factory=list, description="Values files, the last one wins.")
+    set: list[str] = Field(default_factory=list, description="Single values: 'replicas=2'.")
+
+
 class ConfigForm(_Form):
     """All settings of a configuration file."""
 
@@ -157,8 +171,9 @@ class ConfigForm(_Form):
     suffixes: list[str] = Field(
         default_factory=list, description="Endings that are read besides .yaml, .yml and .json."
     )
-    render: bool = Field(
-        default=False, description="Whether charts and kustomizations are rendered."
+    render: bool | list[RenderForm] = Field(
+        default=False,
+        description="How charts and kustomizations are rendered, or whether they are.",
     )
     values: list[str] = Field(
         default_factory=list, description="Values files for the charts, the last one wins."
@@ -209,19 +224,38 @@ def load_config(path: Path, *, trusted: bool = False) -> Config:
         ),
         fail_on=form.fail_on,
         context=resolver.resolve("context", form.context),
-        render=form.render and trusted,
-        values=resolver.resolve("values", form.values),
+        render=_render_options(form, resolver, trusted=trusted),
         exclude=form.exclude,
         suffixes=[s if s.startswith(".") else f".{s}" for s in form.suffixes],
         apps=[_app_facts(workload) for workload in form.workloads],
         suppressions=[_suppression(workload) for workload in form.workloads if workload.ignore],
     )
     config.refusals += resolver.refusals
-    if form.render and not trusted:
+    if form.render is True and not trusted:
         config.ignored.append(
             f"{path}: render is ignored: it runs programs, so only --render turns it on"
         )
     return config
+
+
+def _render_options(form: ConfigForm, resolver: _PathResolver, *, trusted: bool) -> RenderOptions:
+    """How charts are rendered. A list describes it; ``true`` of a trusted file turns it on."""
+    options = RenderOptions(enabled=form.render is True and trusted)
+    options.values = resolver.resolve("values", form.values)
+    for entry in form.render if isinstance(form.render, list) else ():
+        for path in resolver.resolve("render.path", [entry.path]):
+            values = resolver.resolve("render.values", entry.values)
+            options.targets.append(
+                RenderTarget(
+                    path,
+                    entry.name,
+                    entry.release,
+                    entry.namespace,
+                    tuple(values),
+                    tuple(entry.set),
+                )
+            )
+    return options
 
 
 class _PathResolver:

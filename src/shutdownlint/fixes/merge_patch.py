@@ -10,20 +10,15 @@ from shutdownlint.yaml_source.composer import compose
 from shutdownlint.yaml_source.tree import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from shutdownlint.platforms.planned_pod import PlannedPod
+    from shutdownlint.yaml_source.location import KeyPath
 
 
 def make_patch(pod: PlannedPod, texts: Mapping[str, bytes]) -> dict[str, Any] | None:
     """A strategic merge patch that turns the workload's own object into that of ``texts``."""
-    ref = pod.workload.object_ref
-    document = ref.document.written
-    if document.file not in texts:
-        return None
-    chunk = next(c for c in split(texts[document.file]) if c.index == document.index)
-    before = document.tree.to_python(ref.key_path)
-    after = Tree(compose(decode_text(chunk.data))[document.number]).to_python(ref.key_path)
+    before, after = _before_and_after(pod, texts)
     if before == after:
         return None
     if "name" not in before["metadata"]:  # generateName: nothing that a patch could name
@@ -31,9 +26,42 @@ def make_patch(pod: PlannedPod, texts: Mapping[str, bytes]) -> dict[str, Any] | 
     names = {key: before[key] for key in ("apiVersion", "kind")}
     metadata = {k: v for k, v in before["metadata"].items() if k in ("name", "namespace")}
     # Strategic merges know the lists of the API's own kinds only.
-    merges = document.tree.to_python((*ref.key_path, "apiVersion")) in _OWN_KINDS
+    merges = before["apiVersion"] in _OWN_KINDS
     changed = _difference(before, after, merges=merges)
     return {**names, **changed, "metadata": {**changed.get("metadata", {}), **metadata}}
+
+
+def changed_entries(pod: PlannedPod, texts: Mapping[str, bytes]) -> Iterator[tuple[KeyPath, Any]]:
+    """The entries of the workload's object that differ in ``texts``, with their new values."""
+    before, after = _before_and_after(pod, texts)
+    for key_path, value in _changed(before, after, ()):
+        yield (*pod.workload.object_ref.key_path, *key_path), value
+
+
+def _before_and_after(pod: PlannedPod, texts: Mapping[str, bytes]) -> tuple[Any, Any]:
+    """The workload's object as it is written, and as it is in ``texts``."""
+    ref = pod.workload.object_ref
+    document = ref.document.written
+    before = document.tree.to_python(ref.key_path)
+    if document.file not in texts:
+        return before, before
+    chunk = next(c for c in split(texts[document.file]) if c.index == document.index)
+    after = Tree(compose(decode_text(chunk.data))[document.number]).to_python(ref.key_path)
+    return before, after
+
+
+def _changed(before: Any, after: Any, at: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in dict.fromkeys((*before, *after)):
+            if key not in before or key not in after:
+                yield (*at, key), after.get(key)
+            else:
+                yield from _changed(before[key], after[key], (*at, key))
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for index, (old, new) in enumerate(zip(before, after, strict=True)):
+            yield from _changed(old, new, (*at, index))
+    elif before != after:
+        yield at, after
 
 
 #: Versions whose lists kustomize merges by name; any other list is replaced whole.

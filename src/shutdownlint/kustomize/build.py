@@ -98,7 +98,7 @@ class KustomizeTree:
     """
 
     def __init__(self, files: list[str], find: FindFile) -> None:
-        self._find = find
+        self.find = find
         self._parser = Parser()
         self._layers: dict[str, Layer | None] = {}
         self.files = files
@@ -151,7 +151,7 @@ class KustomizeTree:
             if below is not None:
                 build.bases.add(below.folder)
                 members += self._collect(below, build, above)
-            elif self._find(path) is not None:
+            elif self.find(path) is not None:
                 members.append(Member(path))
             else:
                 build.missing.append(path)
@@ -180,17 +180,18 @@ class KustomizeTree:
     def _layer(self, file: str) -> Layer | None:
         if file not in self._layers:
             self._layers[file] = None
-            found = self._find(file)
+            found = self.find(file)
             for document in self._documents(found) if found is not None else ():
                 # Flux' own Kustomizations are often in files of the same name.
                 version = str(document.tree.to_python(("apiVersion",)) or API_GROUP)
                 if version.startswith(API_GROUP):
-                    self._layers[file] = read_layer(file, document, self._read)
+                    self._layers[file] = read_layer(file, document, self.documents)
                     break
         return self._layers[file]
 
-    def _read(self, path: str) -> list[Document]:
-        found = self._find(path)
+    def documents(self, path: str) -> list[Document]:
+        """The documents of a file; none where it cannot be read."""
+        found = self.find(path)
         return list(self._documents(found)) if found is not None else []
 
     def _documents(self, file: InputFile) -> Iterator[Document]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.document import Document, Source
     from shutdownlint.yaml_source.location import KeyPath
 
-#: Lists whose elements are merged: the keys that tell them apart; all that an element has count.
+#: Lists whose elements are merged: the keys by which they are found.
 _MERGE_KEYS: Final[dict[str, tuple[str, ...]]] = {
     "containers": ("name",),
     "initContainers": ("name",),

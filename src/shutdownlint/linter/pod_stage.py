@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from shutdownlint.engine.subjects import pod_subjects, problem_subject
 from shutdownlint.manifests.object_index import ObjectIndex
 from shutdownlint.manifests.reader import internal_error
@@ -66,6 +68,8 @@ class PodStage:
             workload.incomplete = incomplete_reason(workload)
             written, file = workload.namespace, workload.ref.document.file
             workload.assigned_namespace = index.namespaces.of(written, file)
+            if not workload.id.namespace and workload.assigned_namespace:
+                workload.id = replace(workload.id, namespace=workload.assigned_namespace)
             yield workload
         if extra:
             for platform in self.platforms:

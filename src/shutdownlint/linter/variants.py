@@ -6,21 +6,14 @@ What belongs to none of them is read once, and every variant knows it.
 
 from __future__ import annotations
 
-import os
 import posixpath
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from shutdownlint.manifests.discovery import (
-    InputFile,
-    display_path,
-    find_repository,
-    is_excluded,
-)
+from shutdownlint.manifests.discovery import InputFile
 from shutdownlint.manifests.loader import InputSource
 from shutdownlint.manifests.reader import UnreadableInput
 from shutdownlint.manifests.skips import (
@@ -36,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from shutdownlint.kustomize.build import Build
+    from shutdownlint.kustomize.layer import Layer
+    from shutdownlint.kustomize.repository import Repository
 
 
 class VariantPlan(Struct):
@@ -58,91 +53,68 @@ def plan_variants(sources: Iterable[InputSource], exclude: Sequence[str]) -> Var
     listed = list(sources)
     plan = VariantPlan()
     if any(isinstance(s.file, InputFile) and s.file.is_kustomization for s in listed):
-        listed = _Kustomizations(listed, exclude).expand(plan)
-    for source in listed:
-        plan.add(source)
+        _expand(listed, plan, exclude)
+    else:
+        for source in listed:
+            plan.add(source)
     return plan
 
 
-class _Kustomizations:
-    """The kustomizations among the files, with the manifests that they deploy in their place."""
+def _expand(sources: list[InputSource], plan: VariantPlan, exclude: Sequence[str]) -> None:
+    """Add the files of the run to a plan, each as every kustomization deploys it."""
+    from shutdownlint.kustomize.origins import KustomizationOrigins  # noqa: PLC0415 - seldom used
+    from shutdownlint.kustomize.repository import Repository  # noqa: PLC0415
 
-    def __init__(self, sources: list[InputSource], exclude: Sequence[str]) -> None:
-        from shutdownlint.kustomize.build import KustomizeTree  # noqa: PLC0415 - seldom needed
-
-        self.sources = sources
-        self.exclude = exclude
-        self.known: dict[str, InputSource] = {
-            _normalize(source.file.display_path): source
-            for source in sources
-            if isinstance(source.file, InputFile)
-        }
-        files = [
-            path
-            for path, source in self.known.items()
-            if isinstance(source.file, InputFile) and source.file.is_kustomization
-        ]
-        self.roots: dict[str, Path] = {}
-        self.tree = KustomizeTree(files, self.find)
-
-    def find(self, path: str) -> InputFile | None:
-        """The file of a path: one of the run, or another one of the same repository."""
-        source = self.known.get(path)
+    repository = Repository(sources, exclude)
+    builds = repository.tree.roots()
+    names = _variant_names(builds)
+    rendered = {source.rendered: source for source in sources if source.rendered}
+    deployed: set[str] = set()
+    patches = {file for build in builds for layer in build.layers for file in layer.patch_files}
+    made: list[InputSource] = []
+    for build in builds:
+        variant = names[build.root.file]
+        deployed |= build.files if not build.failed else set()
+        source = rendered.pop(build.root.folder, None)
         if source is not None:
-            return source.file if isinstance(source.file, InputFile) else None
-        if is_excluded(path, self.exclude) or not os.path.isfile(path):  # noqa: PTH113 - strings
-            return None
-        real = os.path.realpath(path)
-        if not any(real.startswith(f"{root}{os.sep}") for root in self._repositories()):
-            return None
-        return InputFile(Path(path), display_path(path))
-
-    def _repositories(self) -> list[str]:
-        """The folders that files may be in: the repositories of the files of the run."""
-        if not self.roots:
-            for source in self.known.values():
-                file = source.file
-                if isinstance(file, InputFile) and file.is_kustomization and file.path is not None:
-                    self.roots[file.display_path] = find_repository(file.path)
-        return [*dict.fromkeys(map(str, self.roots.values()))]
-
-    def expand(self, plan: VariantPlan) -> list[InputSource]:
-        """The files of the run, each as every kustomization deploys it."""
-        builds = self.tree.roots()
-        deployed: set[str] = set()
-        made: list[InputSource] = []
-        names = _variant_names(builds)
-        for build in builds:
-            if build.failed:
-                region = Region(build.root.file, 1, 1, 1, 1)
-                plan.unreadable.append(UnreadableInput(region, build.failed))
-                continue
+            origins = KustomizationOrigins(build, repository.tree)
+            made.append(replace(source, transform=origins.transform, variant=variant))
+        elif build.failed:
+            region = Region(build.root.file, 1, 1, 1, 1)
+            plan.unreadable.append(UnreadableInput(region, build.failed))
+        else:
             _note_skipped(build, plan)
-            deployed |= build.files
-            made += self._members(build, names[build.root.file])
-        patches = {file for build in builds for layer in build.layers for file in layer.patch_files}
-        kept = []
-        for source in self.sources:
-            path = _normalize(source.file.display_path)
-            if path in patches:
-                kept.append(replace(source, patch=True))
-            elif path not in deployed:
-                kept.append(source)
-        return [*kept, *made]
+            made += _members(build, repository, variant)
+    for source in sources:
+        path = posixpath.normpath(source.file.display_path)
+        if path in patches:
+            plan.add(replace(source, patch=True))
+        elif path not in deployed and source.rendered not in names_of(builds):
+            plan.add(source)
+    for source in made:
+        plan.add(source)
 
-    def _members(self, build: Build, variant: str) -> Iterator[InputSource]:
-        context = self.known[build.root.file].context
-        words = {id(layer): self._words(layer.file, layer.patch_files) for layer in build.layers}
-        for member in build.members:
-            file = self.find(member.file)
-            if file is not None:
-                text = b"\n".join(words[id(layer)] for layer in member.layers)
-                yield InputSource(file, context, member.transform, text, variant=variant)
 
-    def _words(self, file: str, patches: Sequence[str]) -> bytes:
-        """The text of a kustomization and of its patches."""
-        found = [self.find(path) for path in (file, *patches)]
-        return b"\n".join(self.tree.text(each) for each in found if each is not None)
+def names_of(builds: Sequence[Build]) -> set[str]:
+    """The folders of kustomizations, as renderings name them."""
+    return {build.root.folder for build in builds}
+
+
+def _members(build: Build, repository: Repository, variant: str) -> Iterator[InputSource]:
+    """The manifests of a kustomization, as it deploys them."""
+    context = repository.sources[build.root.file].context
+    words = {id(layer): _words(layer, repository) for layer in build.layers}
+    for member in build.members:
+        file = repository.find(member.file)
+        if file is not None:
+            text = b"\n".join(words[id(layer)] for layer in member.layers)
+            yield InputSource(file, context, member.transform, text, variant=variant)
+
+
+def _words(layer: Layer, repository: Repository) -> bytes:
+    """The text of a kustomization and of its patches."""
+    found = [repository.find(path) for path in (layer.file, *layer.patch_files)]
+    return b"\n".join(repository.tree.text(each) for each in found if each is not None)
 
 
 def _note_skipped(build: Build, plan: VariantPlan) -> None:
@@ -178,7 +150,7 @@ def _variant_names(builds: Sequence[Build]) -> dict[str, str]:
 
 
 def name_variants(folders: Sequence[str]) -> list[str]:
-    """Names for folders by what tells them apart: ``prod`` and ``test`` of ``app/over/prod``."""
+    """Names for folders by the parts that differ: ``prod`` and ``test`` of ``app/over/prod``."""
     split = [folder.split("/") for folder in folders]
     start = 0
     while all(len(parts) > start + 1 for parts in split) and len({p[start] for p in split}) == 1:
@@ -190,7 +162,3 @@ def name_variants(folders: Sequence[str]) -> list[str]:
     ):
         end += 1
     return ["/".join(parts[start : len(parts) - end]) for parts in split]
-
-
-def _normalize(path: str) -> str:
-    return posixpath.normpath(path)

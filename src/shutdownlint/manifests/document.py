@@ -112,6 +112,11 @@ class Document(Struct, eq=False):
         return self.tree.region(key_path, part, self.file, 1 + self.line_offset)
 
     @property
+    def has_own_lines(self) -> bool:
+        """Whether its lines are lines of a file: those of rendered text are not."""
+        return True
+
+    @property
     def written(self) -> Document:
         """The document as it is written in its file, without values of others."""
         return self
@@ -254,7 +259,7 @@ def _leading(line: str) -> int:
 def _shift(host: NodeRef) -> Callable[[Region], Region] | None:
     """How places inside the host scalar's text become places of the file."""
     entry = host.document.tree.entry(host.key_path)
-    if entry is None:
+    if entry is None or not host.document.has_own_lines:
         return None
     node: Any = entry.value
     lines = host.document.text.splitlines()

@@ -45,7 +45,8 @@ class InputSource(Struct, frozen=True):
 
     ``transform`` gives its documents as they are deployed (None: not at all), with ``words`` among
     others that the file does not have. ``patch``: it only changes other files. ``variant`` is the
-    environment that it is deployed to, of several that exclude one another.
+    environment that it is deployed to, of several that exclude one another. ``rendered``: what it
+    was made of, the file of a chart or the folder of a kustomization.
     """
 
     file: InputFile | InputError
@@ -54,6 +55,8 @@ class InputSource(Struct, frozen=True):
     words: bytes = b""
     patch: bool = False
     variant: str = ""
+    rendered: str = ""
+    namespace: str | None = None
 
 
 class _PendingChunk(Struct, frozen=True):
@@ -128,6 +131,8 @@ class Loader:
             data = read_bytes(source.file, ReadStats() if again else self.stats)
             self.stats.files += not again
             if data is not None:
+                if source.namespace:
+                    self._make_index().namespaces.add(source.namespace, [source.file.display_path])
                 if source.context:
                     self.context_files.add(source.file.display_path)
                 self._read_file(source, source.file, data, again=again)
@@ -170,21 +175,24 @@ class Loader:
             self._on_words(data)
             self.mesh_evidence.add(evidence)
 
-    def _read_only(self, file: InputFile, chunk: Chunk, *, counted: bool, patch: bool) -> None:
-        """Read what says something about other files: kustomizations, and patches."""
-        from shutdownlint.manifests.object_index import ObjectIndex  # noqa: PLC0415
+    def _make_index(self) -> ObjectIndex:
+        from shutdownlint.manifests.object_index import ObjectIndex  # noqa: PLC0415 - seldom first
 
         if self.index is None:
             self.index = ObjectIndex()
+        return self.index
+
+    def _read_only(self, file: InputFile, chunk: Chunk, *, counted: bool, patch: bool) -> None:
+        """Read what says something about other files: kustomizations, and patches."""
+        index = self._make_index()
         for document in self._parse(file, chunk, self.stats if counted else ReadStats()):
             if counted:
                 self._note_suppressions(document)
-                self.index.described += not patch
+                index.described += not patch
             document.release()
 
     def _read_context_chunk(self, pending: _PendingFile, chunk: Chunk, *, both: bool) -> bool:
         """Read the objects of a chunk; whether it holds workloads as well."""
-        from shutdownlint.manifests.object_index import ObjectIndex  # noqa: PLC0415
         from shutdownlint.manifests.workloads import (  # noqa: PLC0415
             collect_context,
             has_workloads,
@@ -192,11 +200,10 @@ class Loader:
         )
 
         found, context_only = False, pending.source.context
-        if self.index is None:
-            self.index = ObjectIndex()
+        index = self._make_index()
         for document in self._documents(pending, chunk, counted=not pending.again):
             try:
-                context = collect_context(document, self.index, self._kinds)
+                context = collect_context(document, index, self._kinds)
                 pods = both and has_workloads(document, self._kinds)
                 found = found or (pods and not context_only)
                 if not context and not pods and not pending.again:

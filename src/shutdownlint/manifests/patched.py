@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from shutdownlint.manifests.document import Document, EmbeddedNodeRef, Graft, NodeRef
@@ -33,8 +33,8 @@ class PatchedDocument(Document):
         if isinstance(document, PatchedDocument):
             patched = replace(document, grafts=(*document.grafts, *grafts), _tree=None)
         else:
-            written: dict[str, Any] = asdict(document)
-            written.pop("_tree")
+            fields = (name for name in Document.__struct_fields__ if name != "_tree")
+            written: dict[str, Any] = {name: getattr(document, name) for name in fields}
             patched = cls(**written, base=document, grafts=tuple(grafts))
         patched.set_root(_grafted(document.tree, grafts))
         return patched

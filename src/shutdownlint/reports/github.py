@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 
 from shutdownlint.engine.finding import Severity
 from shutdownlint.reports.report import full_message, safe
-from shutdownlint.reports.source_mapping import report_file
 
 if TYPE_CHECKING:
     from shutdownlint.reports.output import ReportOutput
@@ -29,14 +28,13 @@ def render_github(report: Report, _output: ReportOutput) -> str:
     lines = []
     for finding in report.findings:
         region = finding.region
-        file, known = report_file(finding)
         properties: dict[str, str | int] = {
-            "file": file.removeprefix("./"),
-            "line": region.line if known else 1,
-            "endLine": region.end_line if known else 1,
+            "file": region.file.removeprefix("./"),
+            "line": region.line,
+            "endLine": region.end_line,
             "title": f"{finding.rule} {finding.title}",
         }
-        if known and region.line == region.end_line:  # columns of several lines are refused
+        if region.line == region.end_line:  # columns of several lines are refused
             properties |= {"col": region.column, "endColumn": region.end_column}
         text = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
         fix = f"\nFix: {safe(finding.fix.description)}" if finding.fix else ""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 from shutdownlint.engine.finding import Severity
 from shutdownlint.linter.fingerprint import fingerprints
 from shutdownlint.reports.report import full_message, to_json
-from shutdownlint.reports.source_mapping import report_file
 
 if TYPE_CHECKING:
     from shutdownlint.engine.finding import Finding
@@ -44,9 +43,8 @@ def render_gitlab(report: Report, _output: ReportOutput) -> str:
 
 
 def _location(finding: Finding) -> dict[str, Any]:
-    file, known = report_file(finding)
-    lines = (finding.region.line, finding.region.end_line) if known else (1, 1)
+    region = finding.region
     return {
-        "path": file.removeprefix("./"),
-        "lines": {"begin": lines[0], "end": lines[1]},
+        "path": region.file.removeprefix("./"),
+        "lines": {"begin": region.line, "end": region.end_line},
     }

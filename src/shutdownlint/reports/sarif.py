@@ -40,9 +40,7 @@ from shutdownlint.reports.sarif_model import (
     Suppression,
     Tool,
 )
-from shutdownlint.reports.source_mapping import report_file
 from shutdownlint.shutdown.pod_plan import Confidence
-from shutdownlint.yaml_source.location import Region
 
 if TYPE_CHECKING:
     from shutdownlint.engine.finding import Finding
@@ -50,6 +48,7 @@ if TYPE_CHECKING:
     from shutdownlint.linter.lint_run import SuppressedFinding
     from shutdownlint.reports.output import ReportOutput
     from shutdownlint.reports.report import Report
+    from shutdownlint.yaml_source.location import Region
 
 #: GitHub shows no more results of one run.
 MOST_RESULTS: Final = 25_000
@@ -145,8 +144,7 @@ def _result(
         text += f" See [{_escape(location.message.text)}]({location.id})."
     if finding.fix:
         text += f" Fix: {_sentence(finding.fix.description)}"
-    file, known = report_file(finding)
-    physical = _physical(finding.region if known else Region(file, 1, 1, 1, 2))
+    physical = _physical(finding.region)
     logical = None
     if finding.workload is not None:
         logical = [Logical(fully_qualified_name=str(finding.workload))]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from shutdownlint.fixes.merge_patch import make_patch
+from shutdownlint.fixes.merge_patch import changed_entries, make_patch
+from shutdownlint.manifests.rendered import RenderedDocument
 from shutdownlint.reports.diff import unified_diff
 from shutdownlint.reports.report import safe
 from shutdownlint.yaml_source.editor import LiteralText, block_text
+from shutdownlint.yaml_source.location import EntryPart
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from shutdownlint.fixes.suggest import SuggestReport
     from shutdownlint.platforms.planned_pod import PlannedPod
@@ -32,13 +34,42 @@ def render_kustomize(report: SuggestReport, _output: ReportOutput) -> str:
 
 
 def render_helm(report: SuggestReport, _output: ReportOutput) -> str:
-    """Values by the names that charts usually have for them: hints, since charts differ."""
-    parts = []
+    """Values for the charts: those that they read, where their templates are known.
+
+    Of text that somebody else has rendered only the usual names can be given, as hints.
+    """
+    parts: list[str] = []
     for suggestion in report.suggestions:
+        document = suggestion.pod.workload.object_ref.document
+        if isinstance(document, RenderedDocument):
+            parts += _chart_values(suggestion.pod, document, report.texts)
+            continue
         data = make_patch(suggestion.pod, report.texts)
         if data is not None:
             parts.append(_comment(suggestion.pod) + _document(_values(data)))
     return "".join(_changed_elsewhere(report)) + "\n".join(parts)
+
+
+def _chart_values(
+    pod: PlannedPod, document: RenderedDocument, texts: Mapping[str, bytes]
+) -> Iterator[str]:
+    """The values that make the suggested changes; a comment for each that the chart lacks."""
+    values: dict[str, Any] = {}
+    lacking = []
+    for key_path, value in changed_entries(pod, texts):
+        path = document.origins.value_path(document, key_path) if document.origins else ()
+        if not path:
+            region = document.region(key_path, EntryPart.KEY)
+            name = ".".join(str(step) for step in key_path)
+            lacking.append(f"# no value of the chart sets {name}: change {safe(str(region))}\n")
+            continue
+        inner = values
+        for step in path[:-1]:
+            inner = inner.setdefault(step, {})
+        inner[path[-1]] = value
+    if values or lacking:
+        head = f"# {safe(pod.title)}, from {safe(document.template or '')}\n"
+        yield head + "".join(lacking) + (_document(values) if values else "")
 
 
 def _changed_elsewhere(report: SuggestReport) -> Iterator[str]:

@@ -122,7 +122,7 @@ def _details(finding: Finding, report: Report) -> list[tuple[str, str]]:
         details.append(("holds for", finding.holds_for))
     if finding.variants:
         details.append(("variants" if finding.variants[1:] else "variant", _list(finding.variants)))
-    if finding.template:
+    if finding.template and finding.template != finding.region.file:
         details.append(("template", finding.template))
     details += [(f"{finding.confidence.value} confidence", text) for text in finding.assumptions]
     return details

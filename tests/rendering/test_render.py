@@ -75,8 +75,7 @@ def test_a_chart_is_rendered_with_helm(folder: Path) -> None:
     there("helm")
     code, out, _ = run("--render", "charts")
     assert code == 1
-    assert "--> charts/shop (helm template):" in out
-    assert "shop/templates/app.yaml" in out
+    assert "--> charts/shop/templates/app.yaml:15:" in out
     assert 'lifecycle: {preStop: {exec: {command: [sleep, "20"]}}}' in out
     _, sarif, _ = run("--render", "--format", "sarif", "charts")
     (result,) = json.loads(sarif)["runs"][0]["results"]
@@ -97,12 +96,12 @@ def test_a_kustomization_is_built(folder: Path) -> None:
     there("kustomize", "kubectl")
     code, out, _ = run("--render", "base")
     assert code == 1
-    assert "--> base (kustomize):" in out
+    assert "--> base/pod.yaml:7:" in out
     assert "Pod my-shop" in out
-    assert "1 workload in 1 document of 1 file" in out
+    assert "1 workload in 2 documents of 2 files" in out
     before = (folder / "base/pod.yaml").read_text()
     _, _, err = run("--render", "--fix", "base")
-    assert "is not writable in this run" in err
+    assert "the file is rendered from base/pod.yaml" in err
     assert (folder / "base/pod.yaml").read_text() == before
     (folder / "base/kustomization.yaml").write_text("resources: [none.yaml]\n")
     assert run("--render", "base")[0] == 2
@@ -143,10 +142,10 @@ def test_what_is_rendered_is_explained_and_suggested_for() -> None:
     there("helm")
     status, stdout, _ = run("--render", "charts", command="explain")
     assert status == 0
-    assert "Deployment release-name  charts/shop (helm template):" in stdout
+    assert "Deployment shop  charts/shop/templates/app.yaml:8" in stdout
     arguments = ("--render", "--values", "long.yaml", "charts", "--p99", "45s", "--format")
     status, patch, _ = run(*arguments, "kustomize", command="suggest")
     assert status == 0
     assert "terminationGracePeriodSeconds: 70" in patch
     _, _, stderr = run(*arguments, "diff", command="suggest")
-    assert "rendered from shop/templates/app.yaml" in stderr
+    assert "rendered from charts/shop/templates/app.yaml" in stderr

@@ -1,0 +1,62 @@
+"""The files of a run as kustomizations find them: by path, also beside the paths of the run."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shutdownlint.kustomize.build import KustomizeTree
+from shutdownlint.manifests.discovery import (
+    InputFile,
+    display_path,
+    find_repository,
+    is_excluded,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shutdownlint.manifests.loader import InputSource
+
+
+class Repository:
+    """The files of a run by their path, and those of the same repository that they name."""
+
+    def __init__(self, sources: Sequence[InputSource], exclude: Sequence[str]) -> None:
+        self.sources = {
+            posixpath.normpath(source.file.display_path): source
+            for source in sources
+            if isinstance(source.file, InputFile) and not source.rendered
+        }
+        self._exclude = exclude
+        self._kustomizations = {
+            path: source.file
+            for path, source in self.sources.items()
+            if isinstance(source.file, InputFile) and source.file.is_kustomization
+        }
+        self._folders: set[str] = set()
+        self.tree = KustomizeTree(list(self._kustomizations), self.find)
+
+    def find(self, path: str) -> InputFile | None:
+        """The file of a path; None where there is none, or it is in no repository of the run."""
+        source = self.sources.get(path)
+        if source is not None:
+            return source.file if isinstance(source.file, InputFile) else None
+        if is_excluded(path, self._exclude) or not os.path.isfile(path):  # noqa: PTH113 - strings
+            return None
+        real = os.path.realpath(path)
+        if not any(real.startswith(f"{folder}{os.sep}") for folder in self._repositories()):
+            return None
+        return InputFile(Path(path), display_path(path))
+
+    def _repositories(self) -> set[str]:
+        """The folders that files may be in."""
+        if not self._folders:
+            self._folders = {
+                str(find_repository(file.path))
+                for file in self._kustomizations.values()
+                if file.path is not None
+            }
+        return self._folders

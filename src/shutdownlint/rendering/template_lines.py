@@ -1,0 +1,210 @@
+"""The lines of a chart's template: which entry of the rendered manifest each of them writes.
+
+A template is no YAML. Its lines are read by their indentation, and blocks that are inserted
+(``toYaml``, ``include``) by the indentation that they are given.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, field
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shutdownlint.yaml_source.location import KeyPath
+
+_ACTION: Final = re.compile(r"\{\{-?\s*(.*?)\s*-?\}\}")
+_KEY: Final = re.compile(r"""(?P<quote>["']?)(?P<key>[\w./-]+)(?P=quote):(?=\s|$)""")
+_INDENT: Final = re.compile(r"n?indent\s+(\d+)")
+_VALUES: Final = re.compile(r"\$?\.Values((?:\.\w+)+)")
+_INCLUDE: Final = re.compile(r"(?:include|template)\s+\"([^\"]+)\"")
+_DEFINE: Final = re.compile(r"define\s+\"([^\"]+)\"")
+_OPENING: Final = re.compile(r"(if|with|range|define|block)\b\s*(.*)")
+#: A template is not longer, and its blocks are not deeper.
+_MOST_LINES: Final = 20_000
+_MAX_DEPTH: Final = 100
+
+
+class TemplateLine(Struct, frozen=True):
+    """A line that writes an entry, or where a block is inserted (then without a key).
+
+    ``column`` and ``end`` are those of the key, from 1; ``text`` is the rest of the line, which
+    begins at ``text_column``.
+    ``values`` is the value that its action reads, ``include`` the definition that it inserts.
+    """
+
+    path: KeyPath
+    line: int
+    column: int
+    end: int
+    text: str
+    text_column: int
+    inserts: bool = False
+    values: tuple[str, ...] = ()
+    include: str = ""
+
+    @property
+    def names(self) -> KeyPath:
+        """The path without the places in lists."""
+        return tuple(step for step in self.path if isinstance(step, str))
+
+
+class TemplateBlock(Struct):
+    """The lines of one document of a template, or of one definition."""
+
+    name: str = ""
+    lines: list[TemplateLine] = field(default_factory=list)
+
+    @property
+    def kind(self) -> str:
+        """The kind of the object that it writes, where it is written plainly."""
+        return next((each.text for each in self.lines if each.path == ("kind",)), "")
+
+
+class _Entry(Struct):
+    """A key or a list item whose lines are being read."""
+
+    indent: int
+    step: str | int
+    items: int = 0
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.blocks: list[TemplateBlock] = [TemplateBlock()]
+        self._stack: list[_Entry] = []
+        #: The open blocks: the value that ``.`` stands for in them, and what follows a definition.
+        self._scopes: list[tuple[str, ...] | None] = []
+        self._definitions: list[tuple[int, TemplateBlock, list[_Entry]]] = []
+
+    def read(self, text: str) -> None:
+        for number, line in enumerate(text.split("\n")[:_MOST_LINES], 1):
+            if line.startswith("---"):
+                self.blocks.append(TemplateBlock())
+                self._stack = []
+                continue
+            bare = line.strip()
+            actions = [match[1] for match in _ACTION.finditer(line)]
+            if actions and not _ACTION.sub("", bare).strip():
+                for action in actions:
+                    self._action(action, line, number)
+            elif bare and not bare.startswith("#"):
+                self._written(line, number, actions)
+
+    def _action(self, action: str, line: str, number: int) -> None:
+        """An action on a line of its own: it opens or ends a block, or inserts something."""
+        opening = _OPENING.match(action)
+        if opening is not None:
+            if len(self._scopes) >= _MAX_DEPTH:
+                return
+            word, rest = opening.groups()
+            if word == "define":
+                found = _DEFINE.match(action)
+                self._definitions.append((len(self._scopes), self.blocks[-1], self._stack))
+                self.blocks.append(TemplateBlock(found[1] if found else ""))
+                self._stack = []
+            scope = self._scopes[-1] if self._scopes else None
+            self._scopes.append(_value_path(rest, scope) if word == "with" else scope)
+        elif action == "end" or action.startswith("end "):
+            if self._scopes:
+                self._scopes.pop()
+            if self._definitions and self._definitions[-1][0] == len(self._scopes):
+                _, block, self._stack = self._definitions.pop()
+                # What follows goes on with the block before, as a new one of the same name.
+                self.blocks.append(TemplateBlock(block.name))
+        elif not re.match(r"else\b|/\*|\$?\w+\s*:?=", action):
+            indent = _INDENT.search(action)
+            width = int(indent[1]) if indent else len(line) - len(line.lstrip())
+            self._pop(width, item=False)
+            start, end = line.index("{{"), len(line.rstrip()) + 1
+            self._add((), number, (start, end, start), "", [action])
+
+    def _written(self, line: str, number: int, actions: list[str]) -> None:
+        at = len(line) - len(line.lstrip(" "))
+        while line[at : at + 2] in ("- ", "-"):
+            self._pop(at, item=True)
+            parent = self._stack[-1] if self._stack else None
+            index = parent.items if parent is not None else 0
+            if parent is not None:
+                parent.items += 1
+            self._stack.append(_Entry(at, index))
+            at += 2
+            at += len(line[at:]) - len(line[at:].lstrip(" "))
+        key = _KEY.match(line, at)
+        if key is None:
+            if actions:
+                end = len(line.rstrip()) + 1
+                self._add((), number, (at, end, at), line[at:].strip(), actions)
+            return
+        self._pop(at, item=False)
+        self._stack.append(_Entry(at, key["key"]))
+        rest = line[key.end() :]
+        start = key.end() + len(rest) - len(rest.lstrip())
+        text = re.sub(r"(?:^|\s+)#.*", "", rest.lstrip()).strip()
+        path = tuple(entry.step for entry in self._stack)
+        self._add(path, number, (key.start(), key.end(), start), text, actions)
+
+    def _add(
+        self,
+        path: KeyPath,
+        number: int,
+        columns: tuple[int, int, int],
+        text: str,
+        actions: list[str],
+    ) -> None:
+        """Add a line. ``columns``: where its key begins and ends, and its text begins, from 0."""
+        action = actions[0] if actions else ""
+        start, end, text_start = columns
+        scope = self._scopes[-1] if self._scopes else None
+        include = _INCLUDE.search(action)
+        self.blocks[-1].lines.append(
+            TemplateLine(
+                path or tuple(entry.step for entry in self._stack),
+                number,
+                start + 1,
+                end,
+                text,
+                text_start + 1,
+                inserts=not path,
+                values=_value_path(action, scope) or (),
+                include=include[1] if include else "",
+            )
+        )
+
+    def _pop(self, indent: int, *, item: bool) -> None:
+        """End the entries that a line of this indentation is not in."""
+        while self._stack:
+            top = self._stack[-1]
+            inside = top.indent < indent
+            # The items of a list may stand below its key.
+            if inside or (item and top.indent == indent and isinstance(top.step, str)):
+                break
+            self._stack.pop()
+
+
+def read_template(text: str) -> list[TemplateBlock]:
+    """The documents and definitions of a template."""
+    reader = _Reader()
+    reader.read(text)
+    return [block for block in reader.blocks if block.lines]
+
+
+def values_read(text: str) -> Iterator[tuple[str, ...]]:
+    """The values that a template names."""
+    for found in _VALUES.finditer(text):
+        yield tuple(found[1].split(".")[1:])
+
+
+def _value_path(action: str, scope: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """The value that an action reads: the first that it names, or that of its block."""
+    found = _VALUES.search(action)
+    if found is not None:
+        return tuple(found[1].split(".")[1:])
+    if scope is not None:
+        relative = re.search(r"(?:^|[\s(])\.((?:\w+(?:\.\w+)*)?)(?=$|[\s)|])", action)
+        if relative is not None:
+            return (*scope, *filter(None, relative[1].split(".")))
+    return None
