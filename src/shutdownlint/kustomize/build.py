@@ -21,11 +21,12 @@ from shutdownlint.yaml_source.errors import BudgetExceededError
 from shutdownlint.yaml_source.scalars import read_as_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from shutdownlint.kustomize.layer import Layer
     from shutdownlint.manifests.discovery import InputFile
     from shutdownlint.manifests.document import Document
+    from shutdownlint.yaml_source.location import KeyPath
 
     #: The file of a path; None where there is none, or where it may not be read.
     FindFile = Callable[[str], InputFile | None]
@@ -118,6 +119,11 @@ class KustomizeTree:
         build = Build(layer)
         build.members = self._collect(layer, build, [])
         return build
+
+    def with_settings(self, document: Document, places: Mapping[str, KeyPath]) -> Member:
+        """A manifest that settings of another object change, as a kustomization would."""
+        layer = read_layer(document.file, document, self.documents, places)
+        return Member(document.file, [layer])
 
     def folder(self, path: str) -> Layer | None:
         """The kustomization in a folder."""

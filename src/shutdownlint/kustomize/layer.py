@@ -23,7 +23,7 @@ from shutdownlint.yaml_source.scalars import UNTAGGED
 from shutdownlint.yaml_source.tree import Tree, iterate_nodes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from yaml.nodes import Node
 
@@ -56,7 +56,10 @@ _IMAGE: Final = re.compile(r"([^@]*?)(?::([^:/@]*))?(?:@(.*))?")
 
 
 class Layer(Struct, eq=False):
-    """A kustomization. Paths are normalized, and relative to the current folder.
+    """A kustomization, or settings of Argo CD or Flux that act as one.
+
+    Paths are normalized, and relative to the current folder. ``places`` are where its settings are
+    in the document, for those that are not at the top of it under their own name.
 
     ``unapplied`` are the features that are not applied; ``missing`` what it names and does not
     exist, ``remote`` what would have to be fetched.
@@ -65,6 +68,7 @@ class Layer(Struct, eq=False):
     file: str
     document: Document
     data: dict[str, Any]
+    places: Mapping[str, KeyPath] = field(default_factory=dict)
     resources: list[str] = field(default_factory=list)
     components: list[str] = field(default_factory=list)
     patches: list[Patch] = field(default_factory=list)
@@ -114,21 +118,26 @@ class Layer(Struct, eq=False):
         if what not in self.unapplied:
             self.unapplied.append(what)
 
-    def _ref(self, *key_path: str | int) -> NodeRef:
-        return self.document.ref(*key_path)
+    def ref(self, key: str, *below: str | int) -> NodeRef:
+        """The place of a setting, or of a part of it."""
+        return self.document.ref(*self.places.get(key, (key,)), *below)
+
+    def _node(self, key: str, *below: str | int) -> Node | None:
+        entry = self.document.tree.entry(self.ref(key, *below).key_path)
+        return entry.value if entry is not None else None
 
     def _write(self, state: ObjectState, path: KeyPath, value: Node, source: Source) -> None:
         graft = Graft((*state.at, *path), value, source)
         state.document = PatchedDocument.of(state.document, [graft])
 
     def _set_namespace(self, state: ObjectState) -> None:
-        entry = self.document.tree.entry(("namespace",))
-        if entry is None or not isinstance(entry.value, ScalarNode) or not entry.value.value:
+        node = self._node("namespace")
+        if not isinstance(node, ScalarNode) or not node.value:
             return
         place = "name" if state.kind == "Namespace" and not state.group else "namespace"
-        self._write(state, ("metadata", place), entry.value, self._ref("namespace"))
+        self._write(state, ("metadata", place), node, self.ref("namespace"))
         names = state.names if place == "name" else state.namespaces
-        names.append(str(entry.value.value))
+        names.append(str(node.value))
 
     def _rename(self, state: ObjectState) -> None:
         prefix, suffix = (str(self.data.get(key) or "") for key in ("namePrefix", "nameSuffix"))
@@ -156,20 +165,19 @@ class Layer(Struct, eq=False):
                 places: list[KeyPath] = [("metadata", "labels")]
                 if selectors or entry.get("includeTemplates") is True:
                     places += _label_places(state, selectors=selectors)
-                self._write_all(state, ("labels", number, "pairs"), places)
+                self._write_all(state, "labels", places, number, "pairs")
 
     def _write_all(
-        self, state: ObjectState, key: str | tuple[str | int, ...], places: list[KeyPath]
+        self, state: ObjectState, key: str, places: list[KeyPath], *below: str | int
     ) -> None:
         """Write every entry of a mapping of the kustomization to several places of the object."""
-        key_path = (key,) if isinstance(key, str) else key
-        entry = self.document.tree.entry(key_path)
-        if entry is None or not isinstance(entry.value, MappingNode):
+        node = self._node(key, *below)
+        if not isinstance(node, MappingNode):
             return
-        for name, value in entry.value.value:
+        for name, value in node.value:
             if isinstance(name, ScalarNode) and isinstance(value, ScalarNode):
                 for place in places:
-                    source = self._ref(*key_path, str(name.value))
+                    source = self.ref(key, *below, str(name.value))
                     self._write(state, (*place, str(name.value)), value, source)
 
     def _set_replicas(self, state: ObjectState) -> None:
@@ -178,10 +186,10 @@ class Layer(Struct, eq=False):
             return
         for number, entry in enumerate(entries if isinstance(entries, list) else ()):
             if isinstance(entry, dict) and entry.get("name") in state.names:
-                ref = self._ref("replicas", number, "count")
-                count = self.document.tree.entry(ref.key_path)
+                count = self._node("replicas", number, "count")
                 if count is not None:
-                    self._write(state, ("spec", "replicas"), count.value, ref)
+                    ref = self.ref("replicas", number, "count")
+                    self._write(state, ("spec", "replicas"), count, ref)
 
     def _set_images(self, state: ObjectState) -> None:
         entries = self.data.get("images")
@@ -202,13 +210,17 @@ class Layer(Struct, eq=False):
                     new += f":{entry['newTag']}"
                 elif image[2]:
                     new += f":{image[2]}"
-                self._write(state, path, _scalar(new, node), self._ref("images", number))
+                self._write(state, path, _scalar(new, node), self.ref("images", number))
 
 
-def read_layer(file: str, document: Document, read: ReadFile) -> Layer:
-    """The kustomization of a document, with its patches."""
+def read_layer(
+    file: str, document: Document, read: ReadFile, places: Mapping[str, KeyPath] | None = None
+) -> Layer:
+    """The kustomization of a document with its patches, or the settings at these ``places``."""
     data = document.tree.to_python()
-    layer = Layer(file, document, data if isinstance(data, dict) else {})
+    if places is not None:
+        data = {key: document.tree.to_python(place) for key, place in places.items()}
+    layer = Layer(file, document, data if isinstance(data, dict) else {}, places or {})
     for key in ("resources", "bases"):
         for name in _strings(layer.data.get(key)):
             _add_path(layer, layer.resources, name)
@@ -224,7 +236,7 @@ def read_layer(file: str, document: Document, read: ReadFile) -> Layer:
         entries = layer.data.get(key)
         for number, entry in enumerate(entries if isinstance(entries, list) else ()):
             try:
-                patches = list(_read_entry(layer, document.ref(key, number), entry, read))
+                patches = list(_read_entry(layer, layer.ref(key, number), entry, read))
                 found += [patch for patch in patches if patch.is_readable]
                 if any(not patch.is_readable for patch in patches):
                     layer.note_unapplied("patches with regular expressions")

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import posixpath
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from shutdownlint.manifests.discovery import InputFile
+from shutdownlint.gitops.deployment import distinct_names
+from shutdownlint.gitops.read import names_deployments, read_deployments
+from shutdownlint.manifests.discovery import CHART_FILE, InputFile
 from shutdownlint.manifests.loader import InputSource
 from shutdownlint.manifests.reader import UnreadableInput
 from shutdownlint.manifests.skips import (
+    DEPLOYED_ELSEWHERE,
     KUSTOMIZE_PATCH,
     MISSING_RESOURCES,
     NOT_APPLIED,
@@ -28,9 +32,12 @@ from shutdownlint.yaml_source.location import Region
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from shutdownlint.gitops.deployment import Deployment
     from shutdownlint.kustomize.build import Build
     from shutdownlint.kustomize.layer import Layer
     from shutdownlint.kustomize.repository import Repository
+    from shutdownlint.manifests.document import Document
+    from shutdownlint.manifests.loader import Transform
 
 
 class VariantPlan(Struct):
@@ -52,63 +59,158 @@ def plan_variants(sources: Iterable[InputSource], exclude: Sequence[str]) -> Var
     """Which files each variant has, and as what they are deployed."""
     listed = list(sources)
     plan = VariantPlan()
-    if any(isinstance(s.file, InputFile) and s.file.is_kustomization for s in listed):
-        _expand(listed, plan, exclude)
+    if _may_be_deployed(listed):
+        _Expansion(listed, exclude, plan).run()
     else:
         for source in listed:
             plan.add(source)
     return plan
 
 
-def _expand(sources: list[InputSource], plan: VariantPlan, exclude: Sequence[str]) -> None:
-    """Add the files of the run to a plan, each as every kustomization deploys it."""
-    from shutdownlint.kustomize.origins import KustomizationOrigins  # noqa: PLC0415 - seldom used
-    from shutdownlint.kustomize.repository import Repository  # noqa: PLC0415
+def _may_be_deployed(sources: Sequence[InputSource]) -> bool:
+    """Whether something among the files may say how others are deployed."""
+    files = [source.file for source in sources if isinstance(source.file, InputFile)]
+    return any(file.is_kustomization for file in files) or (
+        len(files) > 1 and any(names_deployments(file) for file in files)
+    )
 
-    repository = Repository(sources, exclude)
-    builds = repository.tree.roots()
-    names = _variant_names(builds)
-    rendered = {source.rendered: source for source in sources if source.rendered}
-    deployed: set[str] = set()
-    patches = {file for build in builds for layer in build.layers for file in layer.patch_files}
-    made: list[InputSource] = []
-    for build in builds:
-        variant = names[build.root.file]
-        deployed |= build.files if not build.failed else set()
-        source = rendered.pop(build.root.folder, None)
-        if source is not None:
-            origins = KustomizationOrigins(build, repository.tree)
-            made.append(replace(source, transform=origins.transform, variant=variant))
+
+class _Expansion:
+    """The files of a run, each as everything that deploys it does."""
+
+    def __init__(
+        self, sources: list[InputSource], exclude: Sequence[str], plan: VariantPlan
+    ) -> None:
+        from shutdownlint.kustomize.repository import Repository  # noqa: PLC0415 - seldom used
+
+        self.sources = sources
+        self.plan = plan
+        self.repository = Repository(sources, exclude)
+        files = [s.file for s in sources if isinstance(s.file, InputFile) and not s.context]
+        self.deployments: dict[str, list[Deployment]] = {}
+        for each in read_deployments(files):
+            if each.folder:
+                self.deployments.setdefault(each.folder, []).append(each)
+            else:
+                plan.skipped[DEPLOYED_ELSEWHERE] += 1
+        self.made: list[InputSource] = []
+        self.deployed: set[str] = set()
+
+    def run(self) -> None:
+        """Add every file to the plan."""
+        tree = self.repository.tree
+        builds = tree.roots()
+        roots = {build.root.folder for build in builds}
+        for folder in self.deployments:
+            layer = tree.folder(folder)
+            if layer is not None and layer.folder not in roots and not layer.is_component:
+                builds.append(tree.build(layer))
+        names = _variant_names(builds)
+        rendered = {source.rendered: source for source in self.sources if source.rendered}
+        for build in builds:
+            self._add_build(build, names[build.root.file], rendered.get(build.root.folder))
+        self._add_plain_folders()
+        patches = {file for build in builds for layer in build.layers for file in layer.patch_files}
+        folders = {build.root.folder for build in builds}
+        for source in self.sources:
+            path = posixpath.normpath(source.file.display_path)
+            if path in patches:
+                self.plan.add(replace(source, patch=True))
+            elif path not in self.deployed and source.rendered not in folders:
+                self.plan.add(source)
+        for source in self.made:
+            self.plan.add(source)
+
+    def _add_build(self, build: Build, variant: str, rendered: InputSource | None) -> None:
+        """Add what a kustomization deploys, for every object that deploys it."""
+        self.deployed |= build.files if not build.failed else set()
+        if rendered is not None:
+            from shutdownlint.kustomize.origins import KustomizationOrigins  # noqa: PLC0415
+
+            origins = KustomizationOrigins(build, self.repository.tree)
+            deployments = self.deployments.get(build.root.folder, [])
+            for both, transform, namespace in self._deployed_as(variant, deployments):
+                self.made.append(
+                    replace(
+                        rendered,
+                        transform=partial(_in_turn, origins.transform, transform),
+                        variant=both,
+                        namespace=namespace,
+                    )
+                )
         elif build.failed:
             region = Region(build.root.file, 1, 1, 1, 1)
-            plan.unreadable.append(UnreadableInput(region, build.failed))
+            self.plan.unreadable.append(UnreadableInput(region, build.failed))
         else:
-            _note_skipped(build, plan)
-            made += _members(build, repository, variant)
-    for source in sources:
-        path = posixpath.normpath(source.file.display_path)
-        if path in patches:
-            plan.add(replace(source, patch=True))
-        elif path not in deployed and source.rendered not in names_of(builds):
-            plan.add(source)
-    for source in made:
-        plan.add(source)
+            _note_skipped(build, self.plan)
+            self._add_members(build, variant, self.deployments.get(build.root.folder, []))
+
+    def _add_members(self, build: Build, variant: str, deployments: list[Deployment]) -> None:
+        context = False
+        if build.root.file in self.repository.sources:
+            context = self.repository.sources[build.root.file].context
+        for both, transform, namespace in self._deployed_as(variant, deployments):
+            words = {id(layer): _words(layer, self.repository) for layer in build.layers}
+            for member in build.members:
+                file = self.repository.find(member.file)
+                if file is not None:
+                    text = b"\n".join(words[id(layer)] for layer in member.layers)
+                    self.made.append(
+                        InputSource(
+                            file,
+                            context,
+                            partial(_in_turn, member.transform, transform),
+                            text,
+                            variant=both,
+                            namespace=namespace,
+                        )
+                    )
+
+    def _deployed_as(
+        self, variant: str, deployments: Sequence[Deployment]
+    ) -> Iterator[tuple[str, Transform | None, str | None]]:
+        """For everything that deploys a folder: the variant, its settings, and the namespace."""
+        tree = self.repository.tree
+        if not deployments:
+            yield variant, None, None
+        for name, each in zip(distinct_names(deployments), deployments, strict=True):
+            both = "/".join(filter(None, (variant, name)))
+            transform = None
+            if each.overrides:
+                transform = tree.with_settings(each.ref.document, each.places).transform
+            yield both, transform, each.namespace
+
+    def _add_plain_folders(self) -> None:
+        """Add the manifests of folders that Flux or Argo CD deploys with settings of its own."""
+        from shutdownlint.kustomize.build import Build, Member  # noqa: PLC0415 - seldom used
+
+        tree = self.repository.tree
+        for folder, deployments in self.deployments.items():
+            changing = [each for each in deployments if each.overrides]
+            if not changing or tree.folder(folder) is not None or self._is_chart(folder):
+                continue
+            files = [
+                path
+                for path, source in self.repository.sources.items()
+                if _is_in(path, folder) and path not in self.deployed and not source.context
+            ]
+            root = tree.with_settings(changing[0].ref.document, {}).layers[0]
+            build = Build(root, [Member(path) for path in files])
+            self.deployed |= set(files)
+            self._add_members(build, "", deployments)
+
+    def _is_chart(self, folder: str) -> bool:
+        return self.repository.find(posixpath.join(folder, CHART_FILE)) is not None
 
 
-def names_of(builds: Sequence[Build]) -> set[str]:
-    """The folders of kustomizations, as renderings name them."""
-    return {build.root.folder for build in builds}
+def _is_in(path: str, folder: str) -> bool:
+    return folder == "." or path.startswith(f"{folder}/")
 
 
-def _members(build: Build, repository: Repository, variant: str) -> Iterator[InputSource]:
-    """The manifests of a kustomization, as it deploys them."""
-    context = repository.sources[build.root.file].context
-    words = {id(layer): _words(layer, repository) for layer in build.layers}
-    for member in build.members:
-        file = repository.find(member.file)
-        if file is not None:
-            text = b"\n".join(words[id(layer)] for layer in member.layers)
-            yield InputSource(file, context, member.transform, text, variant=variant)
+def _in_turn(first: Transform, then: Transform | None, document: Document) -> Document | None:
+    """A document changed by two transforms, one after the other."""
+    changed = first(document)
+    return changed if then is None or changed is None else then(changed)
 
 
 def _words(layer: Layer, repository: Repository) -> bytes:

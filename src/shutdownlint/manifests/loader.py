@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.suppressions import Suppression
     from shutdownlint.manifests.workloads import Workload
 
+    #: Gives a document as it is deployed; None: not at all.
     Transform = Callable[[Document], Document | None]
 
 _TOO_MANY_VALUES = "too many values after expanding YAML aliases"

@@ -57,6 +57,12 @@ REMOTE_RESOURCES: Final = SkipReason(
     "check the built kustomization: kustomize build --enable-helm | shutdownlint check -",
     holds_pods=True,
 )
+DEPLOYED_ELSEWHERE: Final = SkipReason(
+    "deployed-elsewhere",
+    "objects of Argo CD and Flux whose chart or folder is not among the files",
+    "check it where it is, with their values",
+    holds_pods=True,
+)
 PATCH_BY_NAME: Final = SkipReason("patch-by-name", "patches and assertions, by the file's name")
 FRAGMENT: Final = SkipReason("fragment", "pod templates without images (patches and fragments)")
 PLACEHOLDERS: Final = SkipReason(

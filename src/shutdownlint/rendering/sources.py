@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import posixpath
 from typing import TYPE_CHECKING
 
+from shutdownlint.gitops.deployment import distinct_names
+from shutdownlint.gitops.read import read_deployments
 from shutdownlint.kustomize.repository import Repository
-from shutdownlint.manifests.discovery import CHART_FILE, STDIN
+from shutdownlint.manifests.discovery import CHART_FILE, STDIN, InputFile
 from shutdownlint.rendering.render import Renderer
-from shutdownlint.rendering.targets import find_targets, is_chart
+from shutdownlint.rendering.targets import RenderTarget, find_targets, is_chart
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from shutdownlint.gitops.deployment import Deployment
     from shutdownlint.manifests.loader import InputSource
     from shutdownlint.rendering.targets import RenderOptions
 
@@ -23,6 +27,9 @@ def add_renderings(
 ) -> list[InputSource]:
     """The files, and the renderings; the files of a chart that was rendered are left out."""
     roots = {build.root.folder for build in Repository(sources, options.exclude).tree.roots()}
+    files = [s.file for s in sources if isinstance(s.file, InputFile) and not s.context]
+    deployed = [each for each in read_deployments(files) if each.folder and is_chart(each.folder)]
+    options.targets += _targets(deployed)
     targets = [
         target
         for target in find_targets([path for path in paths if path != STDIN], options)
@@ -35,6 +42,25 @@ def add_renderings(
         if posixpath.basename(source.rendered) == CHART_FILE
     }
     return [*(source for source in sources if not _is_below(source, charts)), *made]
+
+
+def _targets(deployments: Sequence[Deployment]) -> Iterator[RenderTarget]:
+    """The charts that objects of Argo CD and Flux deploy, with the values that they give."""
+    by_folder: dict[str, list[Deployment]] = {}
+    for each in deployments:
+        by_folder.setdefault(each.folder, []).append(each)
+    for folder, own in by_folder.items():
+        for name, each in zip(distinct_names(own), own, strict=True):
+            yield RenderTarget(
+                folder,
+                name,
+                each.release,
+                each.namespace,
+                each.values,
+                each.parameters,
+                json.dumps(each.inline) if each.inline else "",
+                each.inline_source,
+            )
 
 
 def _is_below(source: InputSource, folders: set[str]) -> bool:

@@ -1,0 +1,95 @@
+"""A folder that Argo CD or Flux deploys: where it is, and with which settings."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+
+from shutdownlint.manifests.discovery import find_repository
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from shutdownlint.manifests.document import NodeRef, Source
+    from shutdownlint.yaml_source.location import KeyPath
+
+
+class Deployment(Struct, eq=False):
+    """One folder, as one object deploys it.
+
+    ``title`` names the object, ``ref`` is where it is written. ``folder`` is empty where it is not
+    in the repository. ``namespace`` is that of what writes none. Of charts: ``release``, values
+    files, ``parameters`` (as ``--set`` takes them), and ``inline`` values with their place.
+    ``overrides`` are the places of settings that act as those of a kustomization.
+    """
+
+    title: str
+    ref: NodeRef
+    folder: str = ""
+    namespace: str | None = None
+    release: str | None = None
+    values: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
+    inline: Any = None
+    inline_source: Source | None = None
+    overrides: Mapping[str, KeyPath] = field(default_factory=dict)
+
+    @property
+    def places(self) -> dict[str, KeyPath]:
+        """Where the overrides are in the object's document."""
+        return {key: (*self.ref.key_path, *place) for key, place in self.overrides.items()}
+
+
+def distinct_names(deployments: Sequence[Deployment]) -> list[str]:
+    """Names for the deployments of one folder; one alone needs none."""
+    if len(deployments) < 2:
+        return ["" for _ in deployments]
+    names = [each.title.partition(" ")[2] for each in deployments]
+    if len(set(names)) == len(names):
+        return names
+    return [
+        f"{name}@{each.ref.document.file}" for name, each in zip(names, deployments, strict=True)
+    ]
+
+
+def find_folder(file: str, path: str) -> str:
+    """The folder that a path of a repository means; empty where there is none.
+
+    The repository's own root comes first, then every folder above the object's file: what is
+    checked may be a copy of a part of it.
+    """
+    return next((found for found in _candidates(file, path) if os.path.isdir(found)), "")  # noqa: PTH112
+
+
+def find_file(file: str, path: str) -> str:
+    """The file that a path of a repository means; empty where there is none."""
+    return next((found for found in _candidates(file, path) if os.path.isfile(found)), "")  # noqa: PTH113
+
+
+def repository_roots(file: str) -> list[str]:
+    """The folders that paths of a repository may begin at, for an object in this file."""
+    folder = posixpath.dirname(posixpath.normpath(file)) or "."
+    root = os.path.relpath(find_repository(_path(file)))
+    found = [root.replace(os.sep, "/")]
+    while folder not in ("", ".", "/") and not folder.endswith(".."):
+        found.append(folder)
+        folder = posixpath.dirname(folder)
+    return [*dict.fromkeys([*found, "."])]
+
+
+def _candidates(file: str, path: str) -> Iterator[str]:
+    relative = posixpath.normpath(path.lstrip("/") or ".")
+    if relative.startswith(".."):
+        return
+    for root in repository_roots(file):
+        yield posixpath.normpath(posixpath.join(root, relative))
+
+
+def _path(file: str) -> Path:
+    from pathlib import Path  # noqa: PLC0415 - a string everywhere else
+
+    return Path(file)
