@@ -17,6 +17,7 @@ from shutdownlint.engine.expressions import (
 )
 from shutdownlint.engine.finding import Change, Finding, Fix, Related, Severity
 from shutdownlint.engine.rule import HERE, PARENT
+from shutdownlint.manifests.document import EmbeddedNodeRef, NodeRef
 from shutdownlint.platforms.edit_target import EditTarget
 from shutdownlint.platforms.fields import SubjectKind
 from shutdownlint.platforms.locations import document_of, source_location
@@ -240,6 +241,7 @@ class RuleEvaluator:
             template=location.template,
             subject_region=subject.location.region() if subject.workload is not None else None,
             outside=document_of(location) is not document_of(subject.location),
+            variants=_variants(subject),
         )
 
     def _fix(self, compiled: _CompiledRule, subject: Subject, file: str) -> Fix | None:
@@ -278,6 +280,14 @@ def _edit_target(field: str, rule: Rule, subject: Subject) -> EditTarget | None:
         return subject.edit_targets.get(field)
     location = _location(rule, subject)
     return EditTarget(location.parent if field == PARENT else location)
+
+
+def _variants(subject: Subject) -> tuple[str, ...]:
+    """The environment that a subject is deployed to, if there are several."""
+    location = subject.location
+    ref = location.host if isinstance(location, EmbeddedNodeRef) else location
+    name = ref.document.variant if isinstance(ref, NodeRef) else ""
+    return (name,) if name else ()
 
 
 def _location(rule: Rule, subject: Subject) -> SourceLocation:

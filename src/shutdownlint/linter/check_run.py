@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from shutdownlint.engine.evaluator import ExpressionCache, RuleEvaluator
 from shutdownlint.engine.problems import RuleFailed, Unreadable
@@ -24,7 +23,7 @@ from shutdownlint.wording import plural
 from shutdownlint.yaml_source.location import FixedLocation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from shutdownlint.engine.evaluator import RuleFailure
     from shutdownlint.engine.finding import Finding
@@ -56,13 +55,10 @@ class CheckedPart(Struct):
     without_p99: int = 0
 
 
-class VariantRun:
-    """The check of one variant: its pods, its other objects, and all its workloads together."""
+class WorldRun:
+    """The check of one world: its pods, its other objects, and all its workloads together."""
 
-    def __init__(
-        self, name: str, loader: Loader, options: LintOptions, evaluator: RuleEvaluator
-    ) -> None:
-        self.name = name
+    def __init__(self, loader: Loader, options: LintOptions, evaluator: RuleEvaluator) -> None:
         self.loader = loader
         self.options = options
         self.context = make_context(loader, options)
@@ -126,7 +122,7 @@ class VariantRun:
         # A finding that is only counted has no message.
         what = finding.message or finding.container or ""
         order = finding.region, finding.rule, what, str(finding.workload)
-        self._found[order] = replace(finding, variants=(self.name,)) if self.name else finding
+        self._found[order] = finding
 
     @property
     def findings(self) -> dict[_Order, Finding]:
@@ -135,10 +131,10 @@ class VariantRun:
 
 
 class CheckRun:
-    """Evaluates the rules for every pod, every problem and all workloads, variant by variant."""
+    """Evaluates the rules for every pod, every problem and all workloads, world by world."""
 
     def __init__(
-        self, loaders: Mapping[str, Loader], platforms: PlatformSet, options: LintOptions
+        self, loaders: Sequence[Loader], platforms: PlatformSet, options: LintOptions
     ) -> None:
         self.options = options
         entries = PLATFORMS if options.all_rules else platforms.entries
@@ -149,12 +145,10 @@ class CheckRun:
         severities, cache = options.selection.severities, options.expressions
         self.hidden = {rule.id for rule in rules if options.selection.hides(rule)}
         self.evaluator = RuleEvaluator(rules, vocabulary, severities, cache, self.hidden)
-        self.variants = [
-            VariantRun(name, loader, options, self.evaluator) for name, loader in loaders.items()
-        ]
-        self.main = self.variants[0]
-        for variant in self.variants:
-            variant.platforms, variant.hidden = platforms.platforms, self.hidden
+        self.worlds = [WorldRun(loader, options, self.evaluator) for loader in loaders]
+        self.main = self.worlds[0]
+        for world in self.worlds:
+            world.platforms, world.hidden = platforms.platforms, self.hidden
         self.suppressions: list[Suppression] = []
         self.assumed_versions: dict[str, None] = {}
         self.without_mesh = self.without_p99 = 0
@@ -162,27 +156,27 @@ class CheckRun:
     def run(self) -> LintResult:
         """Check everything."""
         self._check_pods()
-        for variant in self.variants:
-            variant.check_context()
+        for world in self.worlds:
+            world.check_context()
         self._check_run()
         return self._result()
 
     def _check_pods(self) -> None:
-        """Check the pods of every variant, in several processes where that pays."""
-        pending = sum(variant.loader.pending_count for variant in self.variants)
+        """Check the pods of every world, in several processes where that pays."""
+        pending = sum(world.loader.pending_count for world in self.worlds)
         count = 1
         if not self.options.debug and pending >= 2 * _PARTS_PER_PROCESS:
             count = min(process_count(), pending // _PARTS_PER_PROCESS)
-        # The last parts of each variant go to the same process.
-        shares: list[list[tuple[VariantRun, Loader, bool]]] = [[] for _ in range(count)]
-        for variant in self.variants:
-            parts = variant.loader.split(count)
+        # The parts of each world go to the same process.
+        shares: list[list[tuple[WorldRun, Loader, bool]]] = [[] for _ in range(count)]
+        for world in self.worlds:
+            parts = world.loader.split(count)
             for share, part in zip(shares, parts, strict=True):
-                share.append((variant, part, part is parts[0]))
+                share.append((world, part, part is parts[0]))
         tasks = [partial(_check_share, share) for share in shares]
         for share, checked in zip(shares, run_tasks(tasks), strict=True):
-            for (variant, _, _), result in zip(share, checked, strict=True):
-                variant.take(result)
+            for (world, _, _), result in zip(share, checked, strict=True):
+                world.take(result)
                 self._take(result)
 
     def _take(self, part: CheckedPart) -> None:
@@ -208,8 +202,8 @@ class CheckRun:
     def _check_run(self) -> None:
         """Report what could not be read, and the rules that failed."""
         stats = self.main.loader.stats
-        for variant in self.variants[1:]:
-            stats.add(variant.loader.stats)
+        for world in self.worlds[1:]:
+            stats.add(world.loader.stats)
         stats.unreadable = [*dict.fromkeys(stats.unreadable)]
         for unreadable in stats.unreadable:
             location = FixedLocation(unreadable.region)
@@ -221,19 +215,19 @@ class CheckRun:
 
     def _result(self) -> LintResult:
         stats = self.main.loader.stats
-        found = [item for variant in self.variants for item in variant.findings.items()]
+        found = [item for world in self.worlds for item in world.findings.items()]
         objects = self.main.context.index.count
         result = LintResult(
             stats,
             [finding for _, finding in sorted(found, key=lambda item: item[0])],
-            workloads=sum(len(variant.workloads.entries) for variant in self.variants),
-            objects=objects + sum(v.context.index.count - objects for v in self.variants[1:]),
+            workloads=sum(len(world.workloads.entries) for world in self.worlds),
+            objects=objects + sum(w.context.index.count - objects for w in self.worlds[1:]),
             complete=not stats.unreadable and not self.evaluator.failures,
             warnings=version_warnings(self.assumed_versions),
             hints=self.hints(),
             rules=self.evaluator.rules,
         )
-        noted = [s for variant in self.variants for s in variant.loader.suppressions]
+        noted = [s for world in self.worlds for s in world.loader.suppressions]
         own = [] if self.options.isolated else [*noted, *self.suppressions]
         suppressions = [*own, *self.options.facts.suppressions]
         if suppressions:
@@ -241,7 +235,7 @@ class CheckRun:
 
             apply_suppressions(result, suppressions)
         shared = {rule.id for rule in self.evaluator.rules if rule.shared}
-        if len(self.variants) > 1:
+        if len(self.worlds) > 1:
             result.findings = merge_variants(result.findings)
         result.findings = group_findings(result.findings, shared)
         if self.hidden:
@@ -251,6 +245,6 @@ class CheckRun:
         return result
 
 
-def _check_share(share: Sequence[tuple[VariantRun, Loader, bool]]) -> list[CheckedPart]:
-    """Check parts of several variants, one after the other."""
-    return [variant.check_part(part, extra=extra) for variant, part, extra in share]
+def _check_share(share: Sequence[tuple[WorldRun, Loader, bool]]) -> list[CheckedPart]:
+    """Check parts of several worlds, one after the other."""
+    return [world.check_part(part, extra=extra) for world, part, extra in share]

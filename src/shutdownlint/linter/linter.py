@@ -41,9 +41,9 @@ def check(sources: Iterable[InputSource], options: LintOptions) -> LintResult:
     Raises ``RuleError`` for mistakes in rules.
     """
     with gc_paused():
-        loaders, platforms = read_variants(sources, options)
-        main = loaders[""]
-        has_input = any(loader.has_input for loader in loaders.values())
+        loaders, platforms = read_worlds(sources, options)
+        main = loaders[0]
+        has_input = any(loader.has_input for loader in loaders)
         # Names of rules are checked even where no rule is evaluated.
         if not has_input and not options.all_rules and not options.selection.names:
             return LintResult(main.stats)
@@ -56,23 +56,21 @@ def plan_workloads(sources: Iterable[InputSource], options: LintOptions) -> Plan
     """Plan the pods of every workload among the files."""
     with gc_paused():
         # Every mesh is a possible case, also where no file names one.
-        loaders, platforms = read_variants(sources, options, mesh_names())
-        if not any(loader.has_input for loader in loaders.values()):
-            return PlannedRun(loaders[""].stats)
-        from shutdownlint.linter.plan_run import plan_variant  # noqa: PLC0415 - the lazy boundary
+        loaders, platforms = read_worlds(sources, options, mesh_names())
+        if not any(loader.has_input for loader in loaders):
+            return PlannedRun(loaders[0].stats)
+        from shutdownlint.linter.plan_run import PlanRun  # noqa: PLC0415 - the one lazy boundary
 
-        main, *others = [
-            plan_variant(name, loader, platforms, options) for name, loader in loaders.items()
-        ]
+        main, *others = [PlanRun(loader, platforms, options).run() for loader in loaders]
         for run in others:
             main.add(run)
         return main
 
 
-def read_variants(
+def read_worlds(
     sources: Iterable[InputSource], options: LintOptions, named: Iterable[str] = ()
-) -> tuple[dict[str, Loader], PlatformSet]:
-    """The files of every variant, read for their context; the first is what all others know.
+) -> tuple[list[Loader], PlatformSet]:
+    """The files of every world, read for their context; the first is what all others know.
 
     ``named`` are platforms that are loaded whatever the files have.
     """
@@ -81,10 +79,10 @@ def read_variants(
     platforms = PlatformSet({*meshes, *named})
     plan = plan_variants(sources, options.exclude)
     loader = Loader(kind_table(), platforms.notice, options.on_file, debug=options.debug)
-    loaders: dict[str, Loader] = {}
-    for name, own in plan.sources.items():
-        loaders[name] = loader.variant() if name else loader
-        loaders[name].read_context(own)
+    loaders: list[Loader] = []
+    for own in plan.worlds:
+        loaders.append(loader.further_world() if loaders else loader)
+        loaders[-1].read_context(own)
     loader.stats.skipped.update(plan.skipped)
     loader.stats.unreadable += plan.unreadable
     return loaders, platforms

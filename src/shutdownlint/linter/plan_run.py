@@ -29,16 +29,6 @@ if TYPE_CHECKING:
 MOST_ALTERNATIVES: Final = 16
 
 
-def plan_variant(
-    name: str, loader: Loader, platforms: PlatformSet, options: LintOptions
-) -> PlannedRun:
-    """The planned pods of one variant."""
-    run = PlanRun(loader, platforms, options).run()
-    for pod in run.pods:
-        pod.variant = name
-    return run
-
-
 class PlanRun:
     """Plans every pod, with the reasons why Kubernetes rejects it and its alternatives."""
 

@@ -1,7 +1,9 @@
 """The variants of a run: environments that exclude one another, each with its files.
 
-The overlays of one base, and the renderings of one chart for several environments, are variants.
-What belongs to none of them is read once, and every variant knows it.
+The overlays of one base, and the renderings of one chart for several environments, are variants of
+it. Each is read into a world without the others. Variants of the same name are in one world, and so
+are others that do not exclude one another: few worlds cost less than many. What is no variant is
+read once, and every world knows it.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import posixpath
 from collections import Counter
 from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -30,7 +33,7 @@ from shutdownlint.manifests.skips import (
 from shutdownlint.yaml_source.location import Region
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from shutdownlint.gitops.deployment import Deployment
     from shutdownlint.kustomize.build import Build
@@ -41,18 +44,36 @@ if TYPE_CHECKING:
 
 
 class VariantPlan(Struct):
-    """The files of a run by variant: the first has no name, and is what all others know.
+    """The files of a run by world: the first has no variants, and is what all others know.
 
     ``skipped`` and ``unreadable`` are what kustomizations name and is not there.
     """
 
-    sources: dict[str, list[InputSource]] = field(default_factory=lambda: {"": []})
+    worlds: list[list[InputSource]] = field(default_factory=lambda: [[]])
     skipped: Counter[SkipReason] = field(default_factory=Counter)
     unreadable: list[UnreadableInput] = field(default_factory=list)
 
     def add(self, source: InputSource) -> None:
-        """Add a file to its variant."""
-        self.sources.setdefault(source.variant, []).append(source)
+        """Add a file that is no variant."""
+        self.worlds[0].append(source)
+
+    def add_variants(self, groups: Mapping[str, Iterable[InputSource]]) -> None:
+        """Add variants, by what they are variants of."""
+        known: dict[str, int] = {}
+        for sources in groups.values():
+            by_name: dict[str, list[InputSource]] = {}
+            for source in sources:
+                by_name.setdefault(source.variant, []).append(source)
+            used: set[int] = {known[name] for name in by_name if name in known}
+            for name, own in by_name.items():
+                world = known.get(name) if name else 0
+                if world is None:
+                    world = next(number for number in count(1) if number not in used)
+                    known[name] = world
+                used.add(world)
+                while len(self.worlds) <= world:
+                    self.worlds.append([])
+                self.worlds[world] += own
 
 
 def plan_variants(sources: Iterable[InputSource], exclude: Sequence[str]) -> VariantPlan:
@@ -62,9 +83,19 @@ def plan_variants(sources: Iterable[InputSource], exclude: Sequence[str]) -> Var
     if _may_be_deployed(listed):
         _Expansion(listed, exclude, plan).run()
     else:
-        for source in listed:
-            plan.add(source)
+        _add_sources(plan, listed)
     return plan
+
+
+def _add_sources(plan: VariantPlan, sources: Iterable[InputSource]) -> None:
+    """Add files that are no part of a kustomization; renderings may be variants of a chart."""
+    charts: dict[str, list[InputSource]] = {}
+    for source in sources:
+        if source.variant:
+            charts.setdefault(source.rendered, []).append(source)
+        else:
+            plan.add(source)
+    plan.add_variants(charts)
 
 
 def _may_be_deployed(sources: Sequence[InputSource]) -> bool:
@@ -93,7 +124,8 @@ class _Expansion:
                 self.deployments.setdefault(each.folder, []).append(each)
             else:
                 plan.skipped[DEPLOYED_ELSEWHERE] += 1
-        self.made: list[InputSource] = []
+        self.made: dict[str, list[InputSource]] = {}
+        self._made_of: list[InputSource] = []
         self.deployed: set[str] = set()
 
     def run(self) -> None:
@@ -105,21 +137,24 @@ class _Expansion:
             layer = tree.folder(folder)
             if layer is not None and layer.folder not in roots and not layer.is_component:
                 builds.append(tree.build(layer))
-        names = _variant_names(builds)
+        groups = _variants(builds)
         rendered = {source.rendered: source for source in self.sources if source.rendered}
         for build in builds:
-            self._add_build(build, names[build.root.file], rendered.get(build.root.folder))
+            group, name = groups[build.root.file]
+            self._made_of = self.made.setdefault(group, [])
+            self._add_build(build, name, rendered.get(build.root.folder))
         self._add_plain_folders()
         patches = {file for build in builds for layer in build.layers for file in layer.patch_files}
         folders = {build.root.folder for build in builds}
+        others: list[InputSource] = []
         for source in self.sources:
             path = posixpath.normpath(source.file.display_path)
             if path in patches:
-                self.plan.add(replace(source, patch=True))
+                others.append(replace(source, patch=True))
             elif path not in self.deployed and source.rendered not in folders:
-                self.plan.add(source)
-        for source in self.made:
-            self.plan.add(source)
+                others.append(source)
+        _add_sources(self.plan, others)
+        self.plan.add_variants(self.made)
 
     def _add_build(self, build: Build, variant: str, rendered: InputSource | None) -> None:
         """Add what a kustomization deploys, for every object that deploys it."""
@@ -130,7 +165,7 @@ class _Expansion:
             origins = KustomizationOrigins(build, self.repository.tree)
             deployments = self.deployments.get(build.root.folder, [])
             for both, transform, namespace in self._deployed_as(variant, deployments):
-                self.made.append(
+                self._made_of.append(
                     replace(
                         rendered,
                         transform=partial(_in_turn, origins.transform, transform),
@@ -155,7 +190,7 @@ class _Expansion:
                 file = self.repository.find(member.file)
                 if file is not None:
                     text = b"\n".join(words[id(layer)] for layer in member.layers)
-                    self.made.append(
+                    self._made_of.append(
                         InputSource(
                             file,
                             context,
@@ -197,6 +232,7 @@ class _Expansion:
             root = tree.with_settings(changing[0].ref.document, {}).layers[0]
             build = Build(root, [Member(path) for path in files])
             self.deployed |= set(files)
+            self._made_of = self.made.setdefault(folder, [])
             self._add_members(build, "", deployments)
 
     def _is_chart(self, folder: str) -> bool:
@@ -226,13 +262,15 @@ def _note_skipped(build: Build, plan: VariantPlan) -> None:
     plan.skipped[MISSING_RESOURCES] += len(build.missing)
     if not build.members:
         plan.skipped[KUSTOMIZE_PATCH] += sum(len(layer.patch_files) for layer in build.layers)
-    for reason in [reason for reason, count in plan.skipped.items() if not count]:
+    for reason in [reason for reason, number in plan.skipped.items() if not number]:
         del plan.skipped[reason]
 
 
-def _variant_names(builds: Sequence[Build]) -> dict[str, str]:
-    """The variant of each kustomization: those that have a base in common are variants of it."""
-    names: dict[str, str] = {}
+def _variants(builds: Sequence[Build]) -> dict[str, tuple[str, str]]:
+    """For each kustomization what it is a variant of, and its name; no name: it is the only one.
+
+    Those that have a base in common are variants of it.
+    """
     groups: list[tuple[set[str], list[str]]] = []
     for build in builds:
         bases, files = set(build.bases), [build.root.file]
@@ -244,11 +282,13 @@ def _variant_names(builds: Sequence[Build]) -> dict[str, str]:
             else:
                 apart.append(group)
         groups = [*apart, (bases, files)]
+    found: dict[str, tuple[str, str]] = {}
     for _, files in groups:
         folders = [posixpath.dirname(file) for file in files]
         labels = name_variants(folders) if len(folders) > 1 else [""]
-        names.update(zip(files, labels, strict=True))
-    return names
+        for file, label in zip(files, labels, strict=True):
+            found[file] = files[0], label
+    return found
 
 
 def name_variants(folders: Sequence[str]) -> list[str]:

@@ -63,7 +63,8 @@ class Document(Struct, eq=False):
     ``source_text`` is the text of its chunk; ``line_offset`` is added to its lines
     (which count from 1) to give the file's. ``index`` is the number of the chunk in the file,
     ``number`` that of the document in the chunk, ``start`` where the chunk begins, in bytes.
-    ``template`` is the file that a Helm rendering names for it.
+    ``template`` is the file that a Helm rendering names for it, ``variant`` the environment that it
+    is deployed to, of several that exclude one another.
     """
 
     file: str
@@ -72,6 +73,7 @@ class Document(Struct, eq=False):
     index: int
     number: int = 0
     template: str | None = None
+    variant: str = ""
     start: int = 0
     cache: NodeCache | None = None
     _tree: Tree | None = field(default=None)

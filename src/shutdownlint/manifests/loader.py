@@ -73,7 +73,7 @@ class _PendingChunk(Struct, frozen=True):
 class _PendingFile(Struct):
     """A file with parts that hold workloads, and how long it was when they were found.
 
-    ``again``: another variant has it too, so it is not counted.
+    ``again``: another world has it too, so it is not counted.
     """
 
     source: InputSource
@@ -110,11 +110,11 @@ class Loader:
         self._on_file = on_file
         self._pending: list[_PendingFile] = []
         self._parser: Parser | None = None
-        #: The files that were read, of all variants.
+        #: The files that were read, of all worlds.
         self._files: set[str] = set()
 
-    def variant(self) -> Loader:
-        """A loader for a variant of the run, which knows all that this one has read so far."""
+    def further_world(self) -> Loader:
+        """A loader for variants, which knows all that this one has read so far."""
         other = self._with_pending([])
         other.index = self.index.copy() if self.index is not None else None
         other.mesh_evidence = self.mesh_evidence.copy()
@@ -291,6 +291,7 @@ class Loader:
         stats = self.stats if counted else ReadStats()
         transform = pending.source.transform
         for document in self._parse(pending.file, chunk, stats):
+            document.variant = pending.source.variant
             if transform is None:
                 yield document
                 continue

@@ -47,12 +47,15 @@ class PlannedPod(Struct, eq=False):
     edit_targets: dict[str | None, dict[str, EditTarget]] = field(default_factory=dict)
     versions: dict[str, Version] = field(default_factory=dict)
     replicas: Setting[int] | None = None
-    #: The environment that it is planned for, of several that exclude one another.
-    variant: str = ""
     #: The same pod in the other cases that fit the input; only runs that explain need them.
     alternatives: list[AlternativePod] = field(default_factory=list)
     #: Why the API server or a webhook rejects it, the same.
     rejections: list[str] = field(default_factory=list)
+
+    @property
+    def variant(self) -> str:
+        """The environment that it is deployed to, of several that exclude one another."""
+        return self.workload.ref.document.variant
 
     @property
     def title(self) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shutdownlint.linter.linter import read_variants
+from shutdownlint.linter.linter import read_worlds
 from shutdownlint.linter.plan_run import PlanRun
 from shutdownlint.manifests.resources import PodDisruptionBudget
 from shutdownlint.platforms.kubernetes.budgets import disruptions_allowed
@@ -153,8 +153,8 @@ spec: {{{spec}, selector: {selector}}}
 def test_how_many_may_go(spec: str, before: str, allowed: int | None, tmp_path: Path) -> None:
     sources = write_sources({"shop.yaml": manifest("Deployment", spec, before)}, tmp_path)
     options = lint_options()
-    loaders, platforms = read_variants(sources, options)
-    run = PlanRun(loaders[""], platforms, options)
+    loaders, platforms = read_worlds(sources, options)
+    run = PlanRun(loaders[0], platforms, options)
     index = WorkloadIndex()
     for pod in run.stage.planned_pods():
         index.add(index_entry(pod))
