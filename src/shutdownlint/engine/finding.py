@@ -10,7 +10,7 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    from shutdownlint.manifests.object_index import ObjectId
+    from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.platforms.edit_target import EditTarget
     from shutdownlint.shutdown.pod_plan import Confidence
     from shutdownlint.yaml_source.location import Region

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from shutdownlint.engine.finding import Change
     from shutdownlint.engine.vocabulary import Vocabulary
-    from shutdownlint.manifests.object_index import ObjectId
+    from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.platforms.context import AnalysisContext
     from shutdownlint.platforms.fields import Field, Value
     from shutdownlint.platforms.planned_pod import PlannedPod

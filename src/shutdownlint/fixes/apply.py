@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
     from shutdownlint.engine.finding import Change, Finding
-    from shutdownlint.manifests.object_index import ObjectId
+    from shutdownlint.manifests.object_id import ObjectId
 
 #: Fixes that make way for each other settle in a few rounds.
 _MAX_ROUNDS: Final = 8

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from shutdownlint.fixes.apply import FixResult
     from shutdownlint.linter.lint_run import LintOptions
     from shutdownlint.manifests.loader import InputSource
-    from shutdownlint.manifests.object_index import ObjectId
+    from shutdownlint.manifests.object_id import ObjectId
 
 _STDIN = "<stdin>"
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from shutdownlint.engine.subjects import pod_subjects, problem_subject
 from shutdownlint.manifests.object_index import ObjectIndex
 from shutdownlint.manifests.reader import internal_error
-from shutdownlint.manifests.workloads import incomplete_reason
+from shutdownlint.manifests.workloads import as_it_runs, incomplete_reason
 from shutdownlint.platforms.context import AnalysisContext
 from shutdownlint.platforms.planner import plan_pod
 from shutdownlint.platforms.registry import mesh_names, platform_title
@@ -70,7 +70,9 @@ class PodStage:
             workload.assigned_namespace = index.namespaces.of(written, file)
             if not workload.id.namespace and workload.assigned_namespace:
                 workload.id = replace(workload.id, namespace=workload.assigned_namespace)
-            yield workload
+            live = as_it_runs(workload, index.live)
+            if live is not None:
+                yield live
         if extra:
             for platform in self.platforms:
                 yield from platform.extra_workloads(self.context)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from msgspec import Struct, field
 
+from shutdownlint.manifests.live_objects import LiveObjects
 from shutdownlint.manifests.namespaces import NamespaceSources
 from shutdownlint.manifests.resources import Resource
 
@@ -16,18 +17,6 @@ if TYPE_CHECKING:
 
 _Model_co = TypeVar("_Model_co", covariant=True)
 _AnyModel = TypeVar("_AnyModel", bound=Resource)
-
-
-class ObjectId(Struct, frozen=True):
-    """What an object is called."""
-
-    kind: str
-    name: str
-    namespace: str | None
-
-    def __str__(self) -> str:
-        name = f"{self.namespace}/{self.name}" if self.namespace else self.name
-        return f"{self.kind} {name}"
 
 
 class LoadedResource(Struct, Generic[_Model_co], frozen=True, eq=False):
@@ -48,7 +37,8 @@ class ObjectIndex(Struct):
     """Every object that gives context.
 
     ``rejected`` are values that the API server would not take; ``namespaces`` what puts manifests
-    into a namespace; ``described`` counts the objects that only say what is deployed.
+    into a namespace; ``described`` counts the objects that only say what is deployed; ``live`` are
+    objects as a cluster gives them.
     """
 
     resources: dict[type[Resource], list[LoadedResource[Any]]] = field(default_factory=dict)
@@ -56,6 +46,7 @@ class ObjectIndex(Struct):
     namespaces: NamespaceSources = field(default_factory=NamespaceSources)
     rejected: list[tuple[NodeRef, FieldError]] = field(default_factory=list)
     described: int = 0
+    live: LiveObjects = field(default_factory=LiveObjects)
 
     @property
     def count(self) -> int:
@@ -70,6 +61,7 @@ class ObjectIndex(Struct):
             self.namespaces.copy(),
             list(self.rejected),
             self.described,
+            self.live.copy(),
         )
 
     def all_of(self, model: type[_AnyModel]) -> list[LoadedResource[_AnyModel]]:

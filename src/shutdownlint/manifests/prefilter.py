@@ -41,6 +41,10 @@ _WORD_ESCAPE: Final = re.compile(rb"\\[xuU\r\n]")
 _BLANK: Final = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z))*\Z")
 
 
+#: What is in a document that holds objects of a cluster, and not in one that a person writes.
+LIVE_WORDS: Final = (b"resourceVersion:", b'"resourceVersion"', b"ownerReferences:")
+
+
 class Content(Enum):
     """What a document may hold."""
 
@@ -96,7 +100,9 @@ class Prefilter:
         if context and not pods:
             return Content.CONTEXT
         if pods:
-            return Content.BOTH if context else Content.WORKLOADS
+            # Objects of a cluster are put in order before they are checked.
+            live = any(word in chunk for word in LIVE_WORDS)
+            return Content.BOTH if context or live else Content.WORKLOADS
         return NO_PODS
 
     def _is_wanted(self, kind: bytes, chunk: bytes, *, escaped: bool) -> bool:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from shutdownlint.manifests.document import Document
-    from shutdownlint.manifests.object_index import ObjectId
+    from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.yaml_source.location import SourceLocation
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from shutdownlint.manifests.decoding import FieldError, decode, shape_of, value_at
-from shutdownlint.manifests.object_index import LoadedResource, ObjectId, ObjectIndex, RawObject
+from shutdownlint.manifests.object_id import ObjectId
+from shutdownlint.manifests.object_index import LoadedResource, ObjectIndex, RawObject
+from shutdownlint.manifests.prefilter import LIVE_WORDS
 from shutdownlint.manifests.resources import (
     Metadata,
     PodSpec,
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 
     from shutdownlint.manifests.document import Document, NodeRef
     from shutdownlint.manifests.kinds import KindTable
+    from shutdownlint.manifests.live_objects import LiveObjects
     from shutdownlint.yaml_source.location import KeyPath
 
 _PATCH_NAME: Final = re.compile(r"(?:^|[-_.])patch(?:es)?(?:[-_.]|$)", re.IGNORECASE)
@@ -120,11 +124,25 @@ def collect_context(document: Document, index: ObjectIndex, kinds: KindTable) ->
     """
     root = document.tree.root
     objects = list(_objects(root))
+    if any(word.decode() in document.text for word in LIVE_WORDS):
+        for found in objects:
+            index.live.add(document.ref(*found.key_path), _live_data(document, found.key_path))
     added = [_add_object(document, found, index, kinds) for found in objects]
     raw = len(index.raw)
     if not objects:
         index.raw += _helm_values(document, kinds)
     return any(added) or len(index.raw) > raw
+
+
+def _live_data(document: Document, at: KeyPath) -> dict[str, Any]:
+    """The parts of an object by which a cluster's objects are ordered."""
+    tree = document.tree
+    return {
+        "kind": tree.to_python((*at, "kind")),
+        "metadata": tree.to_python((*at, "metadata")),
+        "spec": {"replicas": tree.to_python((*at, "spec", "replicas"))},
+        "status": {"phase": tree.to_python((*at, "status", "phase"))},
+    }
 
 
 def _helm_values(document: Document, kinds: KindTable) -> Iterator[RawObject]:
@@ -313,6 +331,20 @@ def read_template(document: Document, key_path: KeyPath) -> tuple[PodTemplate, l
     if data["metadata"] is None:
         del data["metadata"]
     return decode(PodTemplate, data)
+
+
+def as_it_runs(workload: Workload, live: LiveObjects) -> Workload | None:
+    """The workload as a cluster runs it; None where another object is checked for it."""
+    found = live.checked_as(workload.id)
+    if found is None:
+        return None
+    owner, pod = found
+    if pod is None:
+        return replace(workload, id=owner)
+    document = replace(pod.document, template=str(owner))
+    ref = document.ref(*pod.key_path)
+    template, rejected = read_template(document, ref.key_path)
+    return replace(workload, ref=ref, template=template, rejected=rejected, duplicates=[])
 
 
 def _update_spec(document: Document, owner: _Object) -> tuple[WorkloadSpec, list[FieldError]]:

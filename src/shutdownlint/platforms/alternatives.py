@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from shutdownlint.platforms.user_facts import AppFacts, MeshFact
 
 if TYPE_CHECKING:
-    from shutdownlint.manifests.object_index import ObjectId
+    from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.platforms.user_facts import UserFacts
     from shutdownlint.platforms.versions import Version
 

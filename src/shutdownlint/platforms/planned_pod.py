@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from shutdownlint.manifests.document import NodeRef
-    from shutdownlint.manifests.object_index import ObjectId
+    from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.manifests.skips import SkipReason
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.edit_target import EditTarget

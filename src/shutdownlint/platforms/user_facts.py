@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import timedelta
 
-    from shutdownlint.manifests.object_index import ObjectId
+    from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.manifests.suppressions import Suppression
     from shutdownlint.platforms.versions import Version
 

@@ -11,7 +11,7 @@ from shutdownlint.platforms.context import scope_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shutdownlint.manifests.object_index import ObjectId
+    from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.platforms.context import Scope
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.yaml_source.location import Region

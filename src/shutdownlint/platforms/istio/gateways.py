@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 
 from shutdownlint.manifests.decoding import decode
-from shutdownlint.manifests.object_index import ObjectId
+from shutdownlint.manifests.object_id import ObjectId
 from shutdownlint.manifests.resources import (
     ConfigMap,
     Container,

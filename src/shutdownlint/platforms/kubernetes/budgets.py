@@ -10,7 +10,8 @@ from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shutdownlint.manifests.object_index import LoadedResource, ObjectId
+    from shutdownlint.manifests.object_id import ObjectId
+    from shutdownlint.manifests.object_index import LoadedResource
     from shutdownlint.manifests.resources import LabelSelector, PodDisruptionBudget
     from shutdownlint.platforms.workload_index import WorkloadEntry, WorkloadIndex
 
