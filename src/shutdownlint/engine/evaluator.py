@@ -169,13 +169,20 @@ class RuleEvaluator:
             else:
                 self._by_subject.setdefault(rule.subject, []).append(compiled)
 
-    def evaluate(self, subject: Subject, problem: str | None = None) -> Iterator[Finding]:
-        """The findings on one subject; ``problem`` is its kind where it is a problem."""
+    def evaluate(
+        self, subject: Subject, problem: str | None = None, *, values_only: bool = False
+    ) -> Iterator[Finding]:
+        """The findings on one subject; ``problem`` is its kind where it is a problem.
+
+        ``values_only``: only rules that hold for the values of charts too.
+        """
         if problem is not None:
             rules = self._by_problem.get(problem, ())
         else:
             rules = self._by_subject.get(subject.kind, ())
         for compiled in rules:
+            if values_only and not compiled.rule.values:
+                continue
             if self._holds(compiled, subject):
                 yield self._finding(compiled, subject)
 

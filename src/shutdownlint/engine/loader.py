@@ -141,6 +141,7 @@ class _RuleBuilder:
             title=schema.headline,
             shared=schema.shared,
             rejects=schema.rejects,
+            values=schema.values or schema.rejects,
             severity=schema.severity,
             subject=schema.subject,
             problem=schema.problem,

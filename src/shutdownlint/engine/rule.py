@@ -58,7 +58,7 @@ class Rule(Struct, frozen=True):
     ``folder`` is the platform whose folder it is in (none for users' own rules): a rule of a mesh
     is about the proxies of that mesh. ``title`` is a sentence for lists.
     ``shared``: what it reports is decided for many pods at once.
-    ``rejects``: the pod is never created.
+    ``rejects``: the pod is never created. ``values``: it holds for the values of charts too.
     """
 
     id: str
@@ -79,6 +79,7 @@ class Rule(Struct, frozen=True):
     safe: bool = False
     shared: bool = False
     rejects: bool = False
+    values: bool = False
     versions: dict[str, VersionRange] = {}
     platforms: tuple[str, ...] = ()
     folder: str = ""

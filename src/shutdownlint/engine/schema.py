@@ -154,6 +154,11 @@ class RuleSchema(SchemaModel):
         default=False,
         description="Whether the pod is never created: the API server or a webhook rejects it.",
     )
+    values: bool = Field(
+        default=False,
+        description="Whether it also holds for the values of charts, by their usual names. Rules "
+        "that have 'rejects' do.",
+    )
     shared: bool = Field(
         default=False,
         description="Whether pods of one namespace that report no place of their own make one "

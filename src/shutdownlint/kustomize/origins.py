@@ -99,7 +99,7 @@ class KustomizationOrigins:
 
 
 def _identity(document: Document, at: KeyPath) -> tuple[str, ...]:
-    """What tells an object apart; of versions of an API only one exists."""
+    """What an object is called; its API's version does not count."""
     value = [document.tree.to_python((*at, *path)) for path in _NAMING]
     return (str(value[0]).partition("/")[0] if "/" in str(value[0]) else "", *map(str, value[1:]))
 

@@ -80,7 +80,8 @@ class WorldRun:
             for finding in evaluate_pod(pod, self.evaluator, self.context.user_facts):
                 hidden = finding.rule in self.hidden
                 part.findings.append(finding if hidden else sweep.with_versions(finding, pod))
-            part.entries.append(index_entry(pod))
+            if pod.workload.described_by is None:
+                part.entries.append(index_entry(pod))
             self._note_unknowns(pod, stage, part)
         part.suppressions = [*loader.suppressions, *annotated]
         part.failures = self.evaluator.failures
@@ -89,6 +90,8 @@ class WorldRun:
 
     def _note_unknowns(self, pod: PlannedPod, stage: PodStage, part: CheckedPart) -> None:
         if pod.plan is None or pod.plan.runs_to_completion:
+            return
+        if pod.workload.described_by is not None:
             return
         part.without_mesh += stage.is_mesh_open(pod)
         part.without_p99 += pod.plan.p99 is None

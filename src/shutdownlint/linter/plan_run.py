@@ -40,7 +40,7 @@ class PlanRun:
 
     def run(self) -> PlannedRun:
         """The planned pods."""
-        pods = list(self.stage.planned_pods())
+        pods = [pod for pod in self.stage.planned_pods() if pod.workload.described_by is None]
         evaluator = self._rejecting_rules()
         for pod in pods:
             found = evaluate_pod(pod, evaluator, self.context.user_facts)

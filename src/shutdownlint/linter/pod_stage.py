@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from shutdownlint.engine.finding import Severity
 from shutdownlint.engine.subjects import pod_subjects, problem_subject
 from shutdownlint.manifests.object_index import ObjectIndex
 from shutdownlint.manifests.reader import internal_error
@@ -14,6 +15,7 @@ from shutdownlint.platforms.context import AnalysisContext
 from shutdownlint.platforms.planner import plan_pod
 from shutdownlint.platforms.registry import mesh_names, platform_title
 from shutdownlint.platforms.traffic import meshes_of
+from shutdownlint.shutdown.pod_plan import Confidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.platform import Platform
     from shutdownlint.platforms.user_facts import UserFacts
+
+
+_USES_VALUES: Final = "the chart uses these values as their names say (check it with --render)"
 
 
 def make_context(loader: Loader, options: LintOptions) -> AnalysisContext:
@@ -86,6 +91,8 @@ class PodStage:
                 raise
             stats.unreadable.append(internal_error(workload.ref.region(), error))
             return None
+        if workload.described_by is not None:
+            stats.skipped[workload.described_by] += 1
         if pod.skipped is not None:
             stats.skipped[pod.skipped] += 1
         if pod.plan is not None:
@@ -98,6 +105,8 @@ class PodStage:
     def is_mesh_open(self, pod: PlannedPod) -> bool:
         """Whether a pod is planned without a mesh, though its namespace may be in one."""
         if pod.plan is None or pod.plan.runs_to_completion or pod.plan.edge is not None:
+            return False
+        if pod.workload.created or pod.workload.described_by is not None:
             return False
         return not meshes_of(pod) and not self.context.is_namespace_known(pod.workload.namespace)
 
@@ -115,8 +124,29 @@ def version_warnings(assumed: Iterable[str]) -> list[str]:
 
 def evaluate_pod(pod: PlannedPod, evaluator: RuleEvaluator, facts: UserFacts) -> Iterator[Finding]:
     """The findings on one pod: its problems, then its containers, proxies and the pod itself."""
+    values = pod.workload.described_by is not None
+    found = _evaluate(pod, evaluator, facts, values_only=values)
+    yield from map(_of_values, found) if values else found
+
+
+def _evaluate(
+    pod: PlannedPod, evaluator: RuleEvaluator, facts: UserFacts, *, values_only: bool
+) -> Iterator[Finding]:
     for problem in pod.problems:
         subject = problem_subject(problem, evaluator.vocabulary, facts, pod.id)
-        yield from evaluator.evaluate(subject, problem.kind())
+        yield from evaluator.evaluate(subject, problem.kind(), values_only=values_only)
     for subject in pod_subjects(pod, evaluator.vocabulary, facts):
-        yield from evaluator.evaluate(subject)
+        yield from evaluator.evaluate(subject, values_only=values_only)
+
+
+def _of_values(finding: Finding) -> Finding:
+    """A finding on values: it holds if the chart uses them as their names say."""
+    severity = Severity.WARNING if finding.severity is Severity.ERROR else finding.severity
+    return replace(
+        finding,
+        severity=severity,
+        confidence=Confidence.MEDIUM,
+        workload=None,
+        container=None,
+        assumptions=(*finding.assumptions, _USES_VALUES),
+    )

@@ -19,6 +19,12 @@ _HASH: Final = "pod-template-hash"
 #: An owner's owner has an owner at most: Pod, Job, CronJob.
 _MOST_OWNERS: Final = 4
 _ENDED: Final = ("Succeeded", "Failed")
+#: What makes objects that make pods.
+_MADE_BY: Final = (
+    ("ReplicaSet", "Deployment"),
+    ("ReplicaSet", "Rollout"),
+    ("Job", "CronJob"),
+)
 
 
 class _Live(Struct, frozen=True):
@@ -30,74 +36,119 @@ class _Live(Struct, frozen=True):
     ref: NodeRef
 
     @property
+    def file(self) -> str:
+        """The file that it is in."""
+        return self.ref.document.file
+
+    @property
     def rank(self) -> tuple[bool, bool, str, str]:
         """What makes one a better example of its owner than another."""
         return self.id.kind == "Pod", self.counts, self.created, self.id.name
 
 
-class LiveObjects(Struct):
-    """Who owns whom among the objects of a cluster."""
+class _Dump(Struct):
+    """The objects of one file: who owns whom, and the best example of what each owner makes."""
 
-    _owners: dict[ObjectId, ObjectId] = field(default_factory=dict)
-    _present: set[ObjectId] = field(default_factory=set)
-    _examples: dict[ObjectId, _Live] = field(default_factory=dict)
+    owners: dict[ObjectId, ObjectId] = field(default_factory=dict)
+    present: set[ObjectId] = field(default_factory=set)
+    examples: dict[ObjectId, _Live] = field(default_factory=dict)
 
-    def copy(self) -> LiveObjects:
-        """The same objects, to which others can be added."""
-        return LiveObjects(dict(self._owners), set(self._present), dict(self._examples))
-
-    def add(self, ref: NodeRef, data: Any) -> None:
-        """Add an object, with its metadata, ``spec.replicas`` and ``status.phase``."""
-        metadata = data.get("metadata")
-        kind, name = data.get("kind"), value_at(data, "metadata", "name")
-        if not isinstance(metadata, dict) or not isinstance(kind, str) or not isinstance(name, str):
-            return
-        namespace = metadata.get("namespace")
-        identity = ObjectId(kind, name, namespace if isinstance(namespace, str) else None)
-        self._present.add(identity)
-        owners = mappings(metadata.get("ownerReferences"))
+    def add(self, identity: ObjectId, ref: NodeRef, data: Any) -> None:
+        self.present.add(identity)
+        owners = mappings(value_at(data, "metadata", "ownerReferences"))
         owner = next((each for each in owners if each.get("controller") is True), None)
-        if owner is None:
+        if owner is None or not _makes(str(owner.get("kind")), identity.kind):
             return
-        self._owners[identity] = ObjectId(
-            str(owner.get("kind")), str(owner.get("name")), identity.namespace
-        )
-        hashed = value_at(metadata, "labels", _HASH)
-        replica_set = self._owners[identity]
-        if kind == "Pod" and replica_set.kind == "ReplicaSet" and isinstance(hashed, str):
+        maker = ObjectId(str(owner.get("kind")), str(owner.get("name")), identity.namespace)
+        self.owners[identity] = maker
+        hashed = value_at(data, "metadata", "labels", _HASH)
+        if maker.kind == "ReplicaSet" and isinstance(hashed, str):
             # Its Deployment is known from the name, also where the ReplicaSet is not there.
-            name = replica_set.name.removesuffix(f"-{hashed}")
-            deployment = ObjectId("Deployment", name, identity.namespace)
-            self._owners.setdefault(replica_set, deployment)
-        self._note_example(identity, ref, data)
-
-    def _note_example(self, identity: ObjectId, ref: NodeRef, data: Any) -> None:
+            name = maker.name.removesuffix(f"-{hashed}")
+            self.owners.setdefault(maker, ObjectId("Deployment", name, identity.namespace))
         ended = value_at(data, "status", "phase") in _ENDED
         leaving = value_at(data, "metadata", "deletionTimestamp") is not None
         scaled = value_at(data, "spec", "replicas") != 0
         created = str(value_at(data, "metadata", "creationTimestamp") or "")
         live = _Live(scaled and not ended and not leaving, created, identity, ref)
-        top = self._top(identity)
-        if top not in self._examples or live.rank > self._examples[top].rank:
-            self._examples[top] = live
+        top = self.top(identity)
+        if top not in self.examples or live.rank > self.examples[top].rank:
+            self.examples[top] = live
 
-    def _top(self, identity: ObjectId) -> ObjectId:
+    def top(self, identity: ObjectId) -> ObjectId:
+        """The object that nobody owns."""
         for _ in range(_MOST_OWNERS):
-            owner = self._owners.get(identity)
+            owner = self.owners.get(identity)
             if owner is None:
                 break
             identity = owner
         return identity
 
-    def checked_as(self, identity: ObjectId) -> tuple[ObjectId, NodeRef | None] | None:
+
+class LiveObjects(Struct):
+    """The dumps of clusters among the files. Two files may be of two clusters.
+
+    Only where one file has no owner for its objects, another one of the folder is looked at.
+    """
+
+    _dumps: dict[str, _Dump] = field(default_factory=dict)
+
+    def copy(self) -> LiveObjects:
+        """The same dumps, to which others can be added."""
+        return LiveObjects(dict(self._dumps))
+
+    def add(self, ref: NodeRef, data: Any) -> None:
+        """Add an object, with its metadata, ``spec.replicas`` and ``status.phase``."""
+        kind, name = data.get("kind"), value_at(data, "metadata", "name")
+        namespace = value_at(data, "metadata", "namespace")
+        if isinstance(kind, str) and isinstance(name, str):
+            identity = ObjectId(kind, name, namespace if isinstance(namespace, str) else None)
+            self._dumps.setdefault(ref.document.file, _Dump()).add(identity, ref, data)
+
+    def holds_pod(self, identity: ObjectId, file: str) -> bool:
+        """Whether an object is a pod of a cluster."""
+        dump = self._dumps.get(file)
+        return identity.kind == "Pod" and dump is not None and identity in dump.present
+
+    def checked_as(self, identity: ObjectId, file: str) -> tuple[ObjectId, NodeRef | None] | None:
         """What an object is checked as: its owner, and the pod that shows how it runs.
 
         None where another object is checked for it.
         """
-        top = self._top(identity)
-        example = self._examples.get(top)
+        dump = self._dumps.get(file)
+        if dump is None or identity not in dump.present:
+            return identity, None
+        top = dump.top(identity)
         if top == identity:
+            example = dump.examples.get(top) or self._elsewhere(top, file)
             return top, example.ref if example is not None and example.id.kind == "Pod" else None
-        if top in self._present or example is None or example.id != identity:
+        best = dump.examples.get(top)
+        if top in dump.present or best is None or best.id != identity:
+            return None
+        others = self._beside(file)
+        if sum(top in other.present for other in others) == 1 and not self._contested(top, file):
             return None
         return top, None
+
+    def _elsewhere(self, top: ObjectId, file: str) -> _Live | None:
+        """An example of what an owner makes in the only other file that has one."""
+        found = [dump.examples[top] for dump in self._beside(file) if top in dump.examples]
+        return found[0] if len(found) == 1 and not self._contested(top, found[0].file) else None
+
+    def _contested(self, top: ObjectId, file: str) -> bool:
+        """Whether several files could hold the owner of the objects of a file."""
+        return sum(top in dump.present for dump in self._beside(file)) != 1
+
+    def _beside(self, file: str) -> list[_Dump]:
+        """The other files of a folder."""
+        folder = file.rpartition("/")[0]
+        return [
+            dump
+            for other, dump in self._dumps.items()
+            if other != file and other.rpartition("/")[0] == folder
+        ]
+
+
+def _makes(owner: str, kind: str) -> bool:
+    """Whether an owner makes objects of a kind as its own workload."""
+    return kind == "Pod" or (kind, owner) in _MADE_BY

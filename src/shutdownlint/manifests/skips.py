@@ -63,6 +63,12 @@ DEPLOYED_ELSEWHERE: Final = SkipReason(
     "check it where it is, with their values",
     holds_pods=True,
 )
+HELM_VALUES: Final = SkipReason(
+    "helm-values",
+    "values of charts (only what no chart can make right is reported)",
+    "check the rendered chart: --render",
+    holds_pods=True,
+)
 PATCH_BY_NAME: Final = SkipReason("patch-by-name", "patches and assertions, by the file's name")
 FRAGMENT: Final = SkipReason("fragment", "pod templates without images (patches and fragments)")
 PLACEHOLDERS: Final = SkipReason(

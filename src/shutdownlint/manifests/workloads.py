@@ -84,6 +84,10 @@ class Workload(Struct, eq=False):
     default_grace: tuple[int, str] | None = None
     spec_at: NodeRef | None = None
     batch: bool = False
+    #: Whether its template is a pod that exists: nothing is added to that any more.
+    created: bool = False
+    #: What describes the pod, where that is no pod template: little of it is certain.
+    described_by: SkipReason | None = None
     #: Its namespace where something else than the manifest decides it.
     assigned_namespace: str | None = None
 
@@ -335,16 +339,19 @@ def read_template(document: Document, key_path: KeyPath) -> tuple[PodTemplate, l
 
 def as_it_runs(workload: Workload, live: LiveObjects) -> Workload | None:
     """The workload as a cluster runs it; None where another object is checked for it."""
-    found = live.checked_as(workload.id)
+    file = workload.ref.document.file
+    found = live.checked_as(workload.id, file)
     if found is None:
         return None
     owner, pod = found
     if pod is None:
-        return replace(workload, id=owner)
+        return replace(workload, id=owner, created=live.holds_pod(workload.id, file))
     document = replace(pod.document, template=str(owner))
     ref = document.ref(*pod.key_path)
     template, rejected = read_template(document, ref.key_path)
-    return replace(workload, ref=ref, template=template, rejected=rejected, duplicates=[])
+    return replace(
+        workload, ref=ref, template=template, rejected=rejected, duplicates=[], created=True
+    )
 
 
 def _update_spec(document: Document, owner: _Object) -> tuple[WorkloadSpec, list[FieldError]]:

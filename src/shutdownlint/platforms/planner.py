@@ -30,7 +30,9 @@ def plan_pod(
         pod.skipped = workload.incomplete or PLACEHOLDERS
         pod.replicas = replicas
         return pod
-    mutations = [mutation for platform in platforms for mutation in platform.mutations(context)]
+    mutations = []
+    if not workload.created:
+        mutations = [each for platform in platforms for each in platform.mutations(context)]
     created, assumptions = apply_mutations(workload, mutations)
     draft = _draft_pod(created, context, platforms, replicas)
     injected = list(_injected(draft, platforms))

@@ -58,6 +58,14 @@ def _core(kind: str, group: str = "", model: str = "", *, strict: bool = False) 
 
 _ISTIOD: Final = ((b"discovery", b"pilot"), (b"discovery", b"ENABLE_NATIVE_SIDECARS"))
 _CHANGES_SHUTDOWN: Final = tuple((word,) for word in SHUTDOWN_WORDS)
+_POD_VALUES: Final = tuple(
+    (words,)
+    for words in (
+        (b"terminationGracePeriodSeconds", b"lifecycle"),
+        (b"terminationGracePeriodSeconds", b"lifecycleHooks"),
+        (b"podAnnotations",),
+    )
+)
 PLATFORMS: Final = (
     PlatformEntry(
         "kubernetes",
@@ -84,6 +92,16 @@ PLATFORMS: Final = (
             _core("Ingress", "networking.k8s.io"),
             _core("IngressClass", "networking.k8s.io"),
             KindEntry("", "Node", f"{_RESOURCES}:Node", words=((b"kubeletVersion",),)),
+            # What the values of charts say of pods.
+            *(
+                KindEntry(group, kind, words=words)
+                for group, kind in (
+                    ("", ""),
+                    ("argoproj.io", "Application"),
+                    ("helm.toolkit.fluxcd.io", "HelmRelease"),
+                )
+                for words in _POD_VALUES
+            ),
             # Where they put the manifests of a folder.
             KindEntry("argoproj.io", "Application", words=((b"destination", b"path"),)),
             KindEntry(

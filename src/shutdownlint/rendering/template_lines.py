@@ -76,7 +76,7 @@ class _Reader:
     def __init__(self) -> None:
         self.blocks: list[TemplateBlock] = [TemplateBlock()]
         self._stack: list[_Entry] = []
-        #: The open blocks: the value that ``.`` stands for in them, and what follows a definition.
+        #: For each open block the value that ``.`` is in it.
         self._scopes: list[tuple[str, ...] | None] = []
         self._definitions: list[tuple[int, TemplateBlock, list[_Entry]]] = []
 

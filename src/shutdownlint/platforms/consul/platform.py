@@ -84,7 +84,7 @@ class Plugin(Platform):
         written = draft.container(facts.PROXY_CONTAINER)
         declared = draft.context.declared_mesh(workload.namespace)
         injected = read.flag(facts.INJECT, default=declared == facts.MESH)
-        if written is None and (not injected or declared == NO_MESH):
+        if written is None and (workload.created or not injected or declared == NO_MESH):
             draft.assumptions += read.assumptions
             return
         grace = read.seconds("shutdown grace", facts.GRACE_ANNOTATION, facts.SHUTDOWN_GRACE.value)

@@ -87,7 +87,8 @@ class Plugin(Platform):
         draft.problems += misplaced_annotations(workload, facts.ANNOTATIONS, DaprAnnotationIgnored)
         read = PodAnnotations(workload, DaprAnnotationIgnored, draft.problems, "Dapr")
         written = draft.container(facts.SIDECAR_CONTAINER)
-        if written is None and not read.is_one_of(facts.ENABLED, facts.TRUTHY):
+        asked = read.is_one_of(facts.ENABLED, facts.TRUTHY) and not workload.created
+        if written is None and not asked:
             draft.assumptions += read.assumptions
             return
         block = read.duration("block", facts.BLOCK_ANNOTATION, facts.BLOCK_SHUTDOWN.value)

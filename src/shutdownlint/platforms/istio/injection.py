@@ -185,6 +185,8 @@ def _injected(workload: Workload, mesh: Mesh) -> tuple[tuple[Assumption, ...], s
     namespace = workload.namespace
     if spec.hostNetwork is True or namespace in facts.IGNORED_NAMESPACES or _is_istiod(workload):
         return None
+    if workload.created:
+        return None
     pod_label = metadata.labels.get(facts.INJECT)
     # The annotation only opts out: nothing but a label brings a pod to the webhook.
     opted_out = pod_label == "false" or (

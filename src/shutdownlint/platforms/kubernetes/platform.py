@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from shutdownlint.manifests.decoding import has_placeholder
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.kubernetes import facts, fields, problems
+from shutdownlint.platforms.kubernetes.chart_values import values_workloads
 from shutdownlint.platforms.kubernetes.containers import (
     ContainerFacts,
     first_process,
@@ -34,7 +35,7 @@ from shutdownlint.shutdown.process import Hook, abrupt, graceful, ignoring
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting, with_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from datetime import timedelta
 
     from shutdownlint.manifests.object_index import LoadedResource
@@ -67,6 +68,10 @@ class Plugin(Platform):
     def context_problems(self, context: AnalysisContext) -> Iterator[Problem]:
         """Values of objects that the API server does not take."""
         return (field_rejected(ref, error) for ref, error in context.index.rejected)
+
+    def extra_workloads(self, context: AnalysisContext) -> Iterable[Workload]:
+        """The pods that values of charts describe."""
+        return values_workloads(context)
 
     def replicas(self, workload: Workload, context: AnalysisContext) -> Setting[int] | None:
         """How many pods a workload has."""

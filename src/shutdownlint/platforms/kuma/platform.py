@@ -129,7 +129,7 @@ class Plugin(Platform):
         workload = draft.workload
         declared = draft.context.declared_mesh(workload.namespace)
         own = workload.template.metadata.labels.get(facts.INJECT)
-        if declared == NO_MESH or workload.template.spec.hostNetwork is True:
+        if declared == NO_MESH or workload.template.spec.hostNetwork is True or workload.created:
             return False
         if own is not None:
             if has_placeholder(own):

@@ -61,7 +61,7 @@ def find_written_proxy(draft: PodDraft) -> ContainerDraft | None:
 
 def is_injected(workload: Workload, mesh: LinkerdMesh, annotations: Annotations) -> bool:
     """Whether the injector adds a proxy (pkg/inject/report.go:101-132,186-227)."""
-    if workload.template.spec.hostNetwork is True:
+    if workload.template.spec.hostNetwork is True or workload.created:
         return False
     on_namespace = annotations.on_namespace(facts.INJECT) or ""
     found = annotations.get(facts.INJECT)
