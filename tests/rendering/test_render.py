@@ -110,7 +110,7 @@ def test_a_kustomization_is_built(folder: Path) -> None:
 def test_without_the_option_nothing_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     code, out, _ = run(".")
-    assert "unrendered Helm or Go templates (1)" in out
+    assert "unrendered templates of the chart charts/shop (1)" in out
     assert code == 1  # the pod below base
 
 

@@ -49,6 +49,10 @@ class Operation:
         elif self.name in ("copy", "move"):
             origin = _resolve(document, root, _pointer(self.start))
             entry = document.tree.entry(origin)
+            if entry is None and self.name == "copy" and isinstance(origin[-1], str):
+                # The library that kustomize uses copies nothing then.
+                yield Graft(_resolve(document, root, self.path), None, self.place)
+                return
             if entry is None:
                 raise JsonPatchError(f"{self.start} does not exist")
             source = document.source_of(document.ref(*origin))

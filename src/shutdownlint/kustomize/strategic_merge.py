@@ -101,7 +101,7 @@ class _Merge:
             if keys and isinstance(target, SequenceNode):
                 yield from self._merge_list(patch, target, was, at, source, keys)
             else:
-                yield Graft(at, patch, source)
+                yield Graft(at, _without_directives(patch), source)
         else:
             removes = isinstance(patch, ScalarNode) and read_scalar(patch) is None
             yield Graft(at, None if removes else patch, source)
@@ -152,7 +152,7 @@ class _Merge:
             found = next((i for i, item in left.items() if _same(element, item, keys)), None)
             if found is None:
                 if directive != "delete":
-                    items.append(Element(element, source / number))
+                    items.append(Element(_without_directives(element), source / number))
                 continue
             old = left.pop(found)
             if directive != "delete":
@@ -197,6 +197,21 @@ def _without(node: Node, name: str) -> Node:
     """An element without its own name, which is written where the element is."""
     entries = [(key, value) for key, value in node.value if key_text(key) != name]
     return MappingNode(node.tag, entries, node.start_mark, node.end_mark)
+
+
+def _without_directives(node: Node) -> Node:
+    """What a part of a patch adds where there was nothing: directives concern what was there."""
+    if isinstance(node, MappingNode):
+        entries = [
+            (key, _without_directives(value))
+            for key, value in node.value
+            if key_text(key) != _DIRECTIVE
+        ]
+        return MappingNode(node.tag, entries, node.start_mark, node.end_mark)
+    if isinstance(node, SequenceNode):
+        items = [_without_directives(n) for n in node.value if _directive(n) == ""]
+        return SequenceNode(node.tag, items, node.start_mark, node.end_mark)
+    return node
 
 
 def _same(patch: Node, item: Node, keys: tuple[str, ...]) -> bool:

@@ -22,19 +22,21 @@ SKIPPED_FOLDERS: Final = frozenset(
     (".git", ".hg", ".svn", "node_modules", ".venv", "venv", "__pycache__", ".terraform", ".tox")
 )
 STDIN: Final = "-"
+#: A file that is named outright is in a chart if one of so many folders above it is.
+_MOST_PARENTS: Final = 6
 KUSTOMIZATION_NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
 
 class InputFile(Struct, frozen=True):
     """A file to read. ``display_path`` is its path as the user wrote it, with forward slashes.
 
-    ``data``, where set, is read instead of the file. ``in_chart``: it is below a Chart.yaml.
+    ``data``, where set, is read instead of the file. ``chart`` is the folder of its chart.
     """
 
     path: Path | None
     display_path: str
     data: bytes | None = None
-    in_chart: bool = False
+    chart: str | None = None
 
     @property
     def is_kustomization(self) -> bool:
@@ -111,12 +113,18 @@ def _below(argument: str, suffixes: tuple[str, ...]) -> Iterator[InputFile | Inp
         yield InputError(display_path(argument), error.strerror or "cannot be read")
         return
     if stat.S_ISREG(mode):
-        in_chart = any((parent / CHART_FILE).is_file() for parent in path.absolute().parents[:6])
-        yield InputFile(path, display_path(argument), in_chart=in_chart)
+        parents = [*path.parents][:_MOST_PARENTS]
+        chart = next((each for each in parents if (each / CHART_FILE).is_file()), None)
+        folder = display_path(chart) if chart is not None else None
+        yield InputFile(path, display_path(argument), chart=folder)
     elif stat.S_ISDIR(mode):
         yield from _walk(argument, suffixes)
     else:
         yield InputError(display_path(argument), "neither a file nor a folder")
+
+
+def _is_below(folder: str, other: str) -> bool:
+    return folder == other or folder.startswith(os.path.join(other, ""))  # noqa: PTH118
 
 
 def _walk(root: str, suffixes: tuple[str, ...]) -> Iterator[InputFile | InputError]:
@@ -131,12 +139,15 @@ def _walk(root: str, suffixes: tuple[str, ...]) -> Iterator[InputFile | InputErr
     for folder, folders, files in os.walk(root, onerror=note):
         folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
         if CHART_FILE in files:
-            charts.append(os.path.join(folder, ""))  # noqa: PTH118
+            charts.append(folder)
+        # Charts in a chart are rendered with it.
+        chart = next((each for each in charts if _is_below(folder, each)), None)
+        if chart is not None:
+            chart = display_path(chart.removeprefix(here) if root == "." else chart)
         for name in sorted(files):
             if name.lower().endswith(suffixes):
                 argument = os.path.join(folder, name)  # noqa: PTH118 - Path would drop the user's ./
                 if os.path.isfile(argument):  # noqa: PTH113
                     shown = argument.removeprefix(here) if root == "." else argument
-                    in_chart = argument.startswith(tuple(charts))
-                    yield InputFile(Path(argument), display_path(shown), in_chart=in_chart)
+                    yield InputFile(Path(argument), display_path(shown), chart=chart)
     yield from unreadable

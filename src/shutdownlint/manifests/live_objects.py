@@ -76,7 +76,7 @@ class _Dump(Struct):
             self.examples[top] = live
 
     def top(self, identity: ObjectId) -> ObjectId:
-        """The object that nobody owns."""
+        """The object that owns the others."""
         for _ in range(_MOST_OWNERS):
             owner = self.owners.get(identity)
             if owner is None:

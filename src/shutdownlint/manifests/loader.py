@@ -313,7 +313,7 @@ class Loader:
             from shutdownlint.manifests.parser import Parser  # noqa: PLC0415 - needs the parser
 
             self._parser = Parser()
-        return self._parser.documents(file.display_path, chunk, stats, in_chart=file.in_chart)
+        return self._parser.documents(file.display_path, chunk, stats, chart=file.chart)
 
     def _read_again(self, file: InputFile) -> bytes | None:
         if file.path is None and file.data is None:

@@ -9,7 +9,13 @@ from yaml.nodes import MappingNode, ScalarNode
 
 from shutdownlint.manifests.document import Document, DocumentText, NodeCache
 from shutdownlint.manifests.reader import UnreadableInput, decode_text
-from shutdownlint.manifests.skips import GO_TEMPLATE, NOT_KUBERNETES, OTHER_TEMPLATE, SkipReason
+from shutdownlint.manifests.skips import (
+    GO_TEMPLATE,
+    NOT_KUBERNETES,
+    OTHER_TEMPLATE,
+    SkipReason,
+    unrendered_chart,
+)
 from shutdownlint.yaml_source.composer import ComposeError, compose
 from shutdownlint.yaml_source.location import Region
 from shutdownlint.yaml_source.tree import Tree, iterate_nodes
@@ -42,11 +48,11 @@ class Parser:
         self._cache = NodeCache()
 
     def documents(
-        self, file: str, chunk: Chunk, stats: ReadStats, *, in_chart: bool = False
+        self, file: str, chunk: Chunk, stats: ReadStats, *, chart: str | None = None
     ) -> Iterator[Document]:
         """The documents of a chunk; what is counted goes to ``stats``.
 
-        ``in_chart``: what does not parse is a template of the chart.
+        ``chart``: the chart whose template it is where it does not parse.
         """
         text = _decode(file, chunk, stats)
         if text is None:
@@ -59,13 +65,15 @@ class Parser:
             roots = compose(text)
         except ComposeError as error:
             stats.documents += 1
-            _note_failure(file, chunk, text, error, stats, in_chart=in_chart)
+            _note_failure(file, chunk, text, error, stats, chart=chart)
             return
         source = _HELM_SOURCE.search(text)
         source_text = DocumentText(text)
         for number, root in enumerate(roots):
             stats.documents += 1
             reason = _template_reason(root, text)
+            if reason is GO_TEMPLATE and chart:
+                reason = unrendered_chart(chart)
             if reason is not None:
                 stats.skipped[reason] += 1
                 continue
@@ -91,10 +99,10 @@ def _decode(file: str, chunk: Chunk, stats: ReadStats) -> str | None:
 
 
 def _note_failure(
-    file: str, chunk: Chunk, text: str, error: ComposeError, stats: ReadStats, *, in_chart: bool
+    file: str, chunk: Chunk, text: str, error: ComposeError, stats: ReadStats, *, chart: str | None
 ) -> None:
-    if "{{" in text and (in_chart or _CONTROL.search(text) or _parses_when_filled(text)):
-        stats.skipped[GO_TEMPLATE] += 1
+    if "{{" in text and (chart or _CONTROL.search(text) or _parses_when_filled(text)):
+        stats.skipped[unrendered_chart(chart) if chart else GO_TEMPLATE] += 1
     elif _OTHER.search(text):
         stats.skipped[OTHER_TEMPLATE] += 1
     elif "apiVersion" not in text:

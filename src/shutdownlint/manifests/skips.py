@@ -30,6 +30,18 @@ GO_TEMPLATE: Final = SkipReason(
     "check the rendered text: --render, or helm template CHART | shutdownlint check -",
     holds_pods=True,
 )
+
+
+def unrendered_chart(folder: str) -> SkipReason:
+    """Templates of the chart in a folder."""
+    return SkipReason(
+        GO_TEMPLATE.code,
+        f"unrendered templates of the chart {folder}",
+        f"check it with --render, or helm template {folder} | shutdownlint check -",
+        holds_pods=True,
+    )
+
+
 OTHER_TEMPLATE: Final = SkipReason(
     "other-template",
     "templates of other tools (ytt, Jinja, Terraform)",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 from yaml.nodes import ScalarNode
 
 from shutdownlint.manifests.discovery import CHART_FILE
@@ -45,6 +46,8 @@ class Found(Struct, frozen=True):
     values: tuple[str, ...] = ()
     exact: bool = True
     rest: KeyPath = ()
+    #: What of the path is below the line, where it is not known how it is written.
+    below: KeyPath = ()
 
 
 class ChartOrigins:
@@ -81,11 +84,12 @@ class ChartOrigins:
         found = self.find(document, key_path)
         if found is None:
             return Region(document.template or self._chart_file, 1, 1, 1, 2)
-        if found.values and found.exact and part is EntryPart.VALUE:
-            region = self._value_region(document, key_path, found)
+        inserted = found.line.inserts or bool(found.rest)
+        if found.values and found.exact and (inserted or part is EntryPart.VALUE):
+            region = self._value_region(document, key_path, found, part)
             if region is not None:
                 return region
-        return _line_region(found, part, key_path)
+        return _line_region(found, part)
 
     def value_path(self, document: Document, key_path: KeyPath) -> tuple[str, ...]:
         """The value that sets an entry, in the values of the whole chart; none: there is none."""
@@ -124,7 +128,12 @@ class ChartOrigins:
         line = _line_of(block, path)
         if line is None:
             return None
-        inserting = [each for each in block.lines if each.inserts and each.names == line.names]
+        inserting = [
+            each
+            for each in block.lines
+            if each.inserts
+            and (each.path == path if isinstance(path[-1], int) else each.names == line.names)
+        ]
         if not rest:
             values = line.values if line.text.startswith("{{") else ()
             below = [each.values for each in inserting if not each.include and not line.text]
@@ -139,7 +148,7 @@ class ChartOrigins:
         for each in inserting:
             if each.values and not each.include:
                 return Found(file, each, each.values, rest=rest)
-        return Found(file, line, exact=False)
+        return Found(file, line, exact=False, below=rest)
 
     def _in_definition(self, name: str, path: KeyPath, depth: int) -> Found | None:
         known = self._known_definitions().get(name)
@@ -155,7 +164,9 @@ class ChartOrigins:
                 return Found(file, each, each.values, rest=path)
         return None
 
-    def _value_region(self, document: Document, key_path: KeyPath, found: Found) -> Region | None:
+    def _value_region(
+        self, document: Document, key_path: KeyPath, found: Found, part: EntryPart
+    ) -> Region | None:
         entry = document.tree.entry(key_path)
         for values in self._sources(document):
             source = _below(values, (*found.values, *found.rest))
@@ -167,7 +178,9 @@ class ChartOrigins:
                 and isinstance(entry.value, ScalarNode)
                 and str(read_scalar(there)) == str(read_scalar(entry.value))
             )
-            return source.region() if same or not isinstance(there, ScalarNode) else None
+            if same or not isinstance(there, ScalarNode):
+                return replace(source, part=part).region()
+            return None
         return None
 
     def _sources(self, document: Document) -> list[Source]:
@@ -267,16 +280,22 @@ def _line_of(block: TemplateBlock, path: KeyPath) -> TemplateLine | None:
         # An item of a list: the first line in it.
         inside = [line for line in block.lines if line.path[: len(path)] == path]
         return inside[0] if inside else None
-    return exact[0] if exact else (lines[0] if lines else None)
+    if exact:
+        return exact[0]
+    for place, step in enumerate(path):
+        if isinstance(step, int) and any(
+            line.path[: place + 1] == path[: place + 1] for line in block.lines
+        ):
+            return None  # the element is known, and has no such line
+    return lines[0] if lines else None
 
 
-def _line_region(found: Found, part: EntryPart, key_path: KeyPath) -> Region:
+def _line_region(found: Found, part: EntryPart) -> Region:
     """The key or value of a line, or what is nearest to it in a value written on one line."""
     line = found.line
     start, end = line.column, line.end
-    below = key_path[len(_object_path(key_path)) + len(line.path) :]
     if not line.inserts and line.text[:1] in ("{", "[") and not line.text.startswith("{{"):
-        at, width = _in_flow(line.text, below, part)
+        at, width = _in_flow(line.text, found.below, part)
         if width:
             start, end = line.text_column + at, line.text_column + at + width
     elif part is EntryPart.VALUE and found.exact and line.text and not line.inserts:
@@ -287,6 +306,8 @@ def _line_region(found: Found, part: EntryPart, key_path: KeyPath) -> Region:
 def _in_flow(text: str, path: KeyPath, part: EntryPart) -> tuple[int, int]:
     """Where the last key of a path, or its value, is in a value written on one line."""
     at = width = 0
+    if part is EntryPart.VALUE and all(isinstance(step, int) for step in path):
+        return 0, len(text)
     for step in path:
         if isinstance(step, int):
             continue

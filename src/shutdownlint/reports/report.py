@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
@@ -40,6 +41,8 @@ _UNSAFE_IN_JSON: Final = re.compile(rf"[\x00-\x09\x0b-\x1f\x7f-\x9f{_HIDDEN}]")
 
 #: Of the notes that are not shown, so many rules are named.
 _MOST_RULES: Final = 5
+#: Of reasons that differ by the place only, so many are named.
+_MOST_OF_A_KIND: Final = 5
 
 
 def full_message(finding: Finding) -> str:
@@ -127,10 +130,20 @@ class Report(Struct):
     def skipped_lines(self) -> list[str]:
         """What was recognized and not checked, the most frequent reason first."""
         skipped = sorted(self.stats.skipped.items(), key=lambda item: -item[1])
-        return [
-            f"skipped: {reason.text} ({count:,}){f': {reason.advice}' if reason.advice else ''}"
-            for reason, count in skipped
-        ]
+        lines: list[str] = []
+        shown: Counter[str] = Counter()
+        more: Counter[str] = Counter()
+        for reason, count in skipped:
+            shown[reason.code] += 1
+            if shown[reason.code] > _MOST_OF_A_KIND:
+                more[reason.code] += count
+                continue
+            advice = f": {reason.advice}" if reason.advice else ""
+            lines.append(f"skipped: {reason.text} ({count:,}){advice}")
+        for code, count in more.items():
+            others = shown[code] - _MOST_OF_A_KIND
+            lines.append(f"skipped: {code} of {plural(others, 'more place')} ({count:,})")
+        return lines
 
     def hidden_line(self) -> str | None:
         """The notes that are not shown, counted by rule."""

@@ -1,6 +1,6 @@
 """Pods as the values of charts describe them, under the names that charts usually give them.
 
-What a chart makes of its values is not known, so only what no chart could make right is reported.
+How a chart uses its values is not known, so only what no chart could make right is reported.
 """
 
 from __future__ import annotations
