@@ -210,7 +210,7 @@ def text_of(named: str, layer: tuple[list[str], list[str]]) -> str:
 
 @pytest.mark.slow
 @settings(
-    max_examples=150,
+    max_examples=1500,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -133,7 +133,7 @@ class Loader:
             self.stats.files += not again
             if data is not None:
                 if source.namespace:
-                    self._make_index().namespaces.add(source.namespace, [source.file.display_path])
+                    self._make_index().namespaces.assign(source.namespace, source.file.display_path)
                 if source.context:
                     self.context_files.add(source.file.display_path)
                 self._read_file(source, source.file, data, again=again)

@@ -19,6 +19,7 @@ class NamespaceSources(Struct):
 
     default: str | None = None
     _named: dict[str, set[str]] = field(default_factory=dict)
+    _assigned: dict[str, str] = field(default_factory=dict)
     _known: dict[str, str | None] = field(default_factory=dict)
 
     def add(self, namespace: str, paths: Iterable[str]) -> None:
@@ -26,17 +27,24 @@ class NamespaceSources(Struct):
         for path in paths:
             self._named.setdefault("" if path == "." else path, set()).add(namespace)
 
+    def assign(self, namespace: str, file: str) -> None:
+        """Put the manifests of a file into a namespace, whatever its folder says."""
+        self._assigned[file] = namespace
+
     def copy(self) -> NamespaceSources:
         """The same sources, to which others can be added."""
-        return NamespaceSources(self.default, {path: set(n) for path, n in self._named.items()})
+        named = {path: set(names) for path, names in self._named.items()}
+        return NamespaceSources(self.default, named, dict(self._assigned))
 
     def of(self, written: str | None, file: str) -> str | None:
         """The namespace of an object that writes this namespace, or none, in that file.
 
         Sources that name different namespaces (two Applications of one folder) say nothing.
         """
-        if written or not self._named:
-            return written or self.default
+        if written or file in self._assigned:
+            return written or self._assigned[file]
+        if not self._named:
+            return self.default
         if file not in self._known:
             self._known[file] = _only(self._named, file)
         return self._known[file] or self.default

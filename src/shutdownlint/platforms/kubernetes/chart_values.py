@@ -107,7 +107,7 @@ def _pod(obj: RawObject, name: str, node: Node, place: Source) -> Workload | Non
         graft = Graft((*at, "metadata", "annotations"), annotations.value, place / _ANNOTATIONS)
         grafts.append(graft)
     document = PatchedDocument.of(obj.ref.document, grafts)
-    template, rejected = read_template(document, at)
+    template, _ = read_template(document, at)  # what has another type has another meaning
     if any(_ISTIO in key for key in template.metadata.annotations):
         template = replace(template, metadata=replace(template.metadata, labels=dict(_INJECT)))
     owner = obj.ref.document.tree.to_python((*obj.ref.key_path, "metadata", "name"))
@@ -118,7 +118,6 @@ def _pod(obj: RawObject, name: str, node: Node, place: Source) -> Workload | Non
         object_ref=document.ref(*at),
         owner=template.metadata,
         template=template,
-        rejected=[error for error in rejected if not error.unresolved],
         described_by=HELM_VALUES,
     )
 
