@@ -48,7 +48,7 @@ def built_by_us(folder: Path, root: str) -> _Objects | None:
 
 
 def built_by_kustomize(folder: Path, root: str) -> _Objects | None:
-    """What the real program makes of it; None where it fails."""
+    """What the real program builds; None where it fails."""
     done = subprocess.run(
         [need("kustomize"), "build", str(folder / root)], capture_output=True, check=False
     )
@@ -210,7 +210,7 @@ def text_of(named: str, layer: tuple[list[str], list[str]]) -> str:
 
 @pytest.mark.slow
 @settings(
-    max_examples=1500,
+    max_examples=150,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

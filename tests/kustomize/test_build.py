@@ -166,7 +166,7 @@ def test_json_patches_move_the_elements_of_lists() -> None:
 @pytest.mark.parametrize(
     "operation",
     [
-        "{op: replace, path: /spec/none, value: 1}",
+        "{op: replace, path: /spec/template/spec/containers/9, value: 1}",
         "{op: remove, path: /spec/template/spec/containers/9}",
         "{op: add, path: /spec/none/below, value: 1}",
         "{op: melt, path: /spec}",

@@ -114,3 +114,19 @@ def test_files_are_written_as_they_are_named(tmp_path: Path) -> None:
         names = [reporter.name for reporter in reporters]
         assert len(set(names)) == len(names)
         assert names[0] == "text"
+
+
+def test_standard_input_is_no_file() -> None:
+    from typer.testing import CliRunner  # noqa: PLC0415
+
+    from shutdownlint.cli.app import command_line  # noqa: PLC0415
+
+    pod = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n"
+        "  terminationGracePeriodSeconds: 5\n  containers:\n"
+        "  - {name: app, image: i, lifecycle: {preStop: {exec: {command: [sleep, '9']}}}}\n"
+    )
+    for form in ("sarif", "github"):
+        result = CliRunner().invoke(command_line(), ["check", "--format", form, "-"], input=pod)
+        assert "SL102" in result.stdout
+        assert "stdin" not in result.stdout

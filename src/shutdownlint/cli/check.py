@@ -23,7 +23,7 @@ from shutdownlint.cli.output import CLEAN, FINDINGS, INCOMPLETE, usage_error, wa
 from shutdownlint.cli.session import Session, rule_errors, split_commas
 from shutdownlint.engine.finding import Severity
 from shutdownlint.linter.linter import check
-from shutdownlint.manifests.discovery import InputFile
+from shutdownlint.manifests.discovery import STDIN_NAME, InputFile
 from shutdownlint.manifests.loader import InputSource
 from shutdownlint.reports.registry import CHECK_REPORTERS, Reporter, find_reporter
 from shutdownlint.wording import plural
@@ -320,7 +320,7 @@ class _CheckCommand:
         if self.paths == ["-"]:  # the report goes to stderr then
             from shutdownlint.reports.report import full_message  # noqa: PLC0415
 
-            text = fixed.texts.get("<stdin>", fixed.originals.get("<stdin>", b""))
+            text = fixed.texts.get(STDIN_NAME, fixed.originals.get(STDIN_NAME, b""))
             sys.stdout.buffer.write(text)
             for finding in result.findings:
                 level = finding.severity.value

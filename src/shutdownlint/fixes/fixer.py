@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from shutdownlint.fixes.apply import FixApplier
 from shutdownlint.linter.lint_run import LintResult
 from shutdownlint.linter.linter import check
-from shutdownlint.manifests.discovery import InputError, InputFile
+from shutdownlint.manifests.discovery import STDIN_NAME, InputError, InputFile
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from shutdownlint.linter.lint_run import LintOptions
     from shutdownlint.manifests.loader import InputSource
     from shutdownlint.manifests.object_id import ObjectId
-
-_STDIN = "<stdin>"
 
 
 def fix_files(
@@ -64,7 +62,7 @@ class _Fixer:
         known = {**self.stdin, **texts}
         self.last = check([with_text(s, known) for s in self.sources], self.options)
         if self.last.stats.stdin:
-            self.stdin.setdefault(_STDIN, self.last.stats.stdin)
+            self.stdin.setdefault(STDIN_NAME, self.last.stats.stdin)
         return self.last.findings
 
     def read(self, file: str) -> bytes:
@@ -76,7 +74,7 @@ class _Fixer:
 
 
 def _is_writable(source: InputSource, file: InputFile) -> bool:
-    return not source.context and (file.path is not None or file.display_path == _STDIN)
+    return not source.context and (file.path is not None or file.display_path == STDIN_NAME)
 
 
 def with_text(source: InputSource, texts: Mapping[str, bytes]) -> InputSource:

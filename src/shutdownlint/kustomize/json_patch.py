@@ -129,7 +129,8 @@ def _write(
         items = _elements(document, key_path[:-1])
         items.insert(step, Element(value, source))
         yield from list_grafts(document, key_path[:-1], key_path[:-1], items)
-    elif inserts or document.tree.entry(key_path) is not None:
+    elif isinstance(step, str) or document.tree.entry(key_path) is not None:
+        # The library that kustomize uses also replaces keys that are not there.
         yield Graft(key_path, value, source)
     else:
         raise JsonPatchError(f"{_shown(key_path)} does not exist")

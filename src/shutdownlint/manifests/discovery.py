@@ -22,6 +22,8 @@ SKIPPED_FOLDERS: Final = frozenset(
     (".git", ".hg", ".svn", "node_modules", ".venv", "venv", "__pycache__", ".terraform", ".tox")
 )
 STDIN: Final = "-"
+#: What standard input is called in reports.
+STDIN_NAME: Final = "<stdin>"
 #: A file that is named outright is in a chart if one of so many folders above it is.
 _MOST_PARENTS: Final = 6
 KUSTOMIZATION_NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
@@ -104,7 +106,7 @@ def is_excluded(shown: str, patterns: Sequence[str]) -> bool:
 
 def _below(argument: str, suffixes: tuple[str, ...]) -> Iterator[InputFile | InputError]:
     if argument == STDIN:
-        yield InputFile(None, "<stdin>")
+        yield InputFile(None, STDIN_NAME)
         return
     path = Path(argument)
     try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from shutdownlint.engine.finding import Severity
+from shutdownlint.manifests.discovery import STDIN_NAME
 from shutdownlint.reports.report import full_message, safe
 
 if TYPE_CHECKING:
@@ -28,13 +29,18 @@ def render_github(report: Report, _output: ReportOutput) -> str:
     lines = []
     for finding in report.findings:
         region = finding.region
-        properties: dict[str, str | int] = {
-            "file": region.file.removeprefix("./"),
-            "line": region.line,
-            "endLine": region.end_line,
-            "title": f"{finding.rule} {finding.title}",
-        }
-        if region.line == region.end_line:  # columns of several lines are refused
+        properties: dict[str, str | int] = {"title": f"{finding.rule} {finding.title}"}
+        if region.file != STDIN_NAME:
+            file = region.file.removeprefix("./")
+            properties = {
+                "file": file,
+                "line": region.line,
+                "endLine": region.end_line,
+                **properties,
+            }
+        if (
+            "file" in properties and region.line == region.end_line
+        ):  # columns of several lines are refused
             properties |= {"col": region.column, "endColumn": region.end_column}
         text = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
         fix = f"\nFix: {safe(finding.fix.description)}" if finding.fix else ""

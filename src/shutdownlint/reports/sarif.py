@@ -14,6 +14,7 @@ from shutdownlint.engine.finding import Severity
 from shutdownlint.engine.loader import load_schema
 from shutdownlint.fixes.replacements import list_replacements
 from shutdownlint.linter.fingerprint import fingerprints
+from shutdownlint.manifests.discovery import STDIN_NAME
 from shutdownlint.reports.report import full_message, to_json
 from shutdownlint.reports.sarif_model import (
     Artifact,
@@ -177,7 +178,7 @@ def _fixes(finding: Finding) -> list[SarifFix] | None:
             deleted_region=_to_sarif_region(edit.region), inserted_content=Content(text=edit.text)
         )
         changes.setdefault(edit.region.file, []).append(new)
-    if not changes or finding.fix is None:
+    if not changes or finding.fix is None or STDIN_NAME in changes:
         return None
     safety = "safe" if finding.fix.safe else "unsafe"
     return [
@@ -200,7 +201,10 @@ def _to_sarif_region(region: Region) -> SarifRegion:
     )
 
 
-def _physical(region: Region) -> Physical:
+def _physical(region: Region) -> Physical | None:
+    """The place in a file; standard input is none."""
+    if region.file == STDIN_NAME:
+        return None
     return Physical(
         artifact_location=Artifact(uri=_uri(region.file)), region=_to_sarif_region(region)
     )

@@ -106,7 +106,7 @@ class Location(_Sarif):
     """Where."""
 
     id: int | None = None
-    physical_location: Physical
+    physical_location: Physical | None = None
     logical_locations: list[Logical] | None = None
     message: Message | None = None
 

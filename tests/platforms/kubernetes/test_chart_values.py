@@ -1,4 +1,4 @@
-"""Values of charts: what no chart can make right is found, the rest is named as not judged."""
+"""Values of charts: what no chart can make right is found, the rest is named as not checked."""
 
 from __future__ import annotations
 
