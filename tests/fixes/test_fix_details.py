@@ -20,7 +20,7 @@ from shutdownlint.fixes.apply import (
     edits_for,
     edits_of,
 )
-from shutdownlint.fixes.fixer import _STDIN, _is_writable
+from shutdownlint.fixes.fixer import _is_writable
 from shutdownlint.fixes.location import EditLocation
 from shutdownlint.fixes.merge_patch import _named
 from shutdownlint.fixes.replacements import _point, list_replacements
@@ -32,7 +32,7 @@ from shutdownlint.fixes.verify import (
     check_piece,
     check_text,
 )
-from shutdownlint.manifests.discovery import InputFile
+from shutdownlint.manifests.discovery import STDIN_NAME, InputFile
 from shutdownlint.manifests.loader import InputSource
 from shutdownlint.platforms.edit_target import EditTarget, ValueFormat
 from shutdownlint.shutdown.durations import seconds
@@ -360,7 +360,7 @@ def test_the_key_beside_another_one() -> None:
 def test_only_files_of_the_user_and_standard_input_are_written() -> None:
     source = InputSource(InputFile(None, "a.yaml"))
     assert _is_writable(source, InputFile(Path("a.yaml"), "a.yaml"))
-    assert _is_writable(source, InputFile(None, _STDIN))
+    assert _is_writable(source, InputFile(None, STDIN_NAME))
     assert not _is_writable(source, InputFile(None, "chart/templates/a.yaml"))
     assert not _is_writable(replace(source, context=True), InputFile(Path("a.yaml"), "a.yaml"))
 
