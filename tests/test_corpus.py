@@ -50,7 +50,8 @@ def test_counts(corpus: Path) -> None:
     assert stats.documents > 9000
     assert run(corpus).workloads > 1600
     assert stats.skipped[CRDS] > 100
-    assert stats.skipped[GO_TEMPLATE] > 200
+    templates = [n for reason, n in stats.skipped.items() if reason.code == GO_TEMPLATE.code]
+    assert sum(templates) > 200
     # one file, deliberately broken by its authors
     assert [Path(u.region.file).name for u in stats.unreadable] == [
         "inject_gettest_deployment.bad.input.yml"
@@ -103,14 +104,15 @@ def test_istios_own_injected_pods_stay_silent(corpus: Path) -> None:
 def test_no_warning_is_left_unread(selected_corpus: Path) -> None:
     warnings = Counter(f.rule for f in run(selected_corpus).findings if f.severity == "warning")
     # SL134: vLLM without a drain, and two old Contour pods whose Envoy has no hook.
-    # SL209: the nearest mesh configuration drains for 35 s. SL250: Istio's own test data.
+    # SL209: the nearest mesh configuration drains for 35 s. SL250: Istio's own test data,
+    # and gitops-istio, whose kustomization puts its apps into an injected namespace.
     assert warnings == {
         "SL004": 4,
         "SL134": 3,
         "SL153": 2,
         "SL209": 1,
         "SL240": 2,
-        "SL250": 5,
+        "SL250": 6,
         "SL301": 3,
     }
 
