@@ -17,6 +17,7 @@ _SECTIONS: Final = {
     "Sources and verification": ("facts.md", "conformance.md", "story.md"),
     "Project": (
         "security.md",
+        "limits.md",
         "architecture.md",
         "writing-style.md",
         "performance.md",

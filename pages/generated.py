@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from shutdownlint import limits
 from shutdownlint.engine.cache import RuleLoader
 from shutdownlint.engine.loader import load_schema
 from shutdownlint.engine.subjects import format_value
@@ -48,6 +49,30 @@ measured or assumed; empty where the setting is absent), `{{name.origin}}` in me
 `at: <name>` for its location.
 
 """
+
+
+_LIMITS = f"""# Limits
+
+Everything in a checked repository is untrusted ([SECURITY.md](../SECURITY.md)). These are the
+limits on what it may ask of a run. Made from the code ({_COMMAND}).
+
+| limit | value | what happens |
+|---|---|---|
+"""
+
+
+def limits_page() -> str:
+    """Every limit, with the comment above it."""
+    lines = Path(limits.__file__).read_text(encoding="utf-8").split("\n")
+    rows, comment = [], ""
+    for line in lines:
+        if line.startswith("#: "):
+            comment = f"{comment} {line.removeprefix('#: ')}".strip()
+        elif ": Final = " in line:
+            name = line.partition(":")[0]
+            rows.append(f"| `{name}` | {getattr(limits, name):,} | {comment} |")
+            comment = ""
+    return _LIMITS + "\n".join(rows) + "\n"
 
 
 def rules_page() -> str:
@@ -189,6 +214,7 @@ PAGES = {
     DOCS / "rule-list.md": rules_page,
     DOCS / "rule-fields.md": fields_page,
     DOCS / "facts.md": facts_page,
+    DOCS / "limits.md": limits_page,
 }
 
 if __name__ == "__main__":

@@ -42,6 +42,7 @@ PAGES: Final = {
     "performance.md": ("docs/performance.md", "Performance"),
     "decisions.md": ("docs/decisions.md", "Decisions"),
     "security.md": ("SECURITY.md", "Security"),
+    "limits.md": ("docs/limits.md", "Limits"),
     "architecture.md": ("docs/architecture.md", "Architecture"),
     "writing-style.md": ("docs/writing-style.md", "Writing style"),
     "contributing.md": ("CONTRIBUTING.md", "Contributing"),

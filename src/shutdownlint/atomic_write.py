@@ -7,18 +7,25 @@ import os
 import tempfile
 from pathlib import Path
 
+from shutdownlint.repository_root import find_repository_root
+
 
 def replace_file(path: Path, data: bytes, *, mode: int | None = None) -> None:
     """Replace a file by ``data``; a link stays a link to the new file.
 
     Written beside the target and moved over it, so a reader never sees half of it. The file keeps
-    its mode; ``mode`` is that of a new one. Raises ``OSError``.
+    its mode; ``mode`` is that of a new one. One with several names (hard links) is written in
+    place, so that they stay names of one file. Raises ``OSError``.
     """
+    check_target(path)
     if path.exists() and not path.is_file():  # a pipe or a device: nothing to replace
         path.write_bytes(data)
         return
     target = path.resolve()
     old_mode = target.stat().st_mode & 0o7777 if target.exists() else mode
+    if target.exists() and target.stat().st_nlink > 1:
+        target.write_bytes(data)
+        return
     with tempfile.NamedTemporaryFile(
         "wb", dir=target.parent, prefix=f".{target.name}.", delete=False
     ) as file:
@@ -39,6 +46,27 @@ def replace_file(path: Path, data: bytes, *, mode: int | None = None) -> None:
     except BaseException:
         new.unlink(missing_ok=True)
         raise
+
+
+def check_target(path: Path) -> None:
+    """Raise ``OSError`` where a file cannot be written, or a link leads out of the repository.
+
+    A path that the user writes in the current folder may be a link of the repository's; one that
+    begins elsewhere is taken as it is.
+    """
+    here = Path.cwd()
+    written = Path(os.path.abspath(path))  # noqa: PTH100 - links stay
+    real = Path(os.path.realpath(path))
+    if written.is_relative_to(here):
+        inside = find_repository_root(here) or Path(os.path.realpath(here))
+        if not real.is_relative_to(inside):
+            raise PermissionError(1, "it is a link out of the repository, which is not followed")
+    if real.is_dir():
+        raise IsADirectoryError(21, "it is a folder")
+    if not real.parent.is_dir():
+        raise FileNotFoundError(2, f"there is no folder {path.parent}")
+    if not os.access(real if real.exists() else real.parent, os.W_OK):
+        raise PermissionError(13, "Permission denied")
 
 
 class ChangedError(OSError):

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from shutdownlint import limits
 from shutdownlint.manifests.discovery import InputError, InputFile, discover
-from shutdownlint.manifests.reader import MAX_BYTES, ReadStats, read_bytes
+from shutdownlint.manifests.reader import ReadStats, read_bytes
 from tests.helpers import check_text, plan_files
 
 POD = """
@@ -114,7 +115,7 @@ def test_discover(tmp_path: Path) -> None:
 def test_too_large_a_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "huge.yaml"
     with path.open("wb") as file:
-        file.truncate(MAX_BYTES + 1)
+        file.truncate(limits.MAX_FILE_BYTES + 1)
     reading = ReadStats()
     assert read_bytes(InputFile(path, "huge.yaml"), reading) is None
     assert "larger than" in reading.unreadable[0].reason

@@ -5,7 +5,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shutdownlint.yaml_source.composer import MAX_DEPTH, ComposeError, _may_nest_deep, compose
+from shutdownlint import limits
+from shutdownlint.yaml_source.composer import ComposeError, _may_nest_deep, compose
 from shutdownlint.yaml_source.errors import BudgetExceededError
 from shutdownlint.yaml_source.location import EntryPart
 from shutdownlint.yaml_source.tree import Tree
@@ -28,7 +29,7 @@ def test_errors_have_their_place() -> None:
 
 @pytest.mark.parametrize("opener", ["[", "{a: ", "- ", "? "])
 def test_deep_nesting_is_refused_not_crashed(opener: str) -> None:
-    assert str(MAX_DEPTH) in error(opener * 100_000).reason
+    assert str(limits.MAX_NESTING) in error(opener * 100_000).reason
 
 
 def test_an_anchor_may_be_used_twice_as_in_go() -> None:
@@ -105,7 +106,7 @@ def test_text_that_may_nest_deep_is_recognized(openers: list[str], step: int) ->
             text += " " * column if opener.endswith("\n") else ""
     text += "1" + flow
     if not _may_nest_deep(text):
-        assert _depth(text) < MAX_DEPTH
+        assert _depth(text) < limits.MAX_NESTING
 
 
 def _depth(text: str) -> int:

@@ -3,7 +3,6 @@
 # No postponed annotations here: the command line would compile each of them at every start.
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -19,7 +18,16 @@ from shutdownlint.cli.options import (
     choice,
     expand_groups,
 )
-from shutdownlint.cli.output import CLEAN, FINDINGS, INCOMPLETE, usage_error, warn, write_output
+from shutdownlint.cli.output import (
+    CLEAN,
+    FINDINGS,
+    INCOMPLETE,
+    check_outputs,
+    read_small_file,
+    usage_error,
+    warn,
+    write_output,
+)
 from shutdownlint.cli.session import Session, rule_errors, split_commas
 from shutdownlint.engine.finding import Severity
 from shutdownlint.linter.linter import check
@@ -213,12 +221,15 @@ class _CheckCommand:
         # A note that makes the run fail must be visible.
         selection.notes = selection.notes or rules.notes or self.fail_on == Severity.NOTE
         self.allow_empty = rules.allow_empty
+        #: The text of the baseline.
+        self.known = ""
 
     def run(self) -> NoReturn:
         """Check, fix, report; the exit code says how it went."""
         from shutdownlint.reports.report import Report  # noqa: PLC0415 - not for usage errors
 
         unsafe = self.fixes.unsafe_fixes
+        self._check_files()
         with rule_errors():
             if self.fixes.diff:
                 self._show_diff(unsafe=unsafe)
@@ -236,6 +247,15 @@ class _CheckCommand:
         report = Report(result)
         self._write_reports(report)
         raise typer.Exit(self._exit_code(report))
+
+    def _check_files(self) -> None:
+        """Check the files of the command line before anything is written."""
+        outputs = [output for _, output in self.reports]
+        if self.fixes.write_baseline is not None:
+            outputs.append(self.fixes.write_baseline)
+        check_outputs(outputs)
+        if self.fixes.baseline is not None:
+            self.known = read_small_file(self.fixes.baseline)
 
     def _is_incomplete(self, report: "Report") -> bool:
         """Whether a part of the job was not done: unreadable input, or nothing to check."""
@@ -278,10 +298,8 @@ class _CheckCommand:
         from shutdownlint.linter.baseline import BaselineError, apply_baseline  # noqa: PLC0415
 
         try:
-            stale = apply_baseline(result, Path(file).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise usage_error(f"{file}: {error.strerror}") from None
-        except (UnicodeDecodeError, BaselineError) as error:
+            stale = apply_baseline(result, self.known)
+        except BaselineError as error:
             raise usage_error(f"{file}: {error}") from None
         evaluated = {rule.id for rule in result.rules}
         for entry in stale:

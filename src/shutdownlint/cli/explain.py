@@ -15,7 +15,7 @@ from shutdownlint.cli.options import (
     choice,
     expand_groups,
 )
-from shutdownlint.cli.output import INCOMPLETE, usage_error, write_output
+from shutdownlint.cli.output import INCOMPLETE, check_outputs, usage_error, write_output
 from shutdownlint.cli.session import (
     Session,
     select_pods,
@@ -110,6 +110,7 @@ def command(
 
       shutdownlint explain --format svg --output checkout.svg k8s/ checkout
     """
+    check_outputs([output])
     session = Session(files, environment)
     folders, wanted = split_workload_argument(paths or ["."])
     inbound = [_request(text) for text in requests.request or ()]

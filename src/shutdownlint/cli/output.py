@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
+
+from shutdownlint import limits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 CLEAN, FINDINGS, INCOMPLETE = 0, 1, 2
 
@@ -21,6 +27,32 @@ def usage_error(message: str) -> typer.Exit:
     """Print what the user has to change; the exit to raise."""
     warn(message)
     return typer.Exit(INCOMPLETE)
+
+
+def check_outputs(files: Iterable[str | None]) -> None:
+    """Refuse files that cannot be written, before anything else is done."""
+    named = [file for file in files if file not in (None, "-")]
+    if named:
+        from shutdownlint.atomic_write import check_target  # noqa: PLC0415
+
+        for file in named:
+            try:
+                check_target(Path(str(file)))
+            except OSError as error:
+                raise usage_error(f"{file}: {error.strerror}") from None
+
+
+def read_small_file(file: str) -> str:
+    """The text of a file that the user names; a usage error where it cannot be read."""
+    try:
+        path = Path(file)
+        if path.stat().st_size > limits.MAX_CONFIGURATION_BYTES:
+            raise usage_error(f"{file}: larger than {limits.MAX_CONFIGURATION_BYTES:,} bytes")
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise usage_error(f"{file}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise usage_error(f"{file}: {error}") from None
 
 
 def write_output(text: str | None, file: str | None) -> None:

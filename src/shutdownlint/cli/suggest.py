@@ -15,7 +15,7 @@ from shutdownlint.cli.options import (
     expand_groups,
     parse_duration,
 )
-from shutdownlint.cli.output import INCOMPLETE, warn, write_output
+from shutdownlint.cli.output import INCOMPLETE, check_outputs, warn, write_output
 from shutdownlint.cli.session import (
     Session,
     rule_errors,
@@ -75,6 +75,7 @@ def command(
 
       shutdownlint suggest k8s/ checkout --format kustomize > patch.yaml
     """
+    check_outputs([output])
     session = Session(files, environment)
     folders, wanted = split_workload_argument(paths or ["."])
     sources = list(session.sources(folders))

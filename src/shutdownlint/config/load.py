@@ -19,6 +19,7 @@ from pydantic import (
     model_validator,
 )
 
+from shutdownlint import limits
 from shutdownlint.config import Config, ConfigError
 from shutdownlint.engine.finding import Severity
 from shutdownlint.engine.selection import RuleSelection
@@ -197,11 +198,15 @@ def load_config(path: Path, *, trusted: bool = False) -> Config:
     that lead out of the repository are refused.
     """
     try:
+        if path.stat().st_size > limits.MAX_CONFIGURATION_BYTES:
+            raise ConfigError(f"{path}: larger than {limits.MAX_CONFIGURATION_BYTES:,} bytes")
         data: Any = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror or 'cannot be read'}") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except ValueError as error:  # of the encoding, of TOML, of a number of 5,000 digits
         raise ConfigError(f"{path}: {error}") from None
+    except RecursionError:
+        raise ConfigError(f"{path}: it is nested too deep") from None
     if path.name == "pyproject.toml":
         data = data.get("tool", {}).get("shutdownlint", {})
     try:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from shutdownlint import limits
 from shutdownlint.engine.finding import EditAction
 from shutdownlint.fixes.location import EditLocation
 from shutdownlint.fixes.serialize import edit_value
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from shutdownlint.engine.finding import Change, Finding
     from shutdownlint.manifests.object_id import ObjectId
 
-#: Fixes that make way for each other settle in a few rounds.
-_MAX_ROUNDS: Final = 8
 _BOM: Final = b"\xef\xbb\xbf"
 _Key = tuple[str, str, str, str]
 #: A part of a file that edits count in: the file, and where the part begins in it, in bytes.
@@ -161,7 +160,7 @@ class FixApplier:
     def run(self) -> FixResult:
         """Round by round, until nothing more can be fixed."""
         findings = self.check({})
-        for _ in range(_MAX_ROUNDS):
+        for _ in range(limits.MAX_FIX_ROUNDS):
             candidates = [finding for finding in findings if self._may_fix(finding)]
             if not candidates:
                 break

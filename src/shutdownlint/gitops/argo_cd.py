@@ -13,6 +13,7 @@ from itertools import islice, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from shutdownlint import limits
 from shutdownlint.gitops.deployment import Deployment, find_file, find_folder, repository_roots
 from shutdownlint.manifests.decoding import value_at
 from shutdownlint.manifests.document import EmbeddedNodeRef
@@ -38,9 +39,6 @@ _OVERRIDES: Final = (
     "commonAnnotations",
     "replicas",
 )
-#: So many Applications of one set are followed.
-_MOST_APPLICATIONS: Final = 500
-_MOST_BYTES: Final = 1024 * 1024
 _Parameters = dict[str, str]
 
 
@@ -59,7 +57,7 @@ def read_set(ref: NodeRef, data: Any) -> Iterator[Deployment]:
     template = value_at(data, "spec", "template")
     try:
         generated = list(_generate(value_at(data, "spec", "generators"), ref.document.file))
-        for parameters in generated[:_MOST_APPLICATIONS]:
+        for parameters in generated[: limits.MAX_APPLICATIONS]:
             yield from _deployments(ref, ("spec", "template"), _fill(template, parameters))
     except UnknownParametersError:
         yield Deployment(f"ApplicationSet {name}", ref)
@@ -143,7 +141,7 @@ def _generate(generators: Any, file: str) -> Iterator[_Parameters]:
     for generator in generators if isinstance(generators, list) else ():
         if not isinstance(generator, dict):
             raise UnknownParametersError
-        yield from islice(_generate_one(generator, file), _MOST_APPLICATIONS)
+        yield from islice(_generate_one(generator, file), limits.MAX_APPLICATIONS)
 
 
 def _generate_one(generator: dict[str, Any], file: str) -> Iterator[_Parameters]:
@@ -195,7 +193,7 @@ def _files(patterns: list[Any], file: str) -> Iterator[_Parameters]:
 
 def _read_data(path: Path) -> Any:
     try:
-        if path.stat().st_size > _MOST_BYTES:
+        if path.stat().st_size > limits.MAX_GENERATOR_FILE_BYTES:
             return None
         return Tree(compose(path.read_text(encoding="utf-8"))[0]).to_python()
     except (OSError, UnicodeDecodeError, ComposeError, BudgetExceededError, IndexError):
@@ -211,7 +209,7 @@ def _matching(root: str, pattern: str, *, folders: bool) -> Iterator[str]:
     for number, step in enumerate(steps):
         last = number == len(steps) - 1
         below: list[str] = []
-        for path in found[:_MOST_APPLICATIONS]:
+        for path in found[: limits.MAX_APPLICATIONS]:
             try:
                 entries = sorted(os.scandir(posixpath.join(root, path)), key=lambda e: e.name)
             except OSError:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 from yaml.nodes import MappingNode, ScalarNode
 
+from shutdownlint import limits
 from shutdownlint.kustomize.layer import read_layer
 from shutdownlint.kustomize.object_state import ObjectState
 from shutdownlint.kustomize.patches import read_words_as_text
@@ -33,10 +34,6 @@ if TYPE_CHECKING:
 
 #: The group of kustomizations; it need not be written.
 API_GROUP: Final = "kustomize.config.k8s.io"
-#: So deep kustomizations name one another.
-_MAX_DEPTH: Final = 30
-#: So many manifests one of them deploys; kustomizations that name others twice multiply them.
-_MAX_MEMBERS: Final = 20_000
 
 
 class Member(Struct, eq=False):
@@ -139,7 +136,7 @@ class KustomizeTree:
 
     def _collect(self, layer: Layer, build: Build, above: list[str]) -> list[Member]:
         """The manifests of a kustomization and of those below it."""
-        if layer.file in above or len(above) > _MAX_DEPTH:
+        if layer.file in above or len(above) > limits.MAX_KUSTOMIZATION_DEPTH:
             build.failed = f"{layer.file} names itself, by other kustomizations or directly"
             return []
         members = self._resources(layer, build, [*above, layer.file])
@@ -150,8 +147,8 @@ class KustomizeTree:
     def _resources(self, layer: Layer, build: Build, above: list[str]) -> list[Member]:
         members: list[Member] = []
         for path in layer.resources:
-            if len(members) + len(build.layers) > _MAX_MEMBERS:
-                build.failed = f"more than {_MAX_MEMBERS:,} manifests"
+            if len(members) + len(build.layers) > limits.MAX_KUSTOMIZATION_FILES:
+                build.failed = f"more than {limits.MAX_KUSTOMIZATION_FILES:,} manifests"
                 break
             below = self.folder(path)
             if below is not None:
@@ -170,7 +167,7 @@ class KustomizeTree:
             component = self.folder(path)
             if component is None:
                 build.missing.append(path)
-            elif component.file in above or len(above) > _MAX_DEPTH:
+            elif component.file in above or len(above) > limits.MAX_KUSTOMIZATION_DEPTH:
                 build.failed = f"{component.file} names itself, by other kustomizations or directly"
             else:
                 inner = [*above, component.file]

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
+from shutdownlint import limits
 from shutdownlint.manifests.document import Graft
 from shutdownlint.yaml_source.errors import BudgetExceededError
 from shutdownlint.yaml_source.scalars import read_scalar
@@ -47,9 +48,6 @@ _SERVICE_PORT: Final = ("port", "protocol")
 #: Groups whose lists are merged; of others kustomize does not know the schema.
 _KNOWN_GROUPS: Final = frozenset(("", "apps", "batch", "policy", "extensions"))
 _DIRECTIVE: Final = "$patch"
-_MAX_DEPTH: Final = 64
-#: So many parts of a patch are compared with an object; aliases can multiply them.
-_MAX_STEPS: Final = 100_000
 
 
 class ObjectRemoved(Exception):  # noqa: N818 - an outcome, no error
@@ -85,14 +83,14 @@ class _Merge:
     def __init__(self, document: Document, *, merges_lists: bool) -> None:
         self.document = document
         self.merges_lists = merges_lists
-        self.left = _MAX_STEPS
+        self.left = limits.MAX_PATCH_STEPS
 
     def merge(
         self, patch: Node, target: Node | None, was: KeyPath, at: KeyPath, source: Source
     ) -> Iterator[Graft]:
         """What a part of the patch writes at ``at``. ``target`` is what was at ``was``."""
         self.left -= 1
-        if len(at) > _MAX_DEPTH or self.left < 0:
+        if len(at) > limits.MAX_PATCH_DEPTH or self.left < 0:
             raise BudgetExceededError
         if isinstance(patch, MappingNode):
             yield from self._merge_mapping(patch, target, was, at, source)

@@ -101,7 +101,11 @@ def _parse(text: str) -> Counter[BaselineEntry]:
         known = Counter(
             BaselineEntry(e["file"], e["fingerprint"], e["rule"]) for e in data["findings"]
         )
-    except (ValueError, KeyError, TypeError):
+        if not all(
+            isinstance(part, str) for e in known for part in (e.file, e.fingerprint, e.rule)
+        ):
+            raise TypeError
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise BaselineError("not a baseline file: write one with --write-baseline") from None
     if data.get("version") != 1:
         raise BaselineError("unsupported version of the baseline: write it again")

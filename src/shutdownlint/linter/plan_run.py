@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from shutdownlint import limits
 from shutdownlint.engine.cache import RuleLoader
 from shutdownlint.engine.evaluator import RuleEvaluator
 from shutdownlint.engine.vocabulary import Vocabulary
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.loader import Loader
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.registry import PlatformSet
-
-#: Of the cases that fit a pod, so many are tried.
-MOST_ALTERNATIVES: Final = 16
 
 
 class PlanRun:
@@ -70,7 +68,7 @@ class PlanRun:
     def _alternatives(self, pod: PlannedPod) -> Iterator[AlternativePod]:
         platforms = self.platforms.platforms
         found = (a for p in platforms for a in p.alternatives(pod, self.context))
-        for alternative in islice(found, MOST_ALTERNATIVES):
+        for alternative in islice(found, limits.MAX_ALTERNATIVES):
             context = self.context.with_facts(alternative.facts)
             planned = plan_pod(pod.workload, context, platforms)
             yield AlternativePod(alternative.when, alternative.how_to_say, planned)

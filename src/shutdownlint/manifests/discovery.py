@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from shutdownlint import limits
+from shutdownlint.repository_root import find_repository_root
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -24,8 +27,6 @@ SKIPPED_FOLDERS: Final = frozenset(
 STDIN: Final = "-"
 #: What standard input is called in reports.
 STDIN_NAME: Final = "<stdin>"
-#: A file that is named outright is in a chart if one of so many folders above it is.
-_MOST_PARENTS: Final = 6
 KUSTOMIZATION_NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
 
@@ -84,9 +85,9 @@ def find_repository(file: Path) -> Path:
     those beside it.
     """
     folder = Path(os.path.realpath(file)).parent
-    for parent in (folder, *folder.parents):
-        if (parent / ".git").exists():
-            return parent
+    root = find_repository_root(folder)
+    if root is not None:
+        return root
     here = Path(os.path.realpath("."))
     return here if folder.is_relative_to(here) else folder.parent.parent
 
@@ -115,7 +116,7 @@ def _below(argument: str, suffixes: tuple[str, ...]) -> Iterator[InputFile | Inp
         yield InputError(display_path(argument), error.strerror or "cannot be read")
         return
     if stat.S_ISREG(mode):
-        parents = [*path.parents][:_MOST_PARENTS]
+        parents = [*path.parents][: limits.MAX_PARENT_FOLDERS]
         chart = next((each for each in parents if (each / CHART_FILE).is_file()), None)
         folder = display_path(chart) if chart is not None else None
         yield InputFile(path, display_path(argument), chart=folder)
@@ -123,6 +124,20 @@ def _below(argument: str, suffixes: tuple[str, ...]) -> Iterator[InputFile | Inp
         yield from _walk(argument, suffixes)
     else:
         yield InputError(display_path(argument), "neither a file nor a folder")
+
+
+def _problem_of(path: str, inside: tuple[str, ...]) -> str:
+    """Why a file that was found is not read: it is none, or a link out of the repository."""
+    try:
+        if not stat.S_ISLNK(os.lstat(path).st_mode):
+            return "" if os.path.isfile(path) else "not a regular file"  # noqa: PTH113
+        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - strings in this walk
+            return "" if os.path.isdir(path) else "a link to what is not a regular file"  # noqa: PTH112
+    except OSError as error:
+        return f"a link that leads nowhere ({error.strerror or 'it cannot be followed'})"
+    real = os.path.realpath(path)
+    below = any(_is_below(real, folder) for folder in inside)
+    return "" if below else "a link out of the repository, which is not followed"
 
 
 def _is_below(folder: str, other: str) -> bool:
@@ -137,6 +152,7 @@ def _walk(root: str, suffixes: tuple[str, ...]) -> Iterator[InputFile | InputErr
         unreadable.append(InputError(name, error.strerror or "cannot be read"))
 
     here = "." + os.sep
+    inside = (os.path.realpath(root), str(find_repository(Path(root) / CHART_FILE)))
     charts: list[str] = []
     for folder, folders, files in os.walk(root, onerror=note):
         folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
@@ -149,7 +165,10 @@ def _walk(root: str, suffixes: tuple[str, ...]) -> Iterator[InputFile | InputErr
         for name in sorted(files):
             if name.lower().endswith(suffixes):
                 argument = os.path.join(folder, name)  # noqa: PTH118 - Path would drop the user's ./
-                if os.path.isfile(argument):  # noqa: PTH113
-                    shown = argument.removeprefix(here) if root == "." else argument
-                    yield InputFile(Path(argument), display_path(shown), chart=chart)
+                shown = display_path(argument.removeprefix(here) if root == "." else argument)
+                problem = _problem_of(argument, inside)
+                if problem:
+                    yield InputError(shown, problem)
+                else:
+                    yield InputFile(Path(argument), shown, chart=chart)
     yield from unreadable

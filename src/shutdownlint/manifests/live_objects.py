@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, field
 
+from shutdownlint import limits
 from shutdownlint.manifests.decoding import mappings, value_at
 from shutdownlint.manifests.object_id import ObjectId
 
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.document import NodeRef
 
 _HASH: Final = "pod-template-hash"
-#: An owner's owner has an owner at most: Pod, Job, CronJob.
-_MOST_OWNERS: Final = 4
 _ENDED: Final = ("Succeeded", "Failed")
 #: What makes objects that make pods.
 _MADE_BY: Final = (
@@ -77,7 +76,7 @@ class _Dump(Struct):
 
     def top(self, identity: ObjectId) -> ObjectId:
         """The object that owns the others."""
-        for _ in range(_MOST_OWNERS):
+        for _ in range(limits.MAX_OWNERS):
             owner = self.owners.get(identity)
             if owner is None:
                 break

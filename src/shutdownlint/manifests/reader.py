@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from shutdownlint import limits
 from shutdownlint.yaml_source.location import Region
 
 if TYPE_CHECKING:
     from shutdownlint.manifests.discovery import InputFile
     from shutdownlint.manifests.skips import SkipReason
-
-#: Larger files are refused: no manifest comes near it, and memory stays bounded.
-MAX_BYTES: Final = 256 * 1024 * 1024
 
 
 class UnreadableInput(Struct, frozen=True):
@@ -74,10 +72,10 @@ def read_bytes(file: InputFile, stats: ReadStats) -> bytes | None:
                 stats.texts[file.display_path] = file.data
             return file.data
         if file.path is None:
-            stats.stdin = sys.stdin.buffer.read(MAX_BYTES)
+            stats.stdin = sys.stdin.buffer.read(limits.MAX_FILE_BYTES)
             return stats.stdin
-        if file.path.stat().st_size > MAX_BYTES:
-            limit = MAX_BYTES // (1024 * 1024)
+        if file.path.stat().st_size > limits.MAX_FILE_BYTES:
+            limit = limits.MAX_FILE_BYTES // (1024 * 1024)
             stats.fail(file.display_path, f"larger than {limit} MiB")
             return None
         return file.path.read_bytes()

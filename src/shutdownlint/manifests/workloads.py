@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
+from shutdownlint import limits
 from shutdownlint.manifests.decoding import FieldError, decode, shape_of, value_at
 from shutdownlint.manifests.object_id import ObjectId
 from shutdownlint.manifests.object_index import LoadedResource, ObjectIndex, RawObject
@@ -29,7 +30,7 @@ from shutdownlint.manifests.skips import (
     SkipReason,
 )
 from shutdownlint.yaml_source.errors import BudgetExceededError
-from shutdownlint.yaml_source.tree import ALIAS_BUDGET, Tree, child, key_text
+from shutdownlint.yaml_source.tree import Tree, child, key_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +48,6 @@ _ASSERTION_NAME: Final = re.compile(
 )
 #: Kinds that the API server takes with a selector only.
 _NEED_SELECTOR: Final = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet")
-_MAX_DEPTH: Final = 64
 #: Objects that deploy a folder: where they write its namespace and its path.
 _DEPLOYERS: Final = {
     ("argoproj.io", "Application"): (("destination", "namespace"), ("source", "path")),
@@ -248,13 +248,13 @@ def _templates(root: Node, kinds: KindTable) -> Iterator[tuple[KeyPath, _Object]
     Raises ``BudgetExceededError`` where aliases multiply what there is to visit.
     """
     stack: list[tuple[Node, KeyPath, _Object | None]] = [(root, (), None)]
-    left = ALIAS_BUDGET
+    left = limits.MAX_EXPANDED_VALUES
     while stack:
         node, key_path, owner = stack.pop()
         left -= 1
         if left < 0:
             raise BudgetExceededError
-        if len(key_path) > _MAX_DEPTH:
+        if len(key_path) > limits.MAX_TEMPLATE_DEPTH:
             continue
         if isinstance(node, SequenceNode):
             items = reversed(list(enumerate(node.value)))
@@ -392,7 +392,7 @@ def _duplicates(document: Document, key_path: KeyPath) -> Iterator[NodeRef]:
     seen: set[int] = set()
     while stack:
         node, here = stack.pop()
-        if len(here) > _MAX_DEPTH or id(node) in seen:
+        if len(here) > limits.MAX_TEMPLATE_DEPTH or id(node) in seen:
             continue
         seen.add(id(node))
         if isinstance(node, SequenceNode):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from shutdownlint import limits
 from shutdownlint.manifests.mesh_evidence import MeshEvidenceIndex
 from shutdownlint.manifests.resources import Namespace, Node, Resource, Service
 from shutdownlint.platforms.nearness import nearest
@@ -43,10 +44,6 @@ def scope_of_object(loaded: LoadedResource[Resource], namespaces: NamespaceSourc
 def _scope(namespace: str | None, file: str) -> Scope:
     # Where no namespace is written, only the same folder counts as the same namespace.
     return namespace, "" if namespace else file.rpartition("/")[0]
-
-
-#: So many Services of one pod are looked at: no real pod has more, and input may have any number.
-_MOST_SERVICES: Final = 100
 
 
 class _Lookup:
@@ -195,7 +192,7 @@ class AnalysisContext:
                 selector = loaded.model.spec.selector
                 if all(labels.get(name) == value for name, value in selector.items()):
                     by_name.setdefault(loaded.model.metadata.name, []).append(loaded)
-                    if len(by_name) >= _MOST_SERVICES:
+                    if len(by_name) >= limits.MAX_SERVICES_OF_A_POD:
                         break
         for same in by_name.values():  # variants of one Service: the nearest is meant
             yield from nearest(same, workload.ref.document.file, lambda one: one.ref.document.file)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
+from shutdownlint import limits
 from shutdownlint.manifests.patched import PatchedDocument, patch_workload
 from shutdownlint.platforms.nearness import nearest
 from shutdownlint.shutdown.pod_plan import Assumption
@@ -25,16 +26,12 @@ if TYPE_CHECKING:
 KYVERNO_WEBHOOK: Final = "kyverno-resource-mutating-webhook-cfg"
 _REMEDY: Final = "check the pods as they run: kubectl get pod -o yaml"
 
-#: A patch that writes more values into one pod is not applied.
-_MAX_VALUES: Final = 1000
 #: What controllers make for a workload, besides its Pods.
 _MADE_BY: Final = {
     "Deployment": ("ReplicaSet",),
     "Rollout": ("ReplicaSet",),
     "CronJob": ("Job",),
 }
-#: So many policies are applied to one workload; others are assumptions.
-_MOST_POLICIES: Final = 50
 
 
 class UnreadablePatchError(Exception):
@@ -91,7 +88,7 @@ class Mutation(Struct, frozen=True, eq=False):
         place = workload.ref if of_pods else workload.object_ref
         seen = [each.name for each in injected if of_pods and each.webhook < self.webhook]
         grafts = self.patch(document.ref(*place.key_path), seen)
-        if len(grafts) > _MAX_VALUES:
+        if len(grafts) > limits.MAX_POLICY_VALUES:
             raise UnreadablePatchError
         return PatchedDocument.of(document, grafts)
 
@@ -119,7 +116,7 @@ def apply_mutations(
             new = [graft.key_path for graft in changed.grafts_after(document)]
             # Of two policies of one controller it is not known which comes last.
             same = written.setdefault(mutation.webhook, [])
-            if number >= _MOST_POLICIES or _overlap(same, new):
+            if number >= limits.MAX_POLICIES or _overlap(same, new):
                 raise UnreadablePatchError
             same += new
             document = changed

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from yaml.nodes import ScalarNode
 
+from shutdownlint import limits
 from shutdownlint.manifests.discovery import CHART_FILE
 from shutdownlint.manifests.document import NodeRef, Source
 from shutdownlint.manifests.parser import Parser
@@ -28,10 +29,6 @@ if TYPE_CHECKING:
     from shutdownlint.yaml_source.location import KeyPath
 
 _VALUES_FILE: Final = "values.yaml"
-#: A file of a chart is not larger.
-_MOST_BYTES: Final = 4 * 1024 * 1024
-#: So deep definitions insert one another.
-_MAX_DEPTH: Final = 6
 
 
 class Found(Struct, frozen=True):
@@ -141,7 +138,7 @@ class ChartOrigins:
         if line.text.startswith("{{"):  # the block is inserted on the line of the key
             inserting.append(line)
         for each in inserting:
-            if each.include and depth < _MAX_DEPTH:
+            if each.include and depth < limits.MAX_CHART_DEFINITION_DEPTH:
                 inner = self._in_definition(each.include, rest, depth + 1)
                 if inner is not None:
                     return inner
@@ -243,7 +240,7 @@ def read_documents(file: str, parser: Parser) -> list[Document]:
 def _text(file: str) -> str:
     try:
         path = Path(file)
-        if path.stat().st_size > _MOST_BYTES:
+        if path.stat().st_size > limits.MAX_CHART_FILE_BYTES:
             return ""
         return path.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
+from shutdownlint import limits
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -23,9 +25,6 @@ _VALUES: Final = re.compile(r"\$?\.Values((?:\.\w+)+)")
 _INCLUDE: Final = re.compile(r"(?:include|template)\s+\"([^\"]+)\"")
 _DEFINE: Final = re.compile(r"define\s+\"([^\"]+)\"")
 _OPENING: Final = re.compile(r"(if|with|range|define|block)\b\s*(.*)")
-#: A template is not longer, and its blocks are not deeper.
-_MOST_LINES: Final = 20_000
-_MAX_DEPTH: Final = 100
 
 
 class TemplateLine(Struct, frozen=True):
@@ -81,7 +80,7 @@ class _Reader:
         self._definitions: list[tuple[int, TemplateBlock, list[_Entry]]] = []
 
     def read(self, text: str) -> None:
-        for number, line in enumerate(text.split("\n")[:_MOST_LINES], 1):
+        for number, line in enumerate(text.split("\n")[: limits.MAX_CHART_TEMPLATE_LINES], 1):
             if line.startswith("---"):
                 self.blocks.append(TemplateBlock())
                 self._stack = []
@@ -98,7 +97,7 @@ class _Reader:
         """An action on a line of its own: it opens or ends a block, or inserts something."""
         opening = _OPENING.match(action)
         if opening is not None:
-            if len(self._scopes) >= _MAX_DEPTH:
+            if len(self._scopes) >= limits.MAX_CHART_TEMPLATE_BLOCKS:
                 return
             word, rest = opening.groups()
             if word == "define":

@@ -12,15 +12,11 @@ from typing import IO, TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from shutdownlint import limits
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-#: How long one rendering may take, and all of them together, in seconds.
-LONGEST_RENDERING: Final = 120
-LONGEST_RENDERINGS: Final = 600
-#: What one rendering may write.
-MOST_OUTPUT: Final = 64 * 1024 * 1024
-_MOST_ERRORS: Final = 64 * 1024
 #: Nothing is fetched: no transport is allowed to git, and HTTP goes to a port that is closed.
 _OFFLINE: Final = {
     "GIT_ALLOW_PROTOCOL": "none",
@@ -39,16 +35,18 @@ class Tools:
 
     def __init__(self, *, network: bool = False) -> None:
         self._environment = {**os.environ, **({} if network else _OFFLINE)}
-        self._until = time.monotonic() + LONGEST_RENDERINGS
+        self._until = time.monotonic() + limits.MAX_RENDERINGS_SECONDS
 
     def run(self, command: Sequence[str]) -> bytes:
         """The output of a program. Raises ``ToolError``."""
         program = find_program(command[0], os.environ)
         if program is None:
             raise ToolError(f"{command[0]} is not installed to render it with")
-        limit = min(LONGEST_RENDERING, self._until - time.monotonic())
+        limit = min(limits.MAX_RENDERING_SECONDS, self._until - time.monotonic())
         if limit <= 0:
-            raise ToolError(f"all renderings together take longer than {LONGEST_RENDERINGS}s")
+            raise ToolError(
+                f"all renderings together take longer than {limits.MAX_RENDERINGS_SECONDS}s"
+            )
         return _run([program, *command[1:]], self._environment, limit)
 
 
@@ -90,8 +88,8 @@ def _run(command: list[str], environment: Mapping[str, str], limit: float) -> by
     readers = [
         threading.Thread(target=_read, args=(stream, output, most, process), daemon=True)
         for stream, output, most in (
-            (process.stdout, out, MOST_OUTPUT),
-            (process.stderr, errors, _MOST_ERRORS),
+            (process.stdout, out, limits.MAX_RENDERING_BYTES),
+            (process.stderr, errors, limits.MAX_RENDERING_ERROR_BYTES),
         )
     ]
     for reader in readers:
@@ -109,7 +107,7 @@ def _run(command: list[str], environment: Mapping[str, str], limit: float) -> by
         for reader in readers:
             reader.join(1)
     if out.full:
-        raise ToolError(f"{name} wrote more than {MOST_OUTPUT // 1024**2} MiB")
+        raise ToolError(f"{name} wrote more than {limits.MAX_RENDERING_BYTES // 1024**2} MiB")
     if process.returncode:
         text = bytes(errors.data).decode("utf-8", "replace").strip()
         lines = text.splitlines() or [f"it ended with {process.returncode}"]
@@ -126,5 +124,5 @@ def _read(stream: IO[bytes], output: _Output, most: int, process: subprocess.Pop
                 output.data += data
             elif not output.full:
                 output.full = True
-                if most == MOST_OUTPUT:
+                if most == limits.MAX_RENDERING_BYTES:
                     process.kill()

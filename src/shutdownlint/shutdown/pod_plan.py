@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from shutdownlint import limits
 from shutdownlint.shutdown.durations import UNBOUNDED, DurationRange
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ class PodPlan(Struct, frozen=True):
             return ()
         regular = self.regular
         serving = tuple(c.name for c in regular if c.serves)
-        return serving[:_MOST_TARGETS] or tuple(c.name for c in regular[:1])
+        return serving[: limits.MAX_TARGETS_OF_A_POD] or tuple(c.name for c in regular[:1])
 
     @property
     def has_unknown_durations(self) -> bool:
@@ -256,7 +257,5 @@ class PodPlan(Struct, frozen=True):
         return replace(self, grace=fix(self.grace), containers=containers)
 
 
-#: No real pod has more containers that serve.
-_MOST_TARGETS: Final = 32
 #: A hook that outlasts the grace period is followed by this much at most.
 _AFTER_SIGNAL: Final = timedelta(seconds=2)

@@ -16,6 +16,7 @@ from yaml.parser import Parser
 from yaml.reader import Reader
 from yaml.scanner import Scanner
 
+from shutdownlint import limits
 from shutdownlint.yaml_source.scalars import UNTAGGED
 
 if TYPE_CHECKING:
@@ -28,9 +29,6 @@ try:
 except ImportError:  # PyYAML built without libyaml: slower, the same nodes
     _FastParser = None  # type: ignore[assignment, misc]
 
-#: libyaml recurses in C once per level and would end the process; go-yaml stops at 10,000,
-#: and no manifest comes near this.
-MAX_DEPTH: Final = 512
 #: With fewer brackets, and less before the first word of any line, no text nests that deep: a level
 #: is a bracket, or begins at a column where at most one other level begins.
 _SAFE_BRACKETS: Final = 250
@@ -69,7 +67,7 @@ class _DepthGuard(_NoResolver):
 
     def descend_resolver(self, _parent: object, _index: object) -> None:
         self.depth += 1
-        if self.depth > MAX_DEPTH:
+        if self.depth > limits.MAX_NESTING:
             raise _TooDeepError
 
     def ascend_resolver(self) -> None:
@@ -112,7 +110,7 @@ else:
 def compose(text: str) -> list[Node]:
     """The root nodes of all documents in ``text`` (empty documents have none).
 
-    Raises ``ComposeError`` for anything that is not YAML or nests deeper than ``MAX_DEPTH``.
+    Raises ``ComposeError`` for anything that is not YAML or nests too deep.
     """
     try:
         return list(_nodes(_DeepComposer(text) if _may_nest_deep(text) else _Composer(text)))
@@ -128,7 +126,7 @@ def compose(text: str) -> list[Node]:
         reason = f"the character {_shown(error.character)} is not allowed in YAML"
         raise ComposeError(reason, line, column) from None
     except (_TooDeepError, RecursionError):
-        raise ComposeError(f"nested deeper than {MAX_DEPTH} levels", 1, 1) from None
+        raise ComposeError(f"nested deeper than {limits.MAX_NESTING} levels", 1, 1) from None
 
 
 def _may_nest_deep(text: str) -> bool:

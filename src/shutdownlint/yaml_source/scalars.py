@@ -11,6 +11,8 @@ import math
 import re
 from typing import TYPE_CHECKING, Final
 
+from shutdownlint import limits
+
 if TYPE_CHECKING:
     from yaml.nodes import ScalarNode
 
@@ -39,7 +41,6 @@ _INTEGERS: Final = (
     (re.compile(r"[-+]?(?:0|[1-9][0-9]*)"), 10),
 )
 _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-_LONGEST_NUMBER: Final = 400
 _UINT64_MAX: Final = 2**64 - 1
 _INT64_MIN: Final = -(2**63)
 
@@ -77,7 +78,7 @@ def resolve_plain(text: str) -> Scalar:
     """The value of an unquoted, untagged scalar."""
     if text in _WORDS:
         return _WORDS[text]
-    if text[0] not in _NUMBER_START or len(text) > _LONGEST_NUMBER:
+    if text[0] not in _NUMBER_START or len(text) > limits.MAX_NUMBER_LENGTH:
         return text
     digits = text.replace("_", "")
     for pattern, base in _INTEGERS:

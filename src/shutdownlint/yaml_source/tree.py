@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from sys import intern
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from shutdownlint import limits
 from shutdownlint.yaml_source.errors import BudgetExceededError
 from shutdownlint.yaml_source.location import EntryPart, KeyPath, Region
 from shutdownlint.yaml_source.scalars import read_scalar
@@ -18,16 +19,6 @@ if TYPE_CHECKING:
 
 class Shape(dict[str, "Shape | None"]):
     """The keys of a mapping that are wanted, each with what is wanted below it (None: all)."""
-
-
-#: How many values a document may grow to when its aliases are written out. go-yaml refuses
-#: documents by the ratio of alias-made values to all values; a count is simpler and bounds
-#: the same thing.
-ALIAS_BUDGET: Final = 1_000_000
-#: No manifest nests deeper, written out; the conversion recurses once per level.
-MAX_VALUE_DEPTH: Final = 200
-#: So many mappings that merge one another are followed for one key.
-MAX_MERGES: Final = 100
 
 
 class Entry(Struct, frozen=True):
@@ -123,7 +114,7 @@ def child(node: Node, step: str | int) -> Entry | None:
         for key, value in reversed(current.value):  # of duplicates the last one counts
             if key.value == step and isinstance(key, ScalarNode):
                 return Entry(key, value)
-        if len(seen) > MAX_MERGES:
+        if len(seen) > limits.MAX_MERGES:
             raise BudgetExceededError
         stack += reversed(list(merged_mappings(current)))
     return None
@@ -182,7 +173,7 @@ class _Converter:
     """Writes nodes out as plain values, counting what aliases multiply."""
 
     def __init__(self) -> None:
-        self.left = ALIAS_BUDGET
+        self.left = limits.MAX_EXPANDED_VALUES
         self.inside: set[int] = set()
 
     def to_python(self, node: Node, shape: Shape | None = None) -> Any:
@@ -195,7 +186,7 @@ class _Converter:
             return intern(value) if type(value) is str else value
         if id(node) in self.inside:
             return None
-        if len(self.inside) >= MAX_VALUE_DEPTH:
+        if len(self.inside) >= limits.MAX_EXPANDED_NESTING:
             raise BudgetExceededError
         self.inside.add(id(node))
         try:

@@ -10,12 +10,13 @@ import json
 import re
 from typing import Any, Final
 
+from shutdownlint import limits
+
 _TOKEN: Final = re.compile(
     r"""\s*(?:(?P<type>Object(?:\.\w+)*)\s*\{|(?P<name>[A-Za-z_]\w*)\s*:|(?P<number>-?[0-9]{1,18})(?![\w.])"""
     r"""|(?P<word>true|false)\b|(?P<text>"(?:[^"\\]|\\["\\n])*"|'(?:[^'\\"]|\\['\\n])*')\s*(?P<key>:)?"""
     r"""|(?P<mark>[{}\[\],]))"""
 )
-_MAX_DEPTH: Final = 32
 
 
 def read_object(expression: str) -> dict[str, Any]:
@@ -35,7 +36,7 @@ class _Reader:
     def value(self, type_name: str, depth: int) -> Any:
         """The value that comes next; an object has to be of that type."""
         token = self._next()
-        if depth > _MAX_DEPTH or token["type"] not in (None, type_name):
+        if depth > limits.MAX_POLICY_OBJECT_DEPTH or token["type"] not in (None, type_name):
             raise ValueError(self.text)
         if token["type"] or token["mark"] == "{":
             return self._mapping(type_name, depth)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from yaml import SafeDumper
 from yaml.nodes import MappingNode, SequenceNode
 
+from shutdownlint import limits
 from shutdownlint.manifests.decoding import mappings
 from shutdownlint.manifests.document import EmbeddedNodeRef, Graft, NodeRef
 from shutdownlint.platforms.admission.object_literals import read_object
@@ -32,7 +33,6 @@ _LIST_STEP: Final = re.compile(r"\[\s*name\s*:\s*(?:\"([^\"]+)\"|'([^']+)'|(\*|[
 _PLAIN: Final = frozenset(("assign", "pathTests"))
 #: An unquoted star: every element.
 _GLOB: Final = "\0*"
-_MAX_STEPS: Final = 20
 
 
 def assign(
@@ -80,7 +80,7 @@ def _steps(location: str) -> list[tuple[str, str | None]]:
         if at < len(location) and location[at] != ".":
             raise UnreadablePatchError
         at += 1
-    if len(found) > _MAX_STEPS:
+    if len(found) > limits.MAX_POLICY_LOCATION_STEPS:
         raise UnreadablePatchError
     return found
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
+from shutdownlint import limits
 from shutdownlint.manifests.document import EmbeddedNodeRef, Graft, NodeRef
 from shutdownlint.manifests.object_id import ObjectId
 from shutdownlint.manifests.patched import PatchedDocument
@@ -39,8 +40,6 @@ _PLACE: Final = "\0pod"
 #: Annotations of these groups are about a proxy: whoever writes one wants it to be there.
 _ISTIO: Final = "istio.io/"
 _INJECT: Final = {"sidecar.istio.io/inject": "true"}
-#: So many parts of one file of values are looked at.
-_MOST_PARTS: Final = 200
 
 
 def values_workloads(context: AnalysisContext) -> Iterator[Workload]:
@@ -69,7 +68,7 @@ def _parts(values: HelmValues) -> Iterator[tuple[str, Node, Source]]:
     source = values.location()
     assert isinstance(source, NodeRef | EmbeddedNodeRef)
     yield "", entry.value, source
-    for key, value in entry.value.value[:_MOST_PARTS]:
+    for key, value in entry.value.value[: limits.MAX_VALUES_PARTS]:
         name = key_text(key)
         if name is not None and isinstance(value, MappingNode):
             yield name, value, source / name

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
+from shutdownlint import limits
 from shutdownlint.manifests.document import EmbeddedNodeRef, Graft
 from shutdownlint.platforms.mutations import UnreadablePatchError
 from shutdownlint.yaml_source.composer import ComposeError, compose
@@ -43,9 +44,6 @@ _DEFAULTED: Final = (
     "terminationMessagePolicy",
 )
 _CONTAINERS: Final = "request.object.spec.containers"
-_MAX_DEPTH: Final = 32
-#: So many parts of a patch are compared with an object; aliases can multiply them.
-_MAX_STEPS: Final = 5000
 
 
 class _ConditionFailsError(Exception):
@@ -108,14 +106,14 @@ class _Merge:
     def __init__(self, containers: KeyPath, injected: Sequence[str]) -> None:
         self.containers = containers
         self.injected = injected
-        self.left = _MAX_STEPS
+        self.left = limits.MAX_POLICY_PATCH_STEPS
 
     def merge(
         self, patch: Node, target: Node | None, at: KeyPath, source: NodeRef
     ) -> Iterator[Graft]:
         """What a part of the patch writes at ``at``. ``target``: what is there."""
         self.left -= 1
-        if len(at) > _MAX_DEPTH or self.left < 0:
+        if len(at) > limits.MAX_POLICY_PATCH_DEPTH or self.left < 0:
             raise UnreadablePatchError
         if isinstance(patch, MappingNode):
             if target is None and not _has_anchors(patch):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from shutdownlint import limits
 from shutdownlint.platforms.programs import facts
 from shutdownlint.shell.signals import SignalForwarding, signal_forwarding
 from shutdownlint.shell.syntax import (
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.resources import Container, PodSpec
     from shutdownlint.yaml_source.location import SourceLocation
-
-#: So many programs may start one another.
-_MOST_LAUNCHERS: Final = 20
 
 
 class Word(Struct, frozen=True):
@@ -100,7 +98,7 @@ def find_program(container: Container, spec: PodSpec, ref: NodeRef) -> StartedPr
     if not container.command:
         first = None if first else False  # the image's entry point may be an init
     started = StartedProgram(tuple(words), first)
-    for _ in range(_MOST_LAUNCHERS):
+    for _ in range(limits.MAX_LAUNCHERS):
         inner = _inside(started)
         if inner is None:
             return started

@@ -1,0 +1,97 @@
+"""Every limit on what input may ask of a run. They count steps, so they are the same everywhere.
+
+What exceeds a limit is a finding with its location, an assumption, or named in the last lines, and
+everything else is still checked. ``docs/limits.md`` is made of the comments here.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+# Files
+
+#: A larger file is refused: no manifest comes near it, and memory stays bounded.
+MAX_FILE_BYTES: Final = 256 * 1024 * 1024
+#: A larger template or values file is not looked at for places of findings.
+MAX_CHART_FILE_BYTES: Final = 4 * 1024 * 1024
+#: A larger file is not read for the parameters of an ApplicationSet.
+MAX_GENERATOR_FILE_BYTES: Final = 1024 * 1024
+#: A larger configuration file, rule file or baseline is refused.
+MAX_CONFIGURATION_BYTES: Final = 16 * 1024 * 1024
+#: A file that is named outright is in a chart if one of so many folders above it is one.
+MAX_PARENT_FOLDERS: Final = 6
+
+# YAML
+
+#: YAML that is nested deeper is refused: libyaml recurses in C once per level.
+MAX_NESTING: Final = 512
+#: A document whose aliases and merge keys expand to more values is refused. go-yaml refuses by a
+#: ratio; a count is simpler and bounds the same thing.
+MAX_EXPANDED_VALUES: Final = 1_000_000
+#: Values that are nested deeper when aliases are expanded are refused.
+MAX_EXPANDED_NESTING: Final = 200
+#: A key that is looked for in more mappings that merge one another makes the document refused.
+MAX_MERGES: Final = 100
+#: A longer unquoted scalar is text, also where it looks like a number.
+MAX_NUMBER_LENGTH: Final = 400
+#: Pod templates that are nested deeper in an object are not looked for.
+MAX_TEMPLATE_DEPTH: Final = 64
+
+# Kustomizations, charts, Argo CD and Flux
+
+#: A patch that is nested deeper makes the manifest refused.
+MAX_PATCH_DEPTH: Final = 64
+#: A patch with more parts, aliases expanded, makes the manifest refused.
+MAX_PATCH_STEPS: Final = 100_000
+#: Kustomizations that name one another deeper are refused.
+MAX_KUSTOMIZATION_DEPTH: Final = 30
+#: A kustomization that deploys more files is refused; those that name others twice multiply them.
+MAX_KUSTOMIZATION_FILES: Final = 20_000
+#: More Applications of one ApplicationSet are not followed.
+MAX_APPLICATIONS: Final = 500
+#: Lines after so many are not looked at for places of findings.
+MAX_CHART_TEMPLATE_LINES: Final = 20_000
+#: Blocks of templates that are nested deeper are not looked at for places of findings.
+MAX_CHART_TEMPLATE_BLOCKS: Final = 100
+#: Definitions of templates that insert one another deeper are not followed.
+MAX_CHART_DEFINITION_DEPTH: Final = 6
+#: Parts of a values file after so many are not looked at.
+MAX_VALUES_PARTS: Final = 200
+#: A rendering that takes longer, in seconds, is stopped.
+MAX_RENDERING_SECONDS: Final = 120
+#: Renderings that take longer together, in seconds, are stopped.
+MAX_RENDERINGS_SECONDS: Final = 600
+#: A program that writes more is stopped.
+MAX_RENDERING_BYTES: Final = 64 * 1024 * 1024
+#: What a program writes to stderr beyond this is dropped.
+MAX_RENDERING_ERROR_BYTES: Final = 64 * 1024
+
+# Objects that belong together
+
+#: Owners of owners that are followed in a dump: a Pod has a Job, that a CronJob.
+MAX_OWNERS: Final = 4
+#: Services of one pod after so many are not looked at.
+MAX_SERVICES_OF_A_POD: Final = 100
+#: Containers of one pod that serve after so many are not asked about.
+MAX_TARGETS_OF_A_POD: Final = 32
+#: Policies for one workload after so many are assumptions, not applied.
+MAX_POLICIES: Final = 50
+#: A policy that writes more values into one pod is an assumption, not applied.
+MAX_POLICY_VALUES: Final = 1000
+#: A policy's patch that is nested deeper is an assumption, not applied.
+MAX_POLICY_PATCH_DEPTH: Final = 32
+#: A policy's patch with more parts, aliases expanded, is an assumption, not applied.
+MAX_POLICY_PATCH_STEPS: Final = 5000
+#: A mutator's location with more steps is an assumption, not applied.
+MAX_POLICY_LOCATION_STEPS: Final = 20
+#: An object that a policy computes and that is nested deeper is an assumption, not applied.
+MAX_POLICY_OBJECT_DEPTH: Final = 32
+#: Programs that start one another are followed so far.
+MAX_LAUNCHERS: Final = 20
+#: Other cases that fit a pod, beside the likely one, after so many are not tried.
+MAX_ALTERNATIVES: Final = 16
+
+# Fixes
+
+#: Rounds in which fixes are tried: those that make way for each other settle in a few.
+MAX_FIX_ROUNDS: Final = 8
