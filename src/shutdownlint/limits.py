@@ -91,6 +91,9 @@ MAX_LAUNCHERS: Final = 20
 #: Other cases that fit a pod, beside the likely one, after so many are not tried.
 MAX_ALTERNATIVES: Final = 16
 
+#: A longer shell script is not read: what it does is not known then.
+MAX_SCRIPT_LENGTH: Final = 32_768
+
 # Fixes
 
 #: Rounds in which fixes are tried: those that make way for each other settle in a few.

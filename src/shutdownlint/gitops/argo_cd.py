@@ -8,15 +8,25 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+from copy import copy
 from fnmatch import fnmatchcase
-from itertools import islice, product
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from yaml.nodes import MappingNode, ScalarNode, SequenceNode
+
 from shutdownlint import limits
-from shutdownlint.gitops.deployment import Deployment, find_file, find_folder, repository_roots
+from shutdownlint.gitops.deployment import (
+    Deployment,
+    find_file,
+    find_folder,
+    is_inside,
+    repository_roots,
+)
 from shutdownlint.manifests.decoding import value_at
 from shutdownlint.manifests.document import EmbeddedNodeRef
+from shutdownlint.manifests.go_template import action_text, find_actions
 from shutdownlint.yaml_source.composer import ComposeError, compose
 from shutdownlint.yaml_source.errors import BudgetExceededError
 from shutdownlint.yaml_source.tree import Tree
@@ -24,10 +34,11 @@ from shutdownlint.yaml_source.tree import Tree
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from shutdownlint.manifests.document import NodeRef, Source
+    from yaml.nodes import Node
+
+    from shutdownlint.manifests.document import Document, NodeRef, Source
     from shutdownlint.yaml_source.location import KeyPath
 
-_PLACEHOLDER: Final = re.compile(r"\{\{-?\s*([^{}]*?)\s*-?\}\}")
 _SEGMENT: Final = re.compile(r"index\s+\.path\.segments\s+(\d+)")
 _OVERRIDES: Final = (
     "namespace",
@@ -53,14 +64,30 @@ def read_application(ref: NodeRef, data: Any) -> Iterator[Deployment]:
 
 def read_set(ref: NodeRef, data: Any) -> Iterator[Deployment]:
     """What the Applications of a set deploy."""
-    name = value_at(data, "metadata", "name")
-    template = value_at(data, "spec", "template")
+    title = f"ApplicationSet {value_at(data, 'metadata', 'name')}"
+    spec = value_at(data, "spec")
     try:
-        generated = list(_generate(value_at(data, "spec", "generators"), ref.document.file))
-        for parameters in generated[: limits.MAX_APPLICATIONS]:
-            yield from _deployments(ref, ("spec", "template"), _fill(template, parameters))
+        if not isinstance(spec, dict) or spec.get("templatePatch"):
+            raise UnknownParametersError
+        generated = list(_generate(spec.get("generators"), ref.document.file, {}))
     except UnknownParametersError:
-        yield Deployment(f"ApplicationSet {name}", ref)
+        yield Deployment(title, ref)
+        return
+    for parameters in generated[: limits.MAX_APPLICATIONS]:
+        filled = _fill_document(ref.document, parameters)
+        own = filled.ref(*ref.key_path)
+        template = filled.tree.to_python((*ref.key_path, "spec", "template"))
+        for found in _deployments(own, ("spec", "template"), template):
+            # What is not filled depends on more than the files show.
+            yield Deployment(title, ref) if _is_open(found) else found
+
+
+def _is_open(deployment: Deployment) -> bool:
+    """Whether settings of a deployment are still placeholders."""
+    tree = deployment.ref.document.tree
+    settings = [tree.to_python(place) for place in deployment.places.values()]
+    known = (deployment.folder, deployment.values, deployment.parameters, deployment.inline)
+    return "{{" in str((*known, settings))
 
 
 def _deployments(ref: NodeRef, at: KeyPath, data: Any) -> Iterator[Deployment]:
@@ -125,7 +152,8 @@ def _values_files(file: str, folder: str, names: Any) -> Iterator[str]:
             found = find_file(file, name)
         else:
             path = posixpath.normpath(posixpath.join(folder, name))
-            found = path if folder and os.path.isfile(path) else ""  # noqa: PTH113 - display path
+            there = folder and os.path.isfile(path)  # noqa: PTH113 - a display path
+            found = path if there and is_inside(file, path) else ""
         if found:
             yield found
 
@@ -133,31 +161,46 @@ def _values_files(file: str, folder: str, names: Any) -> Iterator[str]:
 def _parameters(entries: Any) -> Iterator[str]:
     for entry in entries if isinstance(entries, list) else ():
         if isinstance(entry, dict) and isinstance(entry.get("name"), str):
-            yield f"{entry['name']}={entry.get('value', '')}"
+            # helm takes a comma for the end of a value.
+            value = str(entry.get("value", "")).replace("\\", "\\\\").replace(",", "\\,")
+            option = "--set-string" if entry.get("forceString") is True else "--set"
+            yield f"{option} {entry['name']}={value}"
 
 
-def _generate(generators: Any, file: str) -> Iterator[_Parameters]:
+def _generate(generators: Any, file: str, known: _Parameters) -> Iterator[_Parameters]:
     """The parameters of each Application of a set. Raises ``UnknownParametersError``."""
     for generator in generators if isinstance(generators, list) else ():
         if not isinstance(generator, dict):
             raise UnknownParametersError
-        yield from islice(_generate_one(generator, file), limits.MAX_APPLICATIONS)
+        yield from islice(_generate_one(generator, file, known), limits.MAX_APPLICATIONS)
 
 
-def _generate_one(generator: dict[str, Any], file: str) -> Iterator[_Parameters]:
+def _generate_one(
+    generator: dict[str, Any], file: str, known: _Parameters
+) -> Iterator[_Parameters]:
+    """The parameters of one generator; ``known`` are those of the one before it in a matrix."""
     elements = value_at(generator, "list", "elements")
     git, matrix = generator.get("git"), value_at(generator, "matrix", "generators")
     if isinstance(elements, list):
-        yield from (_flatten(element) for element in elements)
+        for element in elements:
+            yield {key: _fill(text, known) for key, text in _flatten(element).items()}
     elif isinstance(git, dict) and isinstance(git.get("directories"), list):
-        yield from _directories(git["directories"], file)
+        yield from _with_values(git, _directories(git["directories"], file))
     elif isinstance(git, dict) and isinstance(git.get("files"), list):
-        yield from _files(git["files"], file)
+        yield from _with_values(git, _files(git["files"], file))
     elif isinstance(matrix, list) and len(matrix) == 2:
-        sides = [list(_generate([each], file)) for each in matrix]
-        yield from ({**one, **other} for one, other in product(*sides))
+        for one in _generate([matrix[0]], file, known):
+            for other in _generate([matrix[1]], file, {**known, **one}):
+                yield {**one, **other}
     else:
         raise UnknownParametersError
+
+
+def _with_values(git: dict[str, Any], found: Iterator[_Parameters]) -> Iterator[_Parameters]:
+    """Parameters with the further values of their generator."""
+    more = _flatten(git.get("values"), "values.")
+    for parameters in found:
+        yield {**parameters, **{key: _fill(text, parameters) for key, text in more.items()}}
 
 
 def _directories(patterns: list[Any], file: str) -> Iterator[_Parameters]:
@@ -209,6 +252,9 @@ def _matching(root: str, pattern: str, *, folders: bool) -> Iterator[str]:
     for number, step in enumerate(steps):
         last = number == len(steps) - 1
         below: list[str] = []
+        if step == "**":
+            found = [each for path in found for each in _folders_below(root, path)]
+            continue
         for path in found[: limits.MAX_APPLICATIONS]:
             try:
                 entries = sorted(os.scandir(posixpath.join(root, path)), key=lambda e: e.name)
@@ -220,6 +266,18 @@ def _matching(root: str, pattern: str, *, folders: bool) -> Iterator[str]:
                     below.append(posixpath.join(path, entry.name))
         found = below
     yield from found
+
+
+def _folders_below(root: str, path: str) -> list[str]:
+    """A folder and all folders in it."""
+    found = []
+    for folder, folders, _ in os.walk(posixpath.join(root, path)):
+        folders.sort()
+        below = os.path.relpath(folder, root).replace(os.sep, "/")
+        found.append("" if below == "." else below)
+        if len(found) >= limits.MAX_APPLICATIONS:
+            break
+    return found
 
 
 def _path_parameters(path: str) -> _Parameters:
@@ -245,23 +303,42 @@ def _flatten(data: Any, prefix: str = "") -> _Parameters:
     return found
 
 
-def _fill(data: Any, parameters: Mapping[str, str]) -> Any:
-    """A template with its placeholders replaced. Raises ``UnknownParametersError``."""
-    if isinstance(data, dict):
-        return {key: _fill(value, parameters) for key, value in data.items()}
-    if isinstance(data, list):
-        return [_fill(value, parameters) for value in data]
-    if isinstance(data, str) and "{{" in data:
-        return _PLACEHOLDER.sub(lambda found: _parameter(found[1], parameters), data)
-    return data
+def _fill_document(document: Document, parameters: Mapping[str, str]) -> Document:
+    """A document with its placeholders replaced; every value stays where it is."""
+    filled = copy(document)
+    filled.set_root(Tree(_fill_node(document.tree.root, parameters, {})))
+    return filled
 
 
-def _parameter(name: str, parameters: Mapping[str, str]) -> str:
-    segment = _SEGMENT.fullmatch(name)
-    key = f"path[{segment[1]}]" if segment else name.removeprefix(".")
-    if key not in parameters:
-        raise UnknownParametersError
-    return parameters[key]
+def _fill_node(node: Node, parameters: Mapping[str, str], made: dict[int, Node]) -> Node:
+    if id(node) in made:
+        return made[id(node)]
+    new: Node = node
+    if isinstance(node, ScalarNode) and "{{" in node.value:
+        text = _fill(node.value, parameters)
+        new = ScalarNode(node.tag, text, node.start_mark, node.end_mark, node.style)
+    elif isinstance(node, SequenceNode):
+        made[id(node)] = node  # a circle ends here
+        items = [_fill_node(item, parameters, made) for item in node.value]
+        new = SequenceNode(node.tag, items, node.start_mark, node.end_mark)
+    elif isinstance(node, MappingNode):
+        made[id(node)] = node
+        entries = [(key, _fill_node(value, parameters, made)) for key, value in node.value]
+        new = MappingNode(node.tag, entries, node.start_mark, node.end_mark)
+    made[id(node)] = new
+    return new
+
+
+def _fill(text: str, parameters: Mapping[str, str]) -> str:
+    """A text with its placeholders replaced; those that are not known stay."""
+    parts, at = [], 0
+    for start, end in find_actions(text):
+        name = action_text(text[start:end])
+        segment = _SEGMENT.fullmatch(name)
+        key = f"path[{segment[1]}]" if segment else name.removeprefix(".")
+        parts += [text[at:start], parameters.get(key, text[start:end])]
+        at = end
+    return "".join([*parts, text[at:]])
 
 
 def _text(value: Any) -> str | None:

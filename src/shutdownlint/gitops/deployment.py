@@ -23,7 +23,7 @@ class Deployment(Struct, eq=False):
 
     ``title`` names the object, ``ref`` is where it is written. ``folder`` is empty where it is not
     in the repository. ``namespace`` is that of what writes none. Of charts: ``release``, values
-    files, ``parameters`` (as ``--set`` takes them), and ``inline`` values with their place.
+    files, ``parameters`` (options of helm), and ``inline`` values with their place.
     ``overrides`` are the places of settings that act as those of a kustomization.
     """
 
@@ -56,18 +56,27 @@ def distinct_names(deployments: Sequence[Deployment]) -> list[str]:
     ]
 
 
+def is_inside(file: str, path: str) -> bool:
+    """Whether a path is in the repository of an object's file, links resolved."""
+    root = os.path.realpath(find_repository(_path(file)))
+    real = os.path.realpath(path)
+    return real == root or real.startswith(f"{root}{os.sep}")
+
+
 def find_folder(file: str, path: str) -> str:
     """The folder that a path of a repository means; empty where there is none.
 
     The repository's own root comes first, then every folder above the object's file: what is
     checked may be a copy of a part of it.
     """
-    return next((found for found in _candidates(file, path) if os.path.isdir(found)), "")  # noqa: PTH112
+    found = (each for each in _candidates(file, path) if os.path.isdir(each))  # noqa: PTH112
+    return next((each for each in found if is_inside(file, each)), "")
 
 
 def find_file(file: str, path: str) -> str:
     """The file that a path of a repository means; empty where there is none."""
-    return next((found for found in _candidates(file, path) if os.path.isfile(found)), "")  # noqa: PTH113
+    found = (each for each in _candidates(file, path) if os.path.isfile(each))  # noqa: PTH113
+    return next((each for each in found if is_inside(file, each)), "")
 
 
 def repository_roots(file: str) -> list[str]:

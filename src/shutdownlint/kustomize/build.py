@@ -105,11 +105,17 @@ class KustomizeTree:
         """What is deployed: the kustomizations that no other one of the run names."""
         own = [layer for file in self.files if (layer := self._layer(file)) is not None]
         named = {path for layer in own for path in (*layer.resources, *layer.components)}
-        return [
+        found = [
             self.build(layer)
             for layer in own
             if not layer.is_component and layer.folder not in named
         ]
+        reached = {layer.file for build in found for layer in build.layers}
+        for layer in own:  # those that only name one another, in a circle
+            if layer.file not in reached and not layer.is_component:
+                found.append(self.build(layer))
+                reached |= {each.file for each in found[-1].layers}
+        return found
 
     def build(self, layer: Layer) -> Build:
         """What a kustomization deploys."""

@@ -226,6 +226,9 @@ def read_layer(
             _add_path(layer, layer.resources, name)
     for name in _strings(layer.data.get("components")):
         _add_path(layer, layer.components, name)
+    typed = ("resources", "bases", "components", "patches", "images", "replicas", "labels")
+    if any(not isinstance(layer.data.get(key, []), list | None) for key in typed):
+        layer.note_unapplied("fields of a wrong type")
     layer.remote += [key for key in ("helmCharts", "generators") if layer.data.get(key)]
     layer.unapplied += [key for key in _UNAPPLIED if layer.data.get(key)]
     for key, found in (

@@ -21,9 +21,13 @@ if TYPE_CHECKING:
     from shutdownlint.kustomize.object_state import ObjectState
     from shutdownlint.manifests.document import Source
 
-#: What a pattern may have besides letters for us to read it: wildcards and alternatives.
-_SIMPLE_PATTERN: Final = re.compile(r"(?:[\w|/-]|\\[.]|[.][*]?)*")
+#: What a pattern may have besides letters for us to read it: wildcards and alternatives, which may
+#: stand in one group.
+_SIMPLE: Final = r"(?:[\w|/-]|\\[.-]|[.][*+]?)*"
+_SIMPLE_PATTERN: Final = re.compile(rf"\^?({_SIMPLE})(?:\(({_SIMPLE})\)({_SIMPLE}))?\$?")
 _REQUIREMENT: Final = re.compile(r"(!?)([\w./-]+)(?:\s*(==|=|!=)\s*([\w.-]*))?")
+_SET_REQUIREMENT: Final = re.compile(r"([\w./-]+)\s+(in|notin)\s+\(([\w.,\s-]*)\)")
+_BETWEEN_REQUIREMENTS: Final = re.compile(r",(?![^()]*\))")
 
 
 class Selector(Struct, frozen=True):
@@ -59,9 +63,10 @@ class Selector(Struct, frozen=True):
     def is_readable(self) -> bool:
         """Whether its patterns are ones that we read: Python's expressions are not Go's."""
         patterns = (self.group, self.version, self.kind, self.name, self.namespace)
-        requirements = ",".join(filter(None, (self.labels, self.annotations))).split(",")
+        requirements = [*_requirements(self.labels), *_requirements(self.annotations)]
         return all(_SIMPLE_PATTERN.fullmatch(pattern or "") for pattern in patterns) and all(
-            _REQUIREMENT.fullmatch(each.strip()) for each in requirements if each
+            _REQUIREMENT.fullmatch(each) or _SET_REQUIREMENT.fullmatch(each)
+            for each in requirements
         )
 
     def matches(self, state: ObjectState) -> bool:
@@ -134,27 +139,42 @@ def read_words_as_text(node: Node) -> None:
 
 
 def _matches_any(pattern: str | None, names: list[str]) -> bool:
-    if pattern is None:
+    found = _SIMPLE_PATTERN.fullmatch(pattern) if pattern is not None else None
+    if found is None:
         return True
-    options = [
-        part.replace("\\.", "\0").replace(".*", "*").replace(".", "?").replace("\0", ".")
-        for part in pattern.split("|")
-    ]
+    before, group, after = (part or "" for part in found.groups())
+    texts = [f"{before}{each}{after}" for each in group.split("|")] if group else [before]
+    options = [_wildcards(option) for text in texts for option in text.split("|")]
     return any(fnmatchcase(name, option) for name in names for option in options)
+
+
+def _wildcards(pattern: str) -> str:
+    """A simple expression as a pattern with ``*`` and ``?``."""
+    text = pattern.replace("\\.", "\0").replace("\\-", "-")
+    return text.replace(".*", "*").replace(".+", "?*").replace(".", "?").replace("\0", ".")
+
+
+def _requirements(selector: str | None) -> list[str]:
+    """The parts of a selector; commas inside of brackets do not part."""
+    return [each.strip() for each in _BETWEEN_REQUIREMENTS.split(selector or "") if each.strip()]
 
 
 def _has(selector: str | None, found: Any) -> bool:
     """Whether labels meet a selector."""
     labels = found if isinstance(found, dict) else {}
-    for part in (selector or "").split(","):
-        requirement = _REQUIREMENT.fullmatch(part.strip())
-        if requirement is None:
-            continue
-        absent, key, sign, value = requirement.groups()
-        if sign is None:
-            holds = (key in labels) is not bool(absent)
-        else:
-            holds = (str(labels.get(key)) == value) is (sign != "!=")
-        if not holds:
-            return False
-    return True
+    return all(_meets(each, labels) for each in _requirements(selector))
+
+
+def _meets(requirement: str, labels: dict[str, Any]) -> bool:
+    of_set = _SET_REQUIREMENT.fullmatch(requirement)
+    if of_set is not None:
+        key, word, values = of_set.groups()
+        there = str(labels.get(key)) in [value.strip() for value in values.split(",")]
+        return there is (word == "in")
+    single = _REQUIREMENT.fullmatch(requirement)
+    if single is None:
+        return True
+    absent, key, sign, value = single.groups()
+    if sign is None:
+        return (key in labels) is not bool(absent)
+    return (str(labels.get(key)) == value) is (sign != "!=")

@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 
 _HASH: Final = "pod-template-hash"
 _ENDED: Final = ("Succeeded", "Failed")
+#: Controllers whose pods are alike; pods of others (a Node, a custom resource) are single.
+_CONTROLLERS: Final = (
+    "ReplicaSet",
+    "StatefulSet",
+    "DaemonSet",
+    "Job",
+    "ReplicationController",
+)
 #: What makes objects that make pods.
 _MADE_BY: Final = (
     ("ReplicaSet", "Deployment"),
@@ -51,6 +59,8 @@ class _Dump(Struct):
     owners: dict[ObjectId, ObjectId] = field(default_factory=dict)
     present: set[ObjectId] = field(default_factory=set)
     examples: dict[ObjectId, _Live] = field(default_factory=dict)
+    #: The best example of what each direct maker makes.
+    made: dict[ObjectId, _Live] = field(default_factory=dict)
 
     def add(self, identity: ObjectId, ref: NodeRef, data: Any) -> None:
         self.present.add(identity)
@@ -70,9 +80,9 @@ class _Dump(Struct):
         scaled = value_at(data, "spec", "replicas") != 0
         created = str(value_at(data, "metadata", "creationTimestamp") or "")
         live = _Live(scaled and not ended and not leaving, created, identity, ref)
-        top = self.top(identity)
-        if top not in self.examples or live.rank > self.examples[top].rank:
-            self.examples[top] = live
+        for known, key in ((self.examples, self.top(identity)), (self.made, maker)):
+            if key not in known or live.rank > known[key].rank:
+                known[key] = live
 
     def top(self, identity: ObjectId) -> ObjectId:
         """The object that owns the others."""
@@ -121,7 +131,10 @@ class LiveObjects(Struct):
         if top == identity:
             example = dump.examples.get(top) or self._elsewhere(top, file)
             return top, example.ref if example is not None and example.id.kind == "Pod" else None
-        best = dump.examples.get(top)
+        # Without the owner it is not known which of several templates is the current one.
+        maker = dump.owners[identity]
+        alone = identity.kind == "Pod" and maker not in dump.present
+        best = dump.made.get(maker) if alone else dump.examples.get(top)
         if top in dump.present or best is None or best.id != identity:
             return None
         others = self._beside(file)
@@ -131,7 +144,11 @@ class LiveObjects(Struct):
 
     def _elsewhere(self, top: ObjectId, file: str) -> _Live | None:
         """An example of what an owner makes in the only other file that has one."""
-        found = [dump.examples[top] for dump in self._beside(file) if top in dump.examples]
+        found = [
+            dump.examples[top]
+            for dump in self._beside(file)
+            if top in dump.examples and dump.examples[top].id.kind == "Pod"
+        ]
         return found[0] if len(found) == 1 and not self._contested(top, found[0].file) else None
 
     def _contested(self, top: ObjectId, file: str) -> bool:
@@ -150,4 +167,4 @@ class LiveObjects(Struct):
 
 def _makes(owner: str, kind: str) -> bool:
     """Whether an owner makes objects of a kind as its own workload."""
-    return kind == "Pod" or (kind, owner) in _MADE_BY
+    return owner in _CONTROLLERS if kind == "Pod" else (kind, owner) in _MADE_BY

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from yaml.nodes import MappingNode, ScalarNode
 
 from shutdownlint.manifests.document import Document, DocumentText, NodeCache
+from shutdownlint.manifests.go_template import replace_actions
 from shutdownlint.manifests.reader import UnreadableInput, decode_text
 from shutdownlint.manifests.skips import (
     GO_TEMPLATE,
@@ -28,10 +29,8 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.reader import ReadStats
     from shutdownlint.manifests.splitter import Chunk
 
-_YTT: Final = re.compile(r"^\s*#@", re.MULTILINE)
+_YTT: Final = re.compile(r"^[ \t]*#@", re.MULTILINE)
 _OTHER: Final = re.compile(r"\{%|%\{|\(\(|<%")
-#: An action of a Go template; in YAML it may be quoted or begin a value.
-_ACTION: Final = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 #: Actions that only a template has on a line of their own: blocks, definitions, trimmed ends.
 _CONTROL: Final = re.compile(
     r"^[ \t]*\{\{-?\s*(?:/\*|(?:if|range|with|define|block|end|else|include|template)\b)",
@@ -118,7 +117,7 @@ def _parses_when_filled(text: str) -> bool:
 
     Lines that hold nothing else are dropped. This separates templates from broken manifests.
     """
-    filled = _ACTION.sub("x", text)
+    filled = replace_actions(text, "x")
     lines = [line for line in filled.split("\n") if not _ONLY_ACTIONS.fullmatch(line)]
     try:
         compose("\n".join(lines))

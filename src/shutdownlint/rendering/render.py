@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 #: The commands that build a kustomization; the first that is installed is used.
 _KUSTOMIZE: Final = (("kustomize", "build"), ("kubectl", "kustomize"))
+_NOT_IN_NAMES: Final = re.compile(r"[^a-z0-9-]+")
 #: Renderings mostly wait for a program.
 _AT_ONCE: Final = 4
 
@@ -64,7 +66,7 @@ class Renderer:
         command = ["helm", "template"]
         name = target.release or Path(target.path).absolute().name
         # A name from a folder need not be one that Helm takes.
-        command += [name[:53].strip("-_.").lower().replace("_", "-") or "release"]
+        command += [_NOT_IN_NAMES.sub("-", name.lower())[:53].strip("-") or "release"]
         command += [_as_path(target.path)]
         if target.namespace:
             command += ["--namespace", target.namespace]
@@ -74,7 +76,7 @@ class Renderer:
             if not Path(file).is_file():
                 raise ToolError(f"the values file {file} does not exist")
             command += ["--values", _as_path(file)]
-        settings = [option for each in target.settings for option in ("--set", each)]
+        settings = [part for each in target.settings for part in _as_option(each)]
         if not target.inline:
             return self.tools.run([*command, *settings])
         with tempfile.TemporaryDirectory(prefix="shutdownlint-") as folder:
@@ -97,6 +99,12 @@ def _values_sources(target: RenderTarget) -> list[Source]:
     for file in target.values:
         found += [document.ref() for document in read_documents(file, parser)[:1]]
     return [*found, *([target.inline_source] if target.inline_source is not None else [])]
+
+
+def _as_option(setting: str) -> tuple[str, str]:
+    """A single value as an option of helm; it may say which one."""
+    option, _, text = setting.partition(" ")
+    return (option, text) if option in ("--set", "--set-string") else ("--set", setting)
 
 
 def _as_path(path: str) -> str:

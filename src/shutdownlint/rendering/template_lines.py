@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 
 from shutdownlint import limits
+from shutdownlint.manifests.go_template import action_text, find_actions, replace_actions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from shutdownlint.yaml_source.location import KeyPath
 
-_ACTION: Final = re.compile(r"\{\{-?\s*(.*?)\s*-?\}\}")
 _KEY: Final = re.compile(r"""(?P<quote>["']?)(?P<key>[\w./-]+)(?P=quote):(?=\s|$)""")
 _INDENT: Final = re.compile(r"n?indent\s+(\d+)")
 _VALUES: Final = re.compile(r"\$?\.Values((?:\.\w+)+)")
@@ -80,14 +80,15 @@ class _Reader:
         self._definitions: list[tuple[int, TemplateBlock, list[_Entry]]] = []
 
     def read(self, text: str) -> None:
-        for number, line in enumerate(text.split("\n")[: limits.MAX_CHART_TEMPLATE_LINES], 1):
+        lines = _without_comments(text).split("\n")
+        for number, line in enumerate(lines[: limits.MAX_CHART_TEMPLATE_LINES], 1):
             if line.startswith("---"):
                 self.blocks.append(TemplateBlock())
                 self._stack = []
                 continue
             bare = line.strip()
-            actions = [match[1] for match in _ACTION.finditer(line)]
-            if actions and not _ACTION.sub("", bare).strip():
+            actions = [action_text(line[start:end]) for start, end in find_actions(line)]
+            if actions and not replace_actions(bare, "").strip():
                 for action in actions:
                     self._action(action, line, number)
             elif bare and not bare.startswith("#"):
@@ -182,6 +183,16 @@ class _Reader:
             if inside or (item and top.indent == indent and isinstance(top.step, str)):
                 break
             self._stack.pop()
+
+
+def _without_comments(text: str) -> str:
+    """The text without the template's comments; every line stays where it is."""
+    parts, at = [], 0
+    for start, end in find_actions(text):
+        if action_text(text[start:end]).startswith("/*"):
+            parts += [text[at:start], "\n" * text.count("\n", start, end)]
+            at = end
+    return "".join([*parts, text[at:]])
 
 
 def read_template(text: str) -> list[TemplateBlock]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
+
+from shutdownlint import limits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,6 +69,14 @@ class Step(Struct, frozen=True):
 
 def tokens(script: str) -> list[str] | None:
     """The words and operators of a script; None where the quoting cannot be followed."""
+    found = _tokens(script)
+    return list(found) if found is not None else None
+
+
+@lru_cache(maxsize=256)
+def _tokens(script: str) -> tuple[str, ...] | None:
+    if len(script) > limits.MAX_SCRIPT_LENGTH:
+        return None
     text = re.sub(r"\\\r?\n", " ", script)
     text = re.sub(r"(?<=\s)(?:[0-9]*[<>]&[0-9-]+|&>>?\s*\S+)", " ", _cover_substitutions(text))
     lines = []
@@ -74,7 +85,9 @@ def tokens(script: str) -> list[str] | None:
         if stripped.startswith("#"):
             continue
         lines.append(re.sub(r"\s#.*$", "", line) if "'" not in line and '"' not in line else line)
-    return _lex("\n".join(lines))
+    joined = "\n".join(lines)
+    found = _lex(joined) if len(joined) <= 2 * limits.MAX_SCRIPT_LENGTH else None
+    return tuple(found) if found is not None else None
 
 
 def _lex(text: str) -> list[str] | None:
