@@ -218,7 +218,7 @@ def test_sets_make_applications(generator: str) -> None:
 def test_what_is_deployed_from_elsewhere_is_named(text: str) -> None:
     write({"argo/a.yaml": text, "b.yaml": DEPLOYMENT})
     _, out, _ = run("check", ".")
-    assert "whose chart or folder is not among the files (1)" in out
+    assert "its chart or folder is not in the repository (1)" in out
 
 
 def test_odd_objects_are_no_trouble() -> None:

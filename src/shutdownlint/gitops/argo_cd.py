@@ -109,9 +109,9 @@ def _deployment(title: str, ref: NodeRef, at: KeyPath, source: Any, data: Any) -
         place /= step
     file, path = ref.document.file, source.get("path")
     folder = find_folder(file, path) if isinstance(path, str) and not source.get("chart") else ""
-    found = Deployment(
-        title, ref, folder, _text(value_at(data, "spec", "destination", "namespace"))
-    )
+    namespace = _text(value_at(data, "spec", "destination", "namespace"))
+    known = namespace if "{{" not in (namespace or "") else None
+    found = Deployment(title, ref, folder, known)
     helm = source.get("helm")
     if isinstance(helm, dict):
         found.release = _text(helm.get("releaseName"))

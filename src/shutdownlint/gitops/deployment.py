@@ -37,6 +37,12 @@ class Deployment(Struct, eq=False):
     inline: Any = None
     inline_source: Source | None = None
     overrides: Mapping[str, KeyPath] = field(default_factory=dict)
+    #: Kustomize components of the folder that are used as well.
+    components: tuple[str, ...] = ()
+    #: What replaces ``${name}`` in the manifests.
+    variables: Mapping[str, str] | None = None
+    #: What else changes the manifests, which the files do not show.
+    unknown: tuple[str, ...] = ()
 
     @property
     def places(self) -> dict[str, KeyPath]:

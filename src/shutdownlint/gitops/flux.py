@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from shutdownlint.manifests.document import NodeRef
 
+#: Settings of a HelmRelease whose effect the files need not show.
+_CHANGING: Final = ("valuesFrom", "postRenderers")
 #: Settings that act as those of a kustomization of the same name, but for the first.
 _OVERRIDES: Final = {
     "namespace": ("spec", "targetNamespace"),
@@ -32,11 +34,20 @@ def read_kustomization(ref: NodeRef, data: Any) -> Iterator[Deployment]:
     name = value_at(data, "metadata", "name")
     repository = value_at(data, "spec", "sourceRef", "kind") in (None, "GitRepository")
     folder = find_folder(ref.document.file, path or "./") if _is_text(path) and repository else ""
+    components, build = value_at(data, "spec", "components"), value_at(data, "spec", "postBuild")
+    variables = value_at(build, "substitute") if isinstance(build, dict) else None
     yield Deployment(
         f"Kustomization {name}",
         ref,
         folder,
         overrides={key: place for key, place in _OVERRIDES.items() if value_at(data, *place)},
+        components=tuple(each for each in components if _is_text(each))
+        if isinstance(components, list)
+        else (),
+        variables={str(key): _shown(value) for key, value in variables.items()}
+        if isinstance(variables, dict)
+        else None,
+        unknown=("substituteFrom",) if value_at(build, "substituteFrom") else (),
     )
 
 
@@ -66,7 +77,13 @@ def read_release(ref: NodeRef, data: Any) -> Iterator[Deployment]:
         tuple(values),
         inline=value_at(data, "spec", "values"),
         inline_source=ref / "spec" / "values",
+        unknown=tuple(key for key in _CHANGING if value_at(data, "spec", key)),
     )
+
+
+def _shown(value: Any) -> str:
+    """A value as it is put into a text."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _is_text(value: Any) -> bool:

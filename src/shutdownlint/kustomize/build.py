@@ -22,7 +22,7 @@ from shutdownlint.yaml_source.errors import BudgetExceededError
 from shutdownlint.yaml_source.scalars import read_as_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from shutdownlint.kustomize.layer import Layer
     from shutdownlint.manifests.discovery import InputFile
@@ -123,10 +123,15 @@ class KustomizeTree:
         build.members = self._collect(layer, build, [])
         return build
 
-    def with_settings(self, document: Document, places: Mapping[str, KeyPath]) -> Member:
-        """A manifest that settings of another object change, as a kustomization would."""
+    def with_settings(
+        self, document: Document, places: Mapping[str, KeyPath], parts: Sequence[Layer] = ()
+    ) -> Member:
+        """A manifest that settings of another object change, as a kustomization would.
+
+        ``parts`` are components that come before them.
+        """
         layer = read_layer(document.file, document, self.documents, places)
-        return Member(document.file, [layer])
+        return Member(document.file, [*parts, layer])
 
     def folder(self, path: str) -> Layer | None:
         """The kustomization in a folder."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from shutdownlint.kustomize.build import KustomizeTree
 from shutdownlint.manifests.discovery import (
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shutdownlint.manifests.loader import InputSource
+
+
+#: The files of a run are in few repositories: so many are looked at to find them.
+_MOST_FILES: Final = 100
 
 
 class Repository:
@@ -55,8 +59,8 @@ class Repository:
         """The folders that files may be in."""
         if not self._folders:
             self._folders = {
-                str(find_repository(file.path))
-                for file in self._kustomizations.values()
-                if file.path is not None
+                str(find_repository(source.file.path))
+                for source in [*self.sources.values()][:_MOST_FILES]
+                if isinstance(source.file, InputFile) and source.file.path is not None
             }
         return self._folders

@@ -19,16 +19,19 @@ from msgspec.structs import replace
 
 from shutdownlint.gitops.deployment import distinct_names
 from shutdownlint.gitops.read import names_deployments, read_deployments
-from shutdownlint.manifests.discovery import CHART_FILE, InputFile
+from shutdownlint.gitops.substitution import substitute
+from shutdownlint.manifests.discovery import CHART_FILE, InputFile, discover
 from shutdownlint.manifests.loader import InputSource
 from shutdownlint.manifests.reader import UnreadableInput
 from shutdownlint.manifests.skips import (
-    DEPLOYED_ELSEWHERE,
     KUSTOMIZE_PATCH,
     MISSING_RESOURCES,
     NOT_APPLIED,
     REMOTE_RESOURCES,
     SkipReason,
+    depends_on_more,
+    deployed_elsewhere,
+    unrendered_chart,
 )
 from shutdownlint.yaml_source.location import Region
 
@@ -101,9 +104,7 @@ def _add_sources(plan: VariantPlan, sources: Iterable[InputSource]) -> None:
 def _may_be_deployed(sources: Sequence[InputSource]) -> bool:
     """Whether something among the files may say how others are deployed."""
     files = [source.file for source in sources if isinstance(source.file, InputFile)]
-    return any(file.is_kustomization for file in files) or (
-        len(files) > 1 and any(names_deployments(file) for file in files)
-    )
+    return any(file.is_kustomization or names_deployments(file) for file in files)
 
 
 class _Expansion:
@@ -116,14 +117,19 @@ class _Expansion:
 
         self.sources = sources
         self.plan = plan
+        self.exclude = exclude
         self.repository = Repository(sources, exclude)
         files = [s.file for s in sources if isinstance(s.file, InputFile) and not s.context]
         self.deployments: dict[str, list[Deployment]] = {}
         for each in read_deployments(files):
+            file = each.ref.document.file
             if each.folder:
                 self.deployments.setdefault(each.folder, []).append(each)
             else:
-                plan.skipped[DEPLOYED_ELSEWHERE] += 1
+                plan.skipped[deployed_elsewhere(each.title, file)] += 1
+            if each.folder and each.unknown:
+                reason = depends_on_more(each.title, file, ", ".join(each.unknown))
+                plan.skipped[reason] += 1
         self.made: dict[str, list[InputSource]] = {}
         self._made_of: list[InputSource] = []
         self.deployed: set[str] = set()
@@ -164,11 +170,11 @@ class _Expansion:
 
             origins = KustomizationOrigins(build, self.repository.tree)
             deployments = self.deployments.get(build.root.folder, [])
-            for both, transform, namespace in self._deployed_as(variant, deployments):
+            for both, transforms, namespace in self._deployed_as(variant, deployments):
                 self._made_of.append(
                     replace(
                         rendered,
-                        transform=partial(_in_turn, origins.transform, transform),
+                        transform=partial(_in_turn, [origins.transform, *transforms]),
                         variant=both,
                         namespace=namespace,
                     )
@@ -184,7 +190,7 @@ class _Expansion:
         context = False
         if build.root.file in self.repository.sources:
             context = self.repository.sources[build.root.file].context
-        for both, transform, namespace in self._deployed_as(variant, deployments):
+        for both, transforms, namespace in self._deployed_as(variant, deployments):
             words = {id(layer): _words(layer, self.repository) for layer in build.layers}
             for member in build.members:
                 file = self.repository.find(member.file)
@@ -194,7 +200,7 @@ class _Expansion:
                         InputSource(
                             file,
                             context,
-                            partial(_in_turn, member.transform, transform),
+                            partial(_in_turn, [member.transform, *transforms]),
                             text,
                             variant=both,
                             namespace=namespace,
@@ -203,17 +209,25 @@ class _Expansion:
 
     def _deployed_as(
         self, variant: str, deployments: Sequence[Deployment]
-    ) -> Iterator[tuple[str, Transform | None, str | None]]:
+    ) -> Iterator[tuple[str, list[Transform], str | None]]:
         """For everything that deploys a folder: the variant, its settings, and the namespace."""
         tree = self.repository.tree
         if not deployments:
-            yield variant, None, None
+            yield variant, [], None
         for name, each in zip(distinct_names(deployments), deployments, strict=True):
             both = "/".join(filter(None, (variant, name)))
-            transform = None
-            if each.overrides:
-                transform = tree.with_settings(each.ref.document, each.places).transform
-            yield both, transform, each.namespace
+            transforms: list[Transform] = []
+            if each.components or each.overrides:
+                parts = [
+                    part
+                    for name in each.components
+                    if (part := tree.folder(posixpath.join(each.folder, name))) is not None
+                ]
+                changed = tree.with_settings(each.ref.document, each.places, parts)
+                transforms.append(changed.transform)
+            if each.variables is not None:
+                transforms.append(partial(substitute, variables=each.variables))
+            yield both, transforms, each.namespace
 
     def _add_plain_folders(self) -> None:
         """Add the manifests of folders that Flux or Argo CD deploys with settings of its own."""
@@ -221,19 +235,37 @@ class _Expansion:
 
         tree = self.repository.tree
         for folder, deployments in self.deployments.items():
-            changing = [each for each in deployments if each.overrides]
-            if not changing or tree.folder(folder) is not None or self._is_chart(folder):
+            changing = [
+                each for each in deployments if each.overrides or each.components or each.variables
+            ]
+            here = [path for path in self.repository.sources if _is_in(path, folder)]
+            if tree.folder(folder) is not None or (here and not changing):
+                continue
+            if self._is_chart(folder):
+                rendered = any(_is_in(each.rendered, folder) for each in self.sources)
+                if not here and not rendered:
+                    self.plan.skipped[unrendered_chart(folder)] += 1
                 continue
             files = [
                 path
-                for path, source in self.repository.sources.items()
-                if _is_in(path, folder) and path not in self.deployed and not source.context
+                for path in here or self._files_below(folder)
+                if path not in self.deployed and not self._is_context(path)
             ]
-            root = tree.with_settings(changing[0].ref.document, {}).layers[0]
+            root = tree.with_settings(deployments[0].ref.document, {}).layers[0]
             build = Build(root, [Member(path) for path in files])
             self.deployed |= set(files)
             self._made_of = self.made.setdefault(folder, [])
             self._add_members(build, "", deployments)
+
+    def _files_below(self, folder: str) -> Iterator[str]:
+        """The manifests of a folder that is not among the paths of the run."""
+        for found in discover([folder], exclude=self.exclude):
+            if isinstance(found, InputFile) and not found.is_kustomization:
+                yield posixpath.normpath(found.display_path)
+
+    def _is_context(self, path: str) -> bool:
+        source = self.repository.sources.get(path)
+        return source is not None and source.context
 
     def _is_chart(self, folder: str) -> bool:
         return self.repository.find(posixpath.join(folder, CHART_FILE)) is not None
@@ -243,10 +275,12 @@ def _is_in(path: str, folder: str) -> bool:
     return folder == "." or path.startswith(f"{folder}/")
 
 
-def _in_turn(first: Transform, then: Transform | None, document: Document) -> Document | None:
-    """A document changed by two transforms, one after the other."""
-    changed = first(document)
-    return changed if then is None or changed is None else then(changed)
+def _in_turn(transforms: Sequence[Transform], document: Document) -> Document | None:
+    """A document changed by transforms, one after the other."""
+    changed: Document | None = document
+    for transform in transforms:
+        changed = transform(changed) if changed is not None else None
+    return changed
 
 
 def _words(layer: Layer, repository: Repository) -> bytes:

@@ -69,12 +69,28 @@ REMOTE_RESOURCES: Final = SkipReason(
     "check the built kustomization: kustomize build --enable-helm | shutdownlint check -",
     holds_pods=True,
 )
-DEPLOYED_ELSEWHERE: Final = SkipReason(
-    "deployed-elsewhere",
-    "objects of Argo CD and Flux whose chart or folder is not among the files",
-    "check it where it is, with their values",
-    holds_pods=True,
-)
+
+
+def deployed_elsewhere(title: str, file: str) -> SkipReason:
+    """An object of Argo CD or Flux whose chart or folder is not in the repository."""
+    return SkipReason(
+        "deployed-elsewhere",
+        f"{title} in {file}: its chart or folder is not in the repository",
+        "check it where it is, with its values",
+        holds_pods=True,
+    )
+
+
+def depends_on_more(title: str, file: str, what: str) -> SkipReason:
+    """An object of Argo CD or Flux with settings that the files do not show."""
+    return SkipReason(
+        "depends-on-more",
+        f"{title} in {file}: {what} may change what it deploys",
+        "check what the cluster runs: kubectl get deploy,rs,pods -o yaml",
+        holds_pods=True,
+    )
+
+
 HELM_VALUES: Final = SkipReason(
     "helm-values",
     "values of charts (only what no chart can make right is reported)",

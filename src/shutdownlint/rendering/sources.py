@@ -28,11 +28,18 @@ def add_renderings(
     """The files, and the renderings; the files of a chart that was rendered are left out."""
     roots = {build.root.folder for build in Repository(sources, options.exclude).tree.roots()}
     files = [s.file for s in sources if isinstance(s.file, InputFile) and not s.context]
-    deployed = [each for each in read_deployments(files) if each.folder and is_chart(each.folder)]
+    deployed = [
+        each
+        for each in read_deployments(files)
+        if each.folder and is_chart(each.folder) and not each.unknown
+    ]
     options.targets += _targets(deployed)
+    folders = [path for path in paths if path != STDIN]
+    # Charts that are deployed from here, also those that are not below the paths.
+    folders += dict.fromkeys(each.folder for each in deployed)
     targets = [
         target
-        for target in find_targets([path for path in paths if path != STDIN], options)
+        for target in find_targets(folders, options)
         if is_chart(target.path) or target.path in roots
     ]
     made = list(Renderer(options, os.environ).render(targets))

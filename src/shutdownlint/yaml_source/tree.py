@@ -48,6 +48,27 @@ def iterate_nodes(root: Node) -> Iterator[Node]:
             stack += node.value
 
 
+def walk_scalars(root: Node) -> Iterator[tuple[KeyPath, ScalarNode]]:
+    """Every scalar value with its key path. Raises ``BudgetExceededError``."""
+    stack: list[tuple[KeyPath, Node]] = [((), root)]
+    left = limits.MAX_EXPANDED_VALUES
+    while stack:
+        key_path, node = stack.pop()
+        left -= 1
+        if left < 0 or len(key_path) > limits.MAX_NESTING:
+            raise BudgetExceededError
+        if isinstance(node, ScalarNode):
+            yield key_path, node
+        elif isinstance(node, MappingNode):
+            stack += [
+                ((*key_path, name), value)
+                for key, value in node.value
+                if (name := key_text(key)) is not None
+            ]
+        elif isinstance(node, SequenceNode):
+            stack += [((*key_path, index), item) for index, item in enumerate(node.value)]
+
+
 class Tree:
     """One document's root node, and lookups in it."""
 
