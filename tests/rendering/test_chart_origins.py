@@ -164,8 +164,8 @@ def test_suggestions_name_the_values_that_the_chart_reads() -> None:
     text = text.replace("      {{- end }}\n      containers", "      containers")
     Path("charts/shop/templates/app.yaml").write_text(text)
     _, out, _ = run("suggest", "--render", "charts", "--p99", "40s", "--format", "helm")
-    assert "no value of the chart sets spec.template.spec.terminationGracePeriodSeconds" in out
-    assert "change charts/shop/templates/app.yaml:" in out
+    assert "no value was found that sets spec.template.spec.terminationGracePeriodSeconds" in out
+    assert "see charts/shop/templates/app.yaml:" in out
 
 
 def test_the_version_and_the_namespace_are_passed_on() -> None:
@@ -196,3 +196,100 @@ def test_the_parts_of_a_chart_of_charts_have_their_own_values() -> None:
     Path("charts/all/charts").mkdir()
     Path("charts/all/charts_shop").rename("charts/all/charts/shop")
     assert check("charts") == ["SL103 charts/all/values.yaml:3:32"]
+
+
+def deployment(name: str, grace: str, sleep: str) -> str:
+    return (
+        f"apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {name}\nspec:\n"
+        f"  selector: {{matchLabels: {{app: {name}}}}}\n  template:\n"
+        f"    metadata: {{labels: {{app: {name}}}}}\n    spec:\n"
+        f"      terminationGracePeriodSeconds: {grace}\n      containers:\n      - name: {name}\n"
+        f"        image: i\n        lifecycle:\n          preStop:\n            sleep:\n"
+        f"              seconds: {sleep}\n"
+    )
+
+
+def suggested(values: str, template: str) -> str:
+    """What is suggested for a chart of one template, without comments."""
+    write({"charts/one/Chart.yaml": "apiVersion: v2\nname: one\nversion: 1.0.0\n"})
+    write({"charts/one/values.yaml": values, "charts/one/templates/a.yaml": template})
+    _, out, _ = run("suggest", "--render", "charts/one", "--p99", "10s", "--format", "helm")
+    return out
+
+
+def test_the_values_of_several_objects_in_a_template() -> None:
+    two = "---\n".join(
+        deployment(name, "{{ .Values.%s.grace }}" % name, "{{ .Values.%s.sleep }}" % name)
+        for name in ("front", "back")
+    )
+    values = "front: {grace: 60, sleep: 5}\nback: {grace: 10, sleep: 20}\n"
+    out = suggested(values, two)
+    assert "back:\n  grace: 35\n" in out
+    assert "front:" not in out
+    assert check("charts/one") == ["SL103 charts/one/values.yaml:2:26"]
+
+
+@pytest.mark.parametrize(
+    ("values", "grace", "expected"),
+    [
+        (
+            "env: dev\nprodGrace: 60\ndevGrace: 10\n",
+            "".join(
+                f"{head}\n      terminationGracePeriodSeconds: {{{{ .Values.{name}Grace }}}}\n      "
+                for head, name in (
+                    ('{{- if eq .Values.env "prod" }}', "prod"),
+                    ("{{- else }}", "dev"),
+                )
+            )
+            + "{{- end }}",
+            "\ndevGrace: 35\n",
+        ),
+        ("pod: {grace: 10}\n", "{{ (.Values.pod).grace }}", "\npod:\n  grace: 35\n"),
+        ("grace: 10\n", '{{ required "need .Values.other" .Values.grace }}', "\ngrace: 35\n"),
+        ("web-app: {grace: 10}\n", '{{ index .Values "web-app" "grace" }}', "grace: 35\n"),
+        ("a: 4\nb: 6\n", "{{ add .Values.a .Values.b }}", "no value was found"),
+        ("a: {grace: 45}\n", "{{ .Values.none | default 10 }}", "\nnone: 35\n"),
+    ],
+)
+def test_only_a_value_that_was_rendered_is_suggested(
+    values: str, grace: str, expected: str
+) -> None:
+    text = deployment("app", "GRACE", "20")
+    line = "terminationGracePeriodSeconds: GRACE"
+    text = text.replace(line, grace if "\n" in grace else line.replace("GRACE", grace))
+    assert expected in suggested(values, text)
+
+
+def test_a_whole_manifest_of_a_definition() -> None:
+    helpers = '{{- define "one.deployment" -}}\n' + deployment(
+        "app", "{{ int .Values.drain }}", "20"
+    )
+    write({"charts/one/templates/_helpers.tpl": helpers + "{{- end }}\n"})
+    assert "\ndrain: 35\n" in suggested("drain: 10\n", '{{ include "one.deployment" . }}\n')
+
+
+def test_charts_in_a_chart_by_alias_and_global_values() -> None:
+    write(
+        {
+            "charts/all/Chart.yaml": "apiVersion: v2\nname: all\nversion: 1.0.0\ndependencies:\n"
+            "- {name: api, version: 1.0.0, alias: public-api}\n",
+            "charts/all/values.yaml": "global: {sleep: 8}\npublic-api: {grace: 5}\n",
+            "charts/all/charts/api/Chart.yaml": "apiVersion: v2\nname: api\nversion: 1.0.0\n",
+            "charts/all/charts/api/values.yaml": "grace: 60\n",
+            "charts/all/charts/api/templates/a.yaml": deployment(
+                "api", "{{ .Values.grace }}", "{{ .Values.global.sleep }}"
+            ),
+        }
+    )
+    assert check("charts/all") == ["SL103 charts/all/values.yaml:1:17"]
+    _, out, _ = run("check", "--render", "charts/all")
+    assert "the grace period of 5s (line 2)" in out
+    _, out, _ = run("suggest", "--render", "charts/all", "--p99", "10s", "--format", "helm")
+    assert "\npublic-api:\n  grace: " in out
+
+
+def test_comments_of_templates_are_no_lines() -> None:
+    comment = "{{/*\nspec:\n  template:\n    spec:\n      terminationGracePeriodSeconds: 99\n*/}}\n"
+    suggested("grace: 10\n", comment + deployment("app", "{{ .Values.grace }}", "20"))
+    _, out, _ = run("check", "--render", "charts/one")
+    assert "(charts/one/values.yaml:1)" in out

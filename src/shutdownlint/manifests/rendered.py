@@ -27,13 +27,15 @@ class RenderedDocument(Document):
     """A rendered document. Its entries are shown where they are written."""
 
     origins: Origins | None = None
+    #: The template as the rendering names it; charts in a chart are part of its path.
+    source_name: str = ""
 
     @classmethod
     def of(cls, document: Document, origins: Origins) -> RenderedDocument:
         """The document, with what knows where its entries are written."""
         fields = {name: getattr(document, name) for name in Document.__struct_fields__}
         fields["template"] = origins.template_file(document)
-        return cls(**fields, origins=origins)
+        return cls(**fields, origins=origins, source_name=document.template or "")
 
     @property
     def has_own_lines(self) -> bool:

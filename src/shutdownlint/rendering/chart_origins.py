@@ -12,13 +12,19 @@ from msgspec.structs import replace
 from yaml.nodes import ScalarNode
 
 from shutdownlint import limits
+from shutdownlint.manifests.decoding import mappings, value_at
 from shutdownlint.manifests.discovery import CHART_FILE
 from shutdownlint.manifests.document import NodeRef, Source
 from shutdownlint.manifests.parser import Parser
 from shutdownlint.manifests.reader import ReadStats
 from shutdownlint.manifests.rendered import RenderedDocument
 from shutdownlint.manifests.splitter import split
-from shutdownlint.rendering.template_lines import TemplateBlock, TemplateLine, read_template
+from shutdownlint.rendering.template_lines import (
+    TemplateBlock,
+    TemplateLine,
+    ValuePath,
+    read_template,
+)
 from shutdownlint.yaml_source.location import EntryPart, Region
 from shutdownlint.yaml_source.scalars import read_scalar
 
@@ -29,6 +35,8 @@ if TYPE_CHECKING:
     from shutdownlint.yaml_source.location import KeyPath
 
 _VALUES_FILE: Final = "values.yaml"
+#: An action that writes a value as it is, or a default where there is none.
+_PLAIN_VALUE: Final = re.compile(r"\{\{-?\s*(?:(?:int|int64|quote|toString)\s+)?\$?\.Values\.")
 
 
 class Found(Struct, frozen=True):
@@ -68,9 +76,29 @@ class ChartOrigins:
     def template_file(self, document: Document) -> str:
         """The template that the document was made of, or the chart's own file."""
         _, _, below = (document.template or "").partition("/")
-        path = posixpath.normpath(posixpath.join(self.folder, below))
+        folder, parts = self.folder, below.split("/")
+        while parts[:1] == ["charts"] and len(parts) > 2:
+            folder = self._dependency(folder, parts[1])
+            parts = parts[2:]
+        path = posixpath.normpath(posixpath.join(folder, *parts))
         inside = path.startswith(f"{self.folder}/") or self.folder in (".", "")
         return path if below and inside and Path(path).is_file() else self._chart_file
+
+    def _dependency(self, folder: str, name: str) -> str:
+        """The folder of a chart in a chart, by the name or alias that a rendering has for it."""
+        named = posixpath.join(folder, "charts", name)
+        if Path(named).is_dir():
+            return named
+        names = {name}
+        for document in read_documents(posixpath.join(folder, CHART_FILE), self._parser):
+            for entry in mappings(value_at(document.tree.to_python(), "dependencies")):
+                if entry.get("alias") == name:
+                    names.add(str(entry.get("name")))
+        for path in sorted(Path(folder, "charts").glob(f"*/{CHART_FILE}")):
+            for document in read_documents(path.as_posix(), self._parser):
+                if path.parent.name in names or document.tree.to_python(("name",)) in names:
+                    return path.parent.as_posix()
+        return named
 
     @property
     def _chart_file(self) -> str:
@@ -89,118 +117,159 @@ class ChartOrigins:
         return _line_region(found, part)
 
     def value_path(self, document: Document, key_path: KeyPath) -> tuple[str, ...]:
-        """The value that sets an entry, in the values of the whole chart; none: there is none."""
+        """The value that sets an entry, in the values of the whole chart; none: none is known.
+
+        The value that the files show must be what was rendered.
+        """
         found = self.find(document, key_path)
         if found is None or not found.values or not found.exact:
             return ()
         if any(isinstance(step, int) for step in found.rest):
             return ()
+        # A value that no file has may have a default in the template.
+        certain = document.tree.entry(key_path) is None or _PLAIN_VALUE.match(found.line.text)
+        if self._fit(document, key_path, found) < (0 if certain else 1):
+            return ()
         names = tuple(str(step) for step in found.rest)
-        return (*self._subchart(document), *found.values, *names)
+        above = () if found.values[0] == "global" else _subchart(document)
+        return (*above, *found.values, *names)
 
     def find(self, document: Document, key_path: KeyPath) -> Found | None:
-        """The line of a template that writes an entry, or the nearest one above it."""
+        """The line of a template that writes an entry, or the nearest one above it.
+
+        Of several lines that may write it, the one whose value is what was rendered.
+        """
         file = document.template
         if file is None or file == self._chart_file:
             return None
-        kind = str(document.tree.to_python((*_object_path(key_path), "kind")) or "")
+        at = _object_path(key_path)
+        kind = str(document.tree.to_python((*at, "kind")) or "")
         blocks = [block for block in self._blocks(file) if not block.name]
-        same = [block for block in blocks if block.kind == kind] or blocks
-        path = key_path[len(_object_path(key_path)) :]
+        same = [block for block in blocks if block.kind in (kind, "")] or blocks
+        path = key_path[len(at) :]
         for length in range(len(path), 0, -1):
-            candidates = [
-                found
+            ranked = [
+                (self._fit(document, key_path, found), _named(block, document, at), found)
                 for block in same
-                if (found := self._in_block(file, block, path[:length], path[length:], 0))
+                for found in self._in_block(
+                    file, block, path[:length], path[length:], 0, document, at
+                )
             ]
-            if candidates:
-                return max(candidates, key=lambda found: found.exact)
+            if ranked:
+                return max(ranked, key=lambda each: (each[0], each[1], each[2].exact))[2]
+        for block in same:
+            for line in block.lines:
+                if line.inserts and line.include and not line.path:
+                    whole = self._in_definition(line.include, path, 1, document, at)
+                    if whole:
+                        return max(whole, key=lambda found: self._fit(document, key_path, found))
         lines = [line for block in same for line in block.lines]
         return Found(file, lines[0], exact=False) if lines else None
 
-    def _in_block(
-        self, file: str, block: TemplateBlock, path: KeyPath, rest: KeyPath, depth: int
-    ) -> Found | None:
-        """The line that writes a path, or that inserts what is below it."""
-        line = _line_of(block, path)
-        if line is None:
-            return None
-        inserting = [
-            each
-            for each in block.lines
-            if each.inserts
-            and (each.path == path if isinstance(path[-1], int) else each.names == line.names)
-        ]
-        if not rest:
-            values = line.values if line.text.startswith("{{") else ()
-            below = [each.values for each in inserting if not each.include and not line.text]
-            return Found(file, line, values or next(filter(None, below), ()))
-        if line.text.startswith("{{"):  # the block is inserted on the line of the key
-            inserting.append(line)
-        for each in inserting:
-            if each.include and depth < limits.MAX_CHART_DEFINITION_DEPTH:
-                inner = self._in_definition(each.include, rest, depth + 1)
-                if inner is not None:
-                    return inner
-        for each in inserting:
-            if each.values and not each.include:
-                return Found(file, each, each.values, rest=rest)
-        return Found(file, line, exact=False, below=rest)
+    def _fit(self, document: Document, key_path: KeyPath, found: Found) -> int:
+        """Whether what a line writes is what was rendered: 1; it is not: -1; not known: 0."""
+        entry = document.tree.entry(key_path)
+        if entry is None or not found.exact or not isinstance(entry.value, ScalarNode):
+            return 0
+        rendered = str(read_scalar(entry.value))
+        if found.values:
+            for values in self._sources(document, found.values):
+                there = _entry_at(_below(values, (*found.values, *found.rest)))
+                if isinstance(there, ScalarNode):
+                    return 1 if str(read_scalar(there)) == rendered else -1
+                if there is not None:
+                    return -1
+            return 0
+        text = found.line.text
+        if "{{" in text or found.line.inserts or not text:
+            return 0
+        return 1 if text.strip("\"'") == rendered else -1
 
-    def _in_definition(self, name: str, path: KeyPath, depth: int) -> Found | None:
+    def _in_block(
+        self,
+        file: str,
+        block: TemplateBlock,
+        path: KeyPath,
+        rest: KeyPath,
+        depth: int,
+        document: Document,
+        at: KeyPath,
+    ) -> list[Found]:
+        """The lines that may write a path, or that insert what is below it."""
+        found: list[Found] = []
+        for line in _lines_of(block, path, document, at):
+            inserting = [
+                each
+                for each in block.lines
+                if each.inserts
+                and (each.path == path if isinstance(path[-1], int) else each.path == line.path)
+            ]
+            if not rest:
+                own = line.values if line.text.startswith("{{") else ()
+                below = [v for i in inserting if not i.include and not line.text for v in i.values]
+                found += [Found(file, line, values) for values in (own or below) or ((),)]
+                continue
+            if line.text.startswith("{{"):  # the block is inserted on the line of the key
+                inserting.append(line)
+            inner: list[Found] = []
+            for each in inserting:
+                if each.include and depth < limits.MAX_CHART_DEFINITION_DEPTH:
+                    inner += self._in_definition(each.include, rest, depth + 1, document, at)
+                elif not each.include:
+                    inner += [Found(file, each, values, rest=rest) for values in each.values]
+            found += inner or [Found(file, line, exact=False, below=rest)]
+        return found
+
+    def _in_definition(
+        self, name: str, path: KeyPath, depth: int, document: Document, at: KeyPath
+    ) -> list[Found]:
+        """The lines of a definition that may write a path."""
         known = self._known_definitions().get(name)
-        if known is None:
-            return None
+        if known is None or not path:
+            return []
         file, block = known
         for length in range(len(path), 0, -1):
-            found = self._in_block(file, block, path[:length], path[length:], depth)
-            if found is not None:
+            found = self._in_block(file, block, path[:length], path[length:], depth, document, at)
+            if found:
                 return found
-        for each in block.lines:  # a definition that inserts values only
-            if each.inserts and each.values and not each.path:
-                return Found(file, each, each.values, rest=path)
-        return None
+        return [  # a definition that inserts values only
+            Found(file, each, values, rest=path)
+            for each in block.lines
+            if each.inserts and not each.path and not each.include
+            for values in each.values
+        ]
 
     def _value_region(
         self, document: Document, key_path: KeyPath, found: Found, part: EntryPart
     ) -> Region | None:
-        entry = document.tree.entry(key_path)
-        for values in self._sources(document):
-            source = _below(values, (*found.values, *found.rest))
-            there = _entry_at(source)
-            if there is None:
-                continue
-            same = entry is None or (
-                isinstance(there, ScalarNode)
-                and isinstance(entry.value, ScalarNode)
-                and str(read_scalar(there)) == str(read_scalar(entry.value))
-            )
-            if same or not isinstance(there, ScalarNode):
-                return replace(source, part=part).region()
+        if self._fit(document, key_path, found) < 0:
             return None
+        for values in self._sources(document, found.values):
+            source = _below(values, (*found.values, *found.rest))
+            if _entry_at(source) is not None:
+                return replace(source, part=part).region()
         return None
 
-    def _sources(self, document: Document) -> list[Source]:
+    def _sources(self, document: Document, path: ValuePath) -> list[Source]:
         """The values that a template sees, the ones that win first."""
-        subchart = self._subchart(document)
+        subchart = _subchart(document)
+        if path[:1] == ("global",):  # of the chart above all others
+            return [*self._all_values(()), *(self._all_values(subchart) if subchart else ())]
+        return self._all_values(subchart)
+
+    def _all_values(self, subchart: tuple[str, ...]) -> list[Source]:
         key = "/".join(subchart)
         if key not in self._values:
             found: list[Source] = []
             folder = self.folder
             for name in ("", *subchart):
                 if name:
-                    folder = f"{folder}/charts/{name}"
+                    folder = self._dependency(folder, name)
                     found = [source / name for source in found]
                 found = [*self._own_values(f"{folder}/{_VALUES_FILE}"), *found]
             given = [_below(each, subchart) for each in self._given]
             self._values[key] = [*found, *given][::-1]
         return self._values[key]
-
-    def _subchart(self, document: Document) -> tuple[str, ...]:
-        """The names of the charts that the template's chart is a dependency in."""
-        file = (document.template or "").removeprefix(f"{self.folder}/")
-        parts = file.split("/")
-        return tuple(parts[place + 1] for place, part in enumerate(parts[:-1]) if part == "charts")
 
     def _own_values(self, file: str) -> Iterator[NodeRef]:
         yield from (document.ref() for document in read_documents(file, self._parser)[:1])
@@ -268,23 +337,63 @@ def _object_path(key_path: KeyPath) -> KeyPath:
     return key_path[:2] if key_path[:1] == ("items",) else ()
 
 
-def _line_of(block: TemplateBlock, path: KeyPath) -> TemplateLine | None:
-    """The line that writes a path: with the same places in lists, else the only one by name."""
-    names = tuple(step for step in path if isinstance(step, str))
-    lines = [line for line in block.lines if not line.inserts and line.names == names]
-    exact = [line for line in lines if line.path == path[: len(line.path)]]
+def _subchart(document: Document) -> tuple[str, ...]:
+    """The names of the charts that the template's chart is a dependency in."""
+    source = document.source_name if isinstance(document, RenderedDocument) else ""
+    parts = source.split("/")[1:]
+    found: list[str] = []
+    while parts[:1] == ["charts"] and len(parts) > 2:
+        found.append(parts[1])
+        parts = parts[2:]
+    return tuple(found)
+
+
+def _named(block: TemplateBlock, document: Document, at: KeyPath) -> int:
+    """Whether a block writes the object of this name: 1; of another one: -1; not known: 0."""
+    text = next((each.text for each in block.lines if each.path == ("metadata", "name")), "")
+    if not text or "{{" in text:
+        return 0
+    name = document.tree.to_python((*at, "metadata", "name"))
+    return 1 if text.strip("\"'") == name else -1
+
+
+def _lines_of(
+    block: TemplateBlock, path: KeyPath, document: Document, at: KeyPath
+) -> list[TemplateLine]:
+    """The lines that may write a path: with the same places in lists, else by name.
+
+    The elements of a list may be made by a loop, or be elsewhere in the list: they are told by
+    their names where both are known.
+    """
     if path and isinstance(path[-1], int):
-        # An item of a list: the first line in it.
         inside = [line for line in block.lines if line.path[: len(path)] == path]
-        return inside[0] if inside else None
-    if exact:
-        return exact[0]
-    for place, step in enumerate(path):
-        if isinstance(step, int) and any(
-            line.path[: place + 1] == path[: place + 1] for line in block.lines
-        ):
-            return None  # the element is known, and has no such line
-    return lines[0] if lines else None
+        return [line for line in inside if _same_element(block, line, path, document, at)][:1]
+    names = tuple(step for step in path if isinstance(step, str))
+    lines = [
+        line
+        for line in block.lines
+        if not line.inserts
+        and line.names == names
+        and _same_element(block, line, path, document, at)
+    ]
+    return [line for line in lines if line.path == path] or lines
+
+
+def _same_element(
+    block: TemplateBlock, line: TemplateLine, path: KeyPath, document: Document, at: KeyPath
+) -> bool:
+    """Whether the elements of lists that a line is in may be those of a path."""
+    for place, step in enumerate(path[: len(line.path)]):
+        own = line.path[place]
+        if not isinstance(step, int) or not isinstance(own, int):
+            continue
+        item = (*line.path[:place], own, "name")
+        text = next((each.text for each in block.lines if each.path == item), "")
+        rendered = document.tree.to_python((*at, *path[: place + 1], "name"))
+        known = bool(text) and "{{" not in text and rendered is not None
+        if known and text.strip("\"'") != str(rendered):
+            return False
+    return True
 
 
 def _line_region(found: Found, part: EntryPart) -> Region:

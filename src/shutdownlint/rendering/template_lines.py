@@ -7,7 +7,7 @@ A template is no YAML. Its lines are read by their indentation, and blocks that 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from msgspec import Struct, field
 
@@ -15,16 +15,23 @@ from shutdownlint import limits
 from shutdownlint.manifests.go_template import action_text, find_actions, replace_actions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from shutdownlint.yaml_source.location import KeyPath
 
 _KEY: Final = re.compile(r"""(?P<quote>["']?)(?P<key>[\w./-]+)(?P=quote):(?=\s|$)""")
 _INDENT: Final = re.compile(r"n?indent\s+(\d+)")
-_VALUES: Final = re.compile(r"\$?\.Values((?:\.\w+)+)")
+_VALUES: Final = re.compile(r"\$?\.Values((?:\.[\w-]+)+)")
+_TEXT: Final = re.compile(r'"[^"]*"')
+_INDEXED: Final = re.compile(r'index\s+\$?\.Values((?:\s+"[\w-]+")+)')
+_BRACKETS: Final = re.compile(r"\((\s*\$?\.Values(?:\.\w+)*\s*)\)")
+#: A definition that writes the value that it is given, as many library charts have one.
+_WRITES_VALUE: Final = re.compile(r"\bdict\b.*\"value\"\s+\$?\.Values\.")
 _INCLUDE: Final = re.compile(r"(?:include|template)\s+\"([^\"]+)\"")
 _DEFINE: Final = re.compile(r"define\s+\"([^\"]+)\"")
 _OPENING: Final = re.compile(r"(if|with|range|define|block)\b\s*(.*)")
+
+
+#: The keys of a value.
+ValuePath: TypeAlias = tuple[str, ...]
 
 
 class TemplateLine(Struct, frozen=True):
@@ -32,7 +39,7 @@ class TemplateLine(Struct, frozen=True):
 
     ``column`` and ``end`` are those of the key, from 1; ``text`` is the rest of the line, which
     begins at ``text_column``.
-    ``values`` is the value that its action reads, ``include`` the definition that it inserts.
+    ``values`` are the values that its action reads, ``include`` the definition that it inserts.
     """
 
     path: KeyPath
@@ -42,7 +49,7 @@ class TemplateLine(Struct, frozen=True):
     text: str
     text_column: int
     inserts: bool = False
-    values: tuple[str, ...] = ()
+    values: tuple[ValuePath, ...] = ()
     include: str = ""
 
     @property
@@ -107,7 +114,8 @@ class _Reader:
                 self.blocks.append(TemplateBlock(found[1] if found else ""))
                 self._stack = []
             scope = self._scopes[-1] if self._scopes else None
-            self._scopes.append(_value_path(rest, scope) if word == "with" else scope)
+            inner = next(iter(_value_paths(rest, scope)), None)
+            self._scopes.append(inner if word == "with" else scope)
         elif action == "end" or action.startswith("end "):
             if self._scopes:
                 self._scopes.pop()
@@ -159,7 +167,7 @@ class _Reader:
         action = actions[0] if actions else ""
         start, end, text_start = columns
         scope = self._scopes[-1] if self._scopes else None
-        include = _INCLUDE.search(action)
+        include = None if _WRITES_VALUE.search(action) else _INCLUDE.search(action)
         self.blocks[-1].lines.append(
             TemplateLine(
                 path or tuple(entry.step for entry in self._stack),
@@ -169,7 +177,7 @@ class _Reader:
                 text,
                 text_start + 1,
                 inserts=not path,
-                values=_value_path(action, scope) or (),
+                values=_value_paths(action, scope),
                 include=include[1] if include else "",
             )
         )
@@ -202,19 +210,17 @@ def read_template(text: str) -> list[TemplateBlock]:
     return [block for block in reader.blocks if block.lines]
 
 
-def values_read(text: str) -> Iterator[tuple[str, ...]]:
-    """The values that a template names."""
-    for found in _VALUES.finditer(text):
-        yield tuple(found[1].split(".")[1:])
-
-
-def _value_path(action: str, scope: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """The value that an action reads: the first that it names, or that of its block."""
-    found = _VALUES.search(action)
-    if found is not None:
-        return tuple(found[1].split(".")[1:])
-    if scope is not None:
-        relative = re.search(r"(?:^|[\s(])\.((?:\w+(?:\.\w+)*)?)(?=$|[\s)|])", action)
+def _value_paths(action: str, scope: ValuePath | None) -> tuple[ValuePath, ...]:
+    """The values that an action reads: those that it names, or a part of that of its block."""
+    text = _INDEXED.sub(
+        lambda found: ".Values." + ".".join(re.findall(r'"([\w-]+)"', found[1])), action
+    )
+    text = _TEXT.sub('""', text)
+    while (shorter := _BRACKETS.sub(lambda found: found[1].strip(), text)) != text:
+        text = shorter
+    named = [tuple(found[1].split(".")[1:]) for found in _VALUES.finditer(text)]
+    if scope is not None and not named:
+        relative = re.search(r"(?:^|[\s(])\.((?:\w+(?:\.\w+)*)?)(?=$|[\s)|])", text)
         if relative is not None:
-            return (*scope, *filter(None, relative[1].split(".")))
-    return None
+            named.append((*scope, *filter(None, relative[1].split("."))))
+    return tuple(dict.fromkeys(named))

@@ -28,8 +28,12 @@ def render_diff(report: SuggestReport, _output: ReportOutput) -> str:
 
 def render_kustomize(report: SuggestReport, _output: ReportOutput) -> str:
     """Strategic merge patches, one document for each workload."""
-    patches = [make_patch(suggestion.pod, report.texts) for suggestion in report.suggestions]
-    text = "---\n".join(_document(data) for data in patches if data is not None)
+    patches = [(each.pod, make_patch(each.pod, report.texts)) for each in report.suggestions]
+    text = "---\n".join(
+        (f"# {safe(pod.title)}\n" if pod.variant else "") + _document(data)
+        for pod, data in patches
+        if data is not None
+    )
     return "".join(_changed_elsewhere(report)) + text
 
 
@@ -61,7 +65,7 @@ def _chart_values(
         if not path:
             region = document.region(key_path, EntryPart.KEY)
             name = ".".join(str(step) for step in key_path)
-            lacking.append(f"# no value of the chart sets {name}: change {safe(str(region))}\n")
+            lacking.append(f"# no value was found that sets {name}: see {safe(str(region))}\n")
             continue
         inner = values
         for step in path[:-1]:
