@@ -304,3 +304,44 @@ def test_kustomizations_that_double_each_other_end() -> None:
     result = check_files(files)
     assert not result.complete
     assert "more than" in result.findings[0].message
+
+
+def test_a_fix_does_not_change_a_variant_without_the_finding() -> None:
+    files = {**overlays("dev", "prod")}
+    files["prod/kustomization.yaml"] += "patches: [{path: p.yaml}]\n"
+    files["prod/p.yaml"] = (
+        PATCH % "containers: [{name: app, lifecycle: {preStop: {exec: {command: [sleep, '30']}}}}]"
+    )
+    (finding,) = errors(files)
+    assert finding.variants == ("prod",)
+    assert finding.fix is not None
+    assert not finding.fix.changes, "base/shop.yaml is dev's too"
+    assert "in prod only: dev has the same file" in finding.fix.description
+
+
+@pytest.mark.parametrize("name", ["^shop$", "(shop|web)", "sh.+", "s(h|x)op", "shop|web"])
+def test_targets_with_simple_expressions(name: str) -> None:
+    assert grace(plan(JSON_PATCH.replace("sh.*", f"'{name}'")))[0] == 50
+    assert grace(plan(JSON_PATCH.replace("sh.*", "'(x|web)'")))[0] == 30
+
+
+@pytest.mark.parametrize(
+    ("selector", "seconds"),
+    [
+        ("app in (shop, web)", 50),
+        ("app notin (shop)", 30),
+        ("app=shop,tier notin (a)", 50),
+        ("!app", 30),
+        ("app!=web", 50),
+    ],
+)
+def test_targets_by_label(selector: str, seconds: int) -> None:
+    labels = "labels: [{pairs: {app: shop}}]\n"
+    files = {
+        **BASE,
+        "base/kustomization.yaml": f"resources: [shop.yaml]\n{labels}",
+        "over/kustomization.yaml": OVERLAY
+        + JSON_PATCH.replace("name: sh.*", f"labelSelector: '{selector}'"),
+    }
+    (pod,) = plan_files(files).pods
+    assert grace(pod)[0] == seconds

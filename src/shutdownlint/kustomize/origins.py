@@ -11,6 +11,7 @@ from shutdownlint.manifests.rendered import RenderedDocument
 from shutdownlint.manifests.workloads import object_places
 from shutdownlint.yaml_source.errors import BudgetExceededError
 from shutdownlint.yaml_source.location import EntryPart, Region
+from shutdownlint.yaml_source.scalars import read_scalar
 from shutdownlint.yaml_source.tree import child
 
 if TYPE_CHECKING:
@@ -66,7 +67,19 @@ class KustomizationOrigins:
             if there is None:
                 break
             rendered = there.value
+        else:
+            if node is not None and not _same_value(node, rendered):
+                return self._changer()
         return written.region(tuple(path), part)
+
+    def _changer(self) -> Region:
+        """The entry of a kustomization that changes what is written, as far as is known."""
+        for layer in reversed(self.build.layers):
+            for feature in layer.unapplied:
+                key = "patches" if feature.startswith("patches") else feature
+                if layer.document.tree.entry((key,)) is not None:
+                    return layer.document.region((key,), EntryPart.KEY)
+        return self.build.root.document.region(("resources",), EntryPart.KEY)
 
     def _maker(self) -> Region:
         """The entry of the kustomization that makes an object which no file holds."""
@@ -105,6 +118,13 @@ def _identity(document: Document, at: KeyPath) -> tuple[str, ...]:
 
 
 _NAMING = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
+
+
+def _same_value(written: Node, rendered: Node) -> bool:
+    """Whether a value is what was rendered, as far as it is one."""
+    if not isinstance(written, ScalarNode) or not isinstance(rendered, ScalarNode):
+        return type(written) is type(rendered)
+    return str(read_scalar(written)) == str(read_scalar(rendered))
 
 
 def _same_step(node: Node | None, rendered: Node, step: str | int) -> str | int | None:

@@ -216,6 +216,14 @@ class CheckRun:
             failed = RuleFailed(location=location, key=failure.rule.id, reason=failure.reason)
             self.main.check_problem(failed)
 
+    def _variants_of(self) -> dict[str, set[str]]:
+        """The variants that each file is part of."""
+        found: dict[str, set[str]] = {}
+        for world in self.worlds:
+            for file, variant in world.loader.variants:
+                found.setdefault(file, set()).add(variant)
+        return found
+
     def _result(self) -> LintResult:
         stats = self.main.loader.stats
         found = [item for world in self.worlds for item in world.findings.items()]
@@ -239,7 +247,7 @@ class CheckRun:
             apply_suppressions(result, suppressions)
         shared = {rule.id for rule in self.evaluator.rules if rule.shared}
         if len(self.worlds) > 1:
-            result.findings = merge_variants(result.findings)
+            result.findings = merge_variants(result.findings, self._variants_of())
         result.findings = group_findings(result.findings, shared)
         if self.hidden:
             result.hidden.update(f.rule for f in result.findings if f.rule in self.hidden)

@@ -10,7 +10,7 @@ from shutdownlint.engine.finding import Related
 from shutdownlint.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from shutdownlint.engine.finding import Finding
 
@@ -29,14 +29,36 @@ def group_findings(findings: Iterable[Finding], shared: Collection[str]) -> list
     return [_merge(group) for group in groups.values()]
 
 
-def merge_variants(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings, those that several variants share at one place as one."""
+def merge_variants(
+    findings: Iterable[Finding], variants_of: Mapping[str, Collection[str]]
+) -> list[Finding]:
+    """The findings, those that several variants share at one place as one.
+
+    ``variants_of`` are the variants that a file is part of: a fix that would also change a variant
+    without the finding is not made.
+    """
     groups: dict[_Key, list[Finding]] = {}
     for finding in findings:
         place = finding.region, finding.subject_region, finding.container
         key = finding.rule, finding.severity, finding.message, *place
         groups.setdefault(key if finding.variants else (id(finding),), []).append(finding)
-    return [_merge_variants(group) for group in groups.values()]
+    merged = (_merge_variants(group) for group in groups.values())
+    return [_without_shared_fix(finding, variants_of) for finding in merged]
+
+
+def _without_shared_fix(finding: Finding, variants_of: Mapping[str, Collection[str]]) -> Finding:
+    """The finding; without the changes of a fix that would change other variants as well."""
+    fix = finding.fix
+    if fix is None or not finding.variants:
+        return finding
+    files = {c.target.location.region().file for c in fix.changes if c.target is not None}
+    others = {name for file in files for name in variants_of.get(file, ())}
+    others -= set(finding.variants)
+    if not others:
+        return finding
+    names = ", ".join(sorted(others)[:3])
+    text = f"{fix.description} (in {finding.variants[0]} only: {names} has the same file)"
+    return replace(finding, fix=replace(fix, description=text, changes=()))
 
 
 def _merge_variants(group: list[Finding]) -> Finding:

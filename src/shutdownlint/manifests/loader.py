@@ -102,6 +102,8 @@ class Loader:
         self.stats = ReadStats()
         self.index: ObjectIndex | None = None
         self.context_files: set[str] = set()
+        #: The files that are part of a variant, with its name.
+        self.variants: set[tuple[str, str]] = set()
         self.suppressions: list[Suppression] = []
         self.mesh_evidence = MeshEvidenceIndex(kinds.mesh_words)
         self._kinds = kinds
@@ -116,6 +118,7 @@ class Loader:
     def further_world(self) -> Loader:
         """A loader for variants, which knows all that this one has read so far."""
         other = self._with_pending([])
+        other.variants = set()
         other.index = self.index.copy() if self.index is not None else None
         other.mesh_evidence = self.mesh_evidence.copy()
         return other
@@ -126,6 +129,8 @@ class Loader:
             if isinstance(source.file, InputError):
                 self.stats.fail(source.file.display_path, source.file.reason)
                 continue
+            if source.variant:
+                self.variants.add((source.file.display_path, source.variant))
             again = source.file.display_path in self._files
             self._files.add(source.file.display_path)
             self._on_file()
