@@ -72,6 +72,8 @@ MAX_RENDERING_ERROR_BYTES: Final = 64 * 1024
 MAX_OWNERS: Final = 4
 #: Services of one pod after so many are not looked at.
 MAX_SERVICES_OF_A_POD: Final = 100
+#: Budgets of one workload after so many are not looked at.
+MAX_BUDGETS_OF_A_WORKLOAD: Final = 20
 #: Containers of one pod that serve after so many are not asked about.
 MAX_TARGETS_OF_A_POD: Final = 32
 #: Policies for one workload after so many are assumptions, not applied.

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 
-def plural(count: int, noun: str) -> str:
+
+def plural(count: int, noun: str, several: str = "") -> str:
     """A count with its noun: ``1 file``, ``2 files``, ``1,200 files``."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    return f"{count:,} {noun if count == 1 else several or f'{noun}s'}"
+
+
+@lru_cache(maxsize=4096)
+def close_name(name: str, known: tuple[str, ...], cutoff: float) -> str | None:
+    """The known name that is nearly this one; input has the same names over and over."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only for names that are not known
+
+    # Names of very different lengths cannot be; comparing lengths is a hundred times quicker.
+    alike = [k for k in known if 2 * min(len(k), len(name)) >= cutoff * (len(k) + len(name))]
+    return next(iter(get_close_matches(name, alike, 1, cutoff)), None) if alike else None

@@ -155,5 +155,5 @@ def test_a_dump_is_not_edited(tmp_path: Path) -> None:
     assert code == 1
     assert "SL102" in out
     assert "Deployment prod/shop" in out
-    assert "not fixed: the file is rendered from Deployment prod/shop" in err
+    assert "not fixed: the file is rendered from the owner of the pod" in err
     assert file.read_text() == before

@@ -8,14 +8,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from shutdownlint import limits
 from shutdownlint.manifests.decoding import mappings, value_at
 from shutdownlint.manifests.object_id import ObjectId
 
 if TYPE_CHECKING:
-    from shutdownlint.manifests.document import NodeRef
+    from shutdownlint.manifests.document import Document, NodeRef
 
+#: What a running pod is made of.
+OWNER: Final = "the owner of the pod"
 _HASH: Final = "pod-template-hash"
 _ENDED: Final = ("Succeeded", "Failed")
 #: Controllers whose pods are alike; pods of others (a Node, a custom resource) are single.
@@ -101,10 +104,18 @@ class LiveObjects(Struct):
     """
 
     _dumps: dict[str, _Dump] = field(default_factory=dict)
+    _documents: dict[int, Document] = field(default_factory=dict)
+
+    def running(self, pod: NodeRef) -> NodeRef:
+        """A pod of the cluster as the template of its owner: it is not what is edited."""
+        document = pod.document
+        if id(document) not in self._documents:
+            self._documents[id(document)] = replace(document, template=OWNER)
+        return replace(pod, document=self._documents[id(document)])
 
     def copy(self) -> LiveObjects:
         """The same dumps, to which others can be added."""
-        return LiveObjects(dict(self._dumps))
+        return LiveObjects(dict(self._dumps), dict(self._documents))
 
     def add(self, ref: NodeRef, data: Any) -> None:
         """Add an object, with its metadata, ``spec.replicas`` and ``status.phase``."""

@@ -346,9 +346,8 @@ def as_it_runs(workload: Workload, live: LiveObjects) -> Workload | None:
     owner, pod = found
     if pod is None:
         return replace(workload, id=owner, created=live.holds_pod(workload.id, file))
-    document = replace(pod.document, template=str(owner))
-    ref = document.ref(*pod.key_path)
-    template, rejected = read_template(document, ref.key_path)
+    ref = live.running(pod)
+    template, rejected = read_template(ref.document, ref.key_path)
     return replace(
         workload, ref=ref, template=template, rejected=rejected, duplicates=[], created=True
     )

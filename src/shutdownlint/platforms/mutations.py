@@ -11,6 +11,7 @@ from shutdownlint import limits
 from shutdownlint.manifests.patched import PatchedDocument, patch_workload
 from shutdownlint.platforms.nearness import nearest
 from shutdownlint.shutdown.pod_plan import Assumption
+from shutdownlint.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -108,15 +109,20 @@ def apply_mutations(
     """
     assumptions = []
     concerned = [mutation for mutation in mutations if mutation.may_change(workload)]
+    more = len(concerned) - limits.MAX_POLICIES
+    if more > 0:
+        text = f"{plural(more, 'more policy', 'more policies')} may change the pods: not applied"
+        assumptions.append(Assumption(text, _REMEDY))
+    concerned = concerned[: limits.MAX_POLICIES]
     document = workload.ref.document
     written: dict[str, list[KeyPath]] = {}
-    for number, mutation in enumerate(_nearest(concerned, document.file)):
+    for mutation in _nearest(concerned, document.file):
         try:
             changed = mutation.apply(workload, document, injected)
             new = [graft.key_path for graft in changed.grafts_after(document)]
             # Of two policies of one controller it is not known which comes last.
             same = written.setdefault(mutation.webhook, [])
-            if number >= limits.MAX_POLICIES or _overlap(same, new):
+            if _overlap(same, new):
                 raise UnreadablePatchError
             same += new
             document = changed

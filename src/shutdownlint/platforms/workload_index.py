@@ -9,7 +9,7 @@ from msgspec import Struct
 from shutdownlint.platforms.context import scope_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.platforms.context import Scope
@@ -39,15 +39,27 @@ class WorkloadIndex:
     def __init__(self) -> None:
         self.entries: list[WorkloadEntry] = []
         self._by_scope: dict[Scope, list[WorkloadEntry]] = {}
+        self._by_label: dict[tuple[Scope, str, str], list[WorkloadEntry]] = {}
+        #: What was worked out for all workloads that a selector selects.
+        self.selected: dict[tuple[int, Scope], int | None] = {}
 
     def add(self, entry: WorkloadEntry) -> None:
         """Add a workload."""
         self.entries.append(entry)
         self._by_scope.setdefault(entry.scope, []).append(entry)
+        for name, value in entry.labels.items():
+            self._by_label.setdefault((entry.scope, name, value), []).append(entry)
 
     def in_scope(self, scope: Scope) -> Sequence[WorkloadEntry]:
         """The workloads that live there."""
         return self._by_scope.get(scope, ())
+
+    def with_labels(self, scope: Scope, labels: Mapping[str, str]) -> Sequence[WorkloadEntry]:
+        """The workloads that live there and may have these labels: those with the rarest one."""
+        if not labels:
+            return self.in_scope(scope)
+        found = [self._by_label.get((scope, *item), ()) for item in labels.items()]
+        return min(found, key=len)
 
 
 def index_entry(pod: PlannedPod) -> WorkloadEntry:

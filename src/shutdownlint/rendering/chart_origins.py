@@ -362,7 +362,7 @@ def _lines_of(
 ) -> list[TemplateLine]:
     """The lines that may write a path: with the same places in lists, else by name.
 
-    The elements of a list may be made by a loop, or be elsewhere in the list: they are told by
+    The elements of a list may be made by a loop, or be elsewhere in the list: they are known by
     their names where both are known.
     """
     if path and isinstance(path[-1], int):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Final
 
 from shutdownlint.platforms.istio import facts
+from shutdownlint.wording import close_name
 
 _NAMES: Final = (facts.EXIT_ON_ZERO_ENV, facts.MINIMUM_DRAIN_ENV)
 #: Shorter words are no abbreviation of another one.
@@ -25,8 +25,7 @@ def intended_name(name: str) -> str | None:
         theirs = known.split("_")
         if len(words) >= 2 and _is_same(words[0], theirs[0]) and _all_in(words, theirs):
             return known
-    close = difflib.get_close_matches(name.upper(), _NAMES, 1, 0.88)
-    return close[0] if close else None
+    return close_name(name.upper(), tuple(_NAMES), 0.88)
 
 
 def _all_in(words: list[str], known: list[str]) -> bool:
@@ -45,4 +44,4 @@ def _is_same(word: str, known: str) -> bool:
     """Whether a word is another one, its beginning, or nearly the same."""
     if word == known or (len(word) >= _SHORTEST and known.startswith(word)):
         return True
-    return len(word) > _SHORTEST and bool(difflib.get_close_matches(word, [known], 1, 0.8))
+    return len(word) > _SHORTEST and close_name(word, (known,), 0.8) is not None

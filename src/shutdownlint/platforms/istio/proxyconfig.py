@@ -6,7 +6,6 @@ unknown field is dropped silently. Outcomes were verified with the real librarie
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from typing import TYPE_CHECKING, Any, Final
@@ -20,6 +19,7 @@ from shutdownlint.platforms.edit_target import ValueFormat
 from shutdownlint.platforms.istio import facts
 from shutdownlint.platforms.istio.misspelled import intended_name
 from shutdownlint.shutdown.durations import seconds
+from shutdownlint.wording import close_name
 from shutdownlint.yaml_source.location import EntryPart, KeyPath
 from shutdownlint.yaml_source.scalars import read_scalar
 from shutdownlint.yaml_source.tree import child, key_text
@@ -190,9 +190,9 @@ def _unknown(key: str, location: SourceLocation, result: ProxyConfigText) -> Non
     if instead is not None:
         result.ignored.append(KeyFinding(key, f"it belongs in {instead}", location))
         return
-    close = difflib.get_close_matches(key.lower(), [name.lower() for name in FIELDS], 1, 0.85)
-    if close:
-        meant = next(name for name in FIELDS if name.lower() == close[0])
+    close = close_name(key.lower(), tuple(name.lower() for name in FIELDS), 0.85)
+    if close is not None:
+        meant = next(name for name in FIELDS if name.lower() == close)
         reason = f"is '{meant}' meant? Names are case-sensitive"
         result.ignored.append(KeyFinding(key, reason, location, meant))
 

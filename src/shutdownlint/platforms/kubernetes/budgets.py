@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, TypeAlias
 
+from shutdownlint import limits
+from shutdownlint.manifests.resources import PodDisruptionBudget
+from shutdownlint.platforms.context import scope_of_object
 from shutdownlint.platforms.kubernetes.controllers import SCALED_KINDS, min_available, selects
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
@@ -12,8 +16,44 @@ if TYPE_CHECKING:
 
     from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.manifests.object_index import LoadedResource
-    from shutdownlint.manifests.resources import LabelSelector, PodDisruptionBudget
+    from shutdownlint.manifests.resources import LabelSelector
+    from shutdownlint.platforms.context import AnalysisContext, Scope
     from shutdownlint.platforms.workload_index import WorkloadEntry, WorkloadIndex
+
+
+#: A budget with its place among all.
+_Numbered: TypeAlias = "tuple[int, LoadedResource[PodDisruptionBudget]]"
+
+
+class BudgetIndex:
+    """The budgets by where they live and by the label of their selector that is rarest."""
+
+    def __init__(self, context: AnalysisContext) -> None:
+        self._by_label: dict[tuple[Scope, str, str], list[_Numbered]] = {}
+        self._others: dict[Scope, list[_Numbered]] = {}
+        budgets = context.index.all_of(PodDisruptionBudget)
+        counts = Counter(
+            item
+            for budget in budgets
+            if budget.model.spec.selector is not None
+            for item in budget.model.spec.selector.matchLabels.items()
+        )
+        for number, budget in enumerate(budgets):
+            scope = scope_of_object(budget, context.index.namespaces)
+            selector = budget.model.spec.selector
+            if selector is not None and selector.matchLabels:
+                rarest = min(selector.matchLabels.items(), key=lambda item: (counts[item], item))
+                self._by_label.setdefault((scope, *rarest), []).append((number, budget))
+            else:
+                self._others.setdefault(scope, []).append((number, budget))
+
+    def for_entry(self, entry: WorkloadEntry) -> list[LoadedResource[PodDisruptionBudget]]:
+        """The budgets that may select a workload; none of the others does."""
+        most = limits.MAX_BUDGETS_OF_A_WORKLOAD
+        found = self._others.get(entry.scope, [])[:most]
+        for item in entry.labels.items():
+            found += self._by_label.get((entry.scope, *item), [])[:most]
+        return [budget for _, budget in sorted(found, key=lambda each: each[0])[:most]]
 
 
 def disruptions_allowed(
@@ -46,8 +86,15 @@ def _selected_pods(
     selector: LabelSelector, entry: WorkloadEntry, index: WorkloadIndex
 ) -> int | None:
     """How many pods a budget counts, of all workloads that it selects; None if that is open."""
+    key = id(selector), entry.scope
+    if key not in index.selected:
+        index.selected[key] = _count_pods(selector, entry, index)
+    return index.selected[key]
+
+
+def _count_pods(selector: LabelSelector, entry: WorkloadEntry, index: WorkloadIndex) -> int | None:
     counts: dict[ObjectId, int] = {}  # a workload may be rendered into several files
-    for other in index.in_scope(entry.scope):
+    for other in index.with_labels(entry.scope, selector.matchLabels):
         if not selects(selector, other.labels):
             continue
         if other.replicas is None or not other.replicas_written:

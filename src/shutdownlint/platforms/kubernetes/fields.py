@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shutdownlint.manifests.resources import PodDisruptionBudget
 from shutdownlint.platforms.fields import (
     Fields,
     FieldType,
@@ -13,7 +12,7 @@ from shutdownlint.platforms.fields import (
     plain_field,
     setting_field,
 )
-from shutdownlint.platforms.kubernetes.budgets import disruptions_allowed
+from shutdownlint.platforms.kubernetes.budgets import BudgetIndex, disruptions_allowed
 from shutdownlint.platforms.kubernetes.container_fields import (
     CONTAINER_FIELDS,
     container_balancer,
@@ -29,7 +28,7 @@ _S = FieldType.STRING
 
 
 def _disruptions_allowed(view: WorkloadView) -> Setting[int] | None:
-    budgets = view.context.in_scope(PodDisruptionBudget, view.entry.scope)
+    budgets = view.context.state(BudgetIndex).for_entry(view.entry)
     return disruptions_allowed(view.entry, view.workloads, budgets)
 
 

@@ -16,6 +16,7 @@ from shutdownlint.platforms.edit_target import ValueFormat
 from shutdownlint.platforms.linkerd import facts, problems
 from shutdownlint.platforms.pod_annotations import misplaced_keys, read_bool, read_seconds
 from shutdownlint.shutdown.durations import ZERO, format_duration
+from shutdownlint.wording import close_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -165,11 +166,9 @@ def unknown_annotations(workload: Workload) -> Iterator[problems.LinkerdProblem]
 
 
 def _meant(name: str) -> str | None:
-    import difflib  # noqa: PLC0415 - only for annotations of Linkerd that are not known
-
     known = {key.rpartition("/")[2]: key for key in reversed(facts.TIMING_ANNOTATIONS)}
-    close = difflib.get_close_matches(name, list(known), 1, 0.85)
-    return known[close[0]] if close else None
+    close = close_name(name, tuple(known), 0.85)
+    return known[close] if close is not None else None
 
 
 def native_annotation_problems(

@@ -6,7 +6,6 @@ its unit) is ignored, and reported.
 
 from __future__ import annotations
 
-import difflib
 import re
 import shlex
 from typing import TYPE_CHECKING, Final
@@ -27,9 +26,10 @@ from shutdownlint.platforms.programs.problems import SettingIgnored
 from shutdownlint.platforms.programs.start import StartedProgram, Word, flag_values
 from shutdownlint.shell.syntax import base_name, is_shell, shell_script, tokens
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
+from shutdownlint.wording import close_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import timedelta
 
     from shutdownlint.manifests.document import NodeRef
@@ -402,14 +402,14 @@ def _delay(
 
 def _misspelled(words: Sequence[Word], known: ContainerConfig) -> Iterator[SettingIgnored]:
     """Names that are nearly those of a limit: no framework reads them."""
-    variables = [name for fact in FRAMEWORKS for name in fact.value.variables]
+    variables = tuple(name for fact in FRAMEWORKS for name in fact.value.variables)
     beginnings = tuple({name[:4] for name in variables})
     for name, written in known.variables.items():
         if written is None or not name.startswith(beginnings) or name in variables:
             continue
-        close = _close(name, variables, 0.9)
-        if close:
-            yield _meant(name, close[0], written)
+        close = close_name(name, variables, 0.9)
+        if close is not None:
+            yield _meant(name, close, written)
     programs = {base_name(word.text) for word in words}
     for fact in FRAMEWORKS:
         framework = fact.value
@@ -419,21 +419,14 @@ def _misspelled(words: Sequence[Word], known: ContainerConfig) -> Iterator[Setti
             flag = word.text.partition("=")[0]
             if not flag.startswith("--") or flag in framework.flags or is_templated(flag):
                 continue
-            close = _close(flag, framework.flags, 0.85)
-            if close:
-                yield _meant(flag, close[0], WrittenText(word.text, word.location))
-    properties = [canonical(name) for fact in FRAMEWORKS for name in fact.value.properties]
+            close = close_name(flag, tuple(framework.flags), 0.85)
+            if close is not None:
+                yield _meant(flag, close, WrittenText(word.text, word.location))
+    properties = tuple(canonical(name) for fact in FRAMEWORKS for name in fact.value.properties)
     for name, written in known.properties.items():
-        close = _close(name, properties, 0.9)
-        if name not in properties and close:
-            yield _meant(name, close[0], written)
-
-
-def _close(name: str, known: Iterable[str], cutoff: float) -> list[str]:
-    """The known name that is nearly this one."""
-    # Names of very different lengths cannot be; comparing lengths is a hundred times quicker.
-    alike = [k for k in known if 2 * min(len(k), len(name)) >= cutoff * (len(k) + len(name))]
-    return difflib.get_close_matches(name, alike, 1, cutoff) if alike else []
+        close = close_name(name, properties, 0.9)
+        if name not in properties and close is not None:
+            yield _meant(name, close, written)
 
 
 def _meant(name: str, instead: str, written: WrittenText) -> SettingIgnored:
