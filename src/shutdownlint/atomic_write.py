@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
+import re
+import signal
 from pathlib import Path
+from typing import Final
 
 from shutdownlint.repository_root import find_repository_root
+
+_ENDING: Final = ".shutdownlint"
+_LEFTOVER: Final = re.compile(r"\..+\.([0-9]{1,9})\.shutdownlint")
+_cleaned: set[Path] = set()
 
 
 def replace_file(path: Path, data: bytes, *, mode: int | None = None) -> None:
@@ -21,31 +27,61 @@ def replace_file(path: Path, data: bytes, *, mode: int | None = None) -> None:
     if path.exists() and not path.is_file():  # a pipe or a device: nothing to replace
         path.write_bytes(data)
         return
-    target = path.resolve()
+    target = Path(os.path.realpath(path))
     old_mode = target.stat().st_mode & 0o7777 if target.exists() else mode
     if target.exists() and target.stat().st_nlink > 1:
         target.write_bytes(data)
         return
-    with tempfile.NamedTemporaryFile(
-        "wb", dir=target.parent, prefix=f".{target.name}.", delete=False
-    ) as file:
-        new = Path(file.name)
-        try:
+    remove_leftovers(target.parent)
+    _stop_in_order()
+    new = target.parent / f".{target.name}.{os.getpid()}{_ENDING}"
+    try:
+        with new.open("wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        except BaseException:
-            new.unlink(missing_ok=True)
-            raise
-    try:
         if target.exists() and hasattr(os, "chown"):
             with contextlib.suppress(PermissionError):  # only root gives files away
                 os.chown(new, target.stat().st_uid, target.stat().st_gid)
         new.chmod(old_mode if old_mode is not None else 0o644)
         new.replace(target)
-    except BaseException:
+    finally:
         new.unlink(missing_ok=True)
-        raise
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove files of runs that were killed while they wrote; looked for once in a folder."""
+    if folder in _cleaned:
+        return
+    _cleaned.add(folder)
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            found = _LEFTOVER.fullmatch(entry.name)
+            if found is not None and not _is_running(int(found[1])):
+                with contextlib.suppress(OSError):
+                    Path(entry.path).unlink()
+
+
+def _is_running(process: int) -> bool:
+    """Whether there is a process of this number."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _stop_in_order() -> None:
+    """Let SIGTERM end the run as an exception does: what is half written is removed."""
+    with contextlib.suppress(ValueError):  # not in the main thread
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, _stop)
+
+
+def _stop(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)
 
 
 def check_target(path: Path) -> None:
@@ -61,6 +97,8 @@ def check_target(path: Path) -> None:
         inside = find_repository_root(here) or Path(os.path.realpath(here))
         if not real.is_relative_to(inside):
             raise PermissionError(1, "it is a link out of the repository, which is not followed")
+    with contextlib.suppress(FileNotFoundError):
+        path.stat()  # a link that leads to itself raises
     if real.is_dir():
         raise IsADirectoryError(21, "it is a folder")
     if not real.parent.is_dir():

@@ -43,6 +43,8 @@ MAX_TEMPLATE_DEPTH: Final = 64
 MAX_PATCH_DEPTH: Final = 64
 #: A patch with more parts, aliases expanded, makes the manifest refused.
 MAX_PATCH_STEPS: Final = 100_000
+#: A patch whose target has a longer pattern is named as not applied.
+MAX_SELECTOR_LENGTH: Final = 1000
 #: Kustomizations that name one another deeper are refused.
 MAX_KUSTOMIZATION_DEPTH: Final = 30
 #: A kustomization that deploys more files is refused; those that name others twice multiply them.

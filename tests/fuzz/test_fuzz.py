@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from tests.fuzz.targets import TARGETS
+from tests.fuzz.whole_runs import run_one
 
 FOUND = sorted(path for path in (Path(__file__).parent / "found").iterdir() if path.suffix != ".md")
 
@@ -23,3 +24,8 @@ def test_a_short_run(name: str) -> None:
 @pytest.mark.parametrize("path", FOUND, ids=lambda path: path.name)
 def test_what_was_found(path: Path) -> None:
     TARGETS[path.name.partition("-")[0]][0].check(path.read_bytes())
+
+
+@pytest.mark.parametrize("number", range(40))
+def test_whole_runs(number: int) -> None:
+    assert run_one(f"test-{number}") == ""

@@ -23,7 +23,7 @@ from shutdownlint.yaml_source.scalars import UNTAGGED
 from shutdownlint.yaml_source.tree import Tree, iterate_nodes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from yaml.nodes import Node
 
@@ -77,6 +77,7 @@ class Layer(Struct, eq=False):
     patch_files: list[str] = field(default_factory=list)
     unapplied: list[str] = field(default_factory=list)
     remote: list[str] = field(default_factory=list)
+    _by_name: dict[str, dict[str | None, list[tuple[int, Patch]]]] = field(default_factory=dict)
 
     @property
     def folder(self) -> str:
@@ -93,16 +94,27 @@ class Layer(Struct, eq=False):
 
         Raises ``ObjectRemoved``, ``TransformError`` and ``BudgetExceededError``.
         """
-        for patch in (*self.merge_patches, *self.patches):
+        for patch in self._patches_for("first", (*self.merge_patches, *self.patches), state):
             self._patch(patch, state)
         self._set_namespace(state)
         self._rename(state)
         self._add_labels(state)
         self._write_all(state, "commonAnnotations", _annotation_places(state))
-        for patch in self.json_patches:
+        for patch in self._patches_for("last", self.json_patches, state):
             self._patch(patch, state)
         self._set_replicas(state)
         self._set_images(state)
+
+    def _patches_for(self, when: str, patches: Sequence[Patch], state: ObjectState) -> list[Patch]:
+        """The patches that may be for an object, in their order: most name one object."""
+        if when not in self._by_name:
+            by_name: dict[str | None, list[tuple[int, Patch]]] = {}
+            for number, patch in enumerate(patches):
+                by_name.setdefault(patch.plain_name, []).append((number, patch))
+            self._by_name[when] = by_name
+        known = self._by_name[when]
+        found = [each for name in {None, *state.names} for each in known.get(name, ())]
+        return [patch for _, patch in sorted(found, key=lambda each: each[0])]
 
     def _patch(self, patch: Patch, state: ObjectState) -> None:
         if not patch.concerns(state):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
+from shutdownlint import limits
 from shutdownlint.kustomize.json_patch import JsonPatchError, Operation, read_operations
 from shutdownlint.kustomize.strategic_merge import merge_patch
 from shutdownlint.manifests.patched import PatchedDocument
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 #: stand in one group.
 _SIMPLE: Final = r"(?:[\w|/-]|\\[.-]|[.][*+]?)*"
 _SIMPLE_PATTERN: Final = re.compile(rf"\^?({_SIMPLE})(?:\(({_SIMPLE})\)({_SIMPLE}))?\$?")
+_PLAIN_NAME: Final = re.compile(r"[\w-]+")
 _REQUIREMENT: Final = re.compile(r"(!?)([\w./-]+)(?:\s*(==|=|!=)\s*([\w.-]*))?")
 _SET_REQUIREMENT: Final = re.compile(r"([\w./-]+)\s+(in|notin)\s+\(([\w.,\s-]*)\)")
 _BETWEEN_REQUIREMENTS: Final = re.compile(r",(?![^()]*\))")
@@ -63,6 +65,9 @@ class Selector(Struct, frozen=True):
     def is_readable(self) -> bool:
         """Whether its patterns are ones that we read: Python's expressions are not Go's."""
         patterns = (self.group, self.version, self.kind, self.name, self.namespace)
+        written = (*patterns, self.labels, self.annotations)
+        if any(len(each or "") > limits.MAX_SELECTOR_LENGTH for each in written):
+            return False
         requirements = [*_requirements(self.labels), *_requirements(self.annotations)]
         return all(_SIMPLE_PATTERN.fullmatch(pattern or "") for pattern in patterns) and all(
             _REQUIREMENT.fullmatch(each) or _SET_REQUIREMENT.fullmatch(each)
@@ -95,6 +100,15 @@ class Patch(Struct, frozen=True, eq=False):
     def is_readable(self) -> bool:
         """Whether it can be worked out which objects it is for."""
         return self.selector is None or self.selector.is_readable
+
+    @property
+    def plain_name(self) -> str | None:
+        """The only name that an object may have which it is for; None: there may be several."""
+        if self.selector is not None:
+            name = self.selector.name
+            return name if name is not None and _PLAIN_NAME.fullmatch(name) else None
+        found = Tree(self.part).to_python(("metadata", "name")) if self.part is not None else None
+        return found if isinstance(found, str) else None
 
     def concerns(self, state: ObjectState) -> bool:
         """Whether it is for an object."""
