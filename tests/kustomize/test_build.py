@@ -8,9 +8,9 @@ import pytest
 
 from shutdownlint.manifests.skips import (
     KUSTOMIZE_PATCH,
-    MISSING_RESOURCES,
-    NOT_APPLIED,
     REMOTE_RESOURCES,
+    missing_resource,
+    not_applied,
 )
 from tests.helpers import check_files, plan_files
 
@@ -271,11 +271,14 @@ def test_nothing_of_one_overlay_decides_another() -> None:
 @pytest.mark.parametrize(
     ("entry", "reason"),
     [
-        ("resources: [none.yaml]", MISSING_RESOURCES),
+        ("resources: [none.yaml]", missing_resource("a/none.yaml", "a/kustomization.yaml")),
         ("resources: ['https://example.com/a?ref=b']", REMOTE_RESOURCES),
         ("helmCharts: [{name: x}]", REMOTE_RESOURCES),
-        ("replacements: [{path: r.yaml}]", NOT_APPLIED),
-        ("patches: [{target: {name: '(a|b)+'}, patch: '[]'}]", NOT_APPLIED),
+        ("replacements: [{path: r.yaml}]", not_applied("a/kustomization.yaml", "replacements")),
+        (
+            "patches: [{target: {name: '(a|b)+'}, patch: '[]'}]",
+            not_applied("a/kustomization.yaml", "patches with regular expressions"),
+        ),
         ("patches: [{path: ../base/shop.yaml}]", KUSTOMIZE_PATCH),
     ],
 )

@@ -148,4 +148,4 @@ def test_what_is_rendered_is_explained_and_suggested_for() -> None:
     assert status == 0
     assert "terminationGracePeriodSeconds: 70" in patch
     _, _, stderr = run(*arguments, "diff", command="suggest")
-    assert "rendered from charts/shop/templates/app.yaml" in stderr
+    assert "rendered from long.yaml:1: change that" in stderr

@@ -79,7 +79,11 @@ def edits_for(changes: Iterable[Change], *, rendered: bool = False) -> dict[Chun
         location = locate(change)
         document = location.ref.document
         if document.template is not None and not rendered:
-            raise EditError(f"the file is rendered from {document.template}: change that")
+            what = document.template
+            if not document.has_own_lines:  # the place in a template, in values, in a patch
+                region = location.ref.region()
+                what = f"{region.file}:{region.line}"
+            raise EditError(f"the file is rendered from {what}: change that")
         by_chunk.setdefault((document.file, document.start), []).append((change, location))
     return {chunk: _merge_edits(each) for chunk, each in by_chunk.items()}
 

@@ -48,7 +48,7 @@ class EditLocation(Struct, frozen=True):
         if isinstance(location, EmbeddedNodeRef):
             location = location.source
             if not location.editable:
-                raise EditError("the value is inside the text of a policy")
+                raise EditError("the value is inside the text of another value")
             return cls(location.host, location.key_path)
         if isinstance(location, NodeRef):
             return cls(location)

@@ -25,12 +25,12 @@ from shutdownlint.manifests.loader import InputSource
 from shutdownlint.manifests.reader import UnreadableInput
 from shutdownlint.manifests.skips import (
     KUSTOMIZE_PATCH,
-    MISSING_RESOURCES,
-    NOT_APPLIED,
     REMOTE_RESOURCES,
     SkipReason,
     depends_on_more,
     deployed_elsewhere,
+    missing_resource,
+    not_applied,
     unrendered_chart,
 )
 from shutdownlint.yaml_source.location import Region
@@ -292,8 +292,10 @@ def _words(layer: Layer, repository: Repository) -> bytes:
 def _note_skipped(build: Build, plan: VariantPlan) -> None:
     for layer in build.layers:
         plan.skipped[REMOTE_RESOURCES] += bool(layer.remote)
-        plan.skipped[NOT_APPLIED] += bool(layer.unapplied)
-    plan.skipped[MISSING_RESOURCES] += len(build.missing)
+        if layer.unapplied:
+            plan.skipped[not_applied(layer.file, ", ".join(layer.unapplied))] += 1
+    for file in build.missing:
+        plan.skipped[missing_resource(file, build.root.file)] += 1
     if not build.members:
         plan.skipped[KUSTOMIZE_PATCH] += sum(len(layer.patch_files) for layer in build.layers)
     for reason in [reason for reason, number in plan.skipped.items() if not number]:

@@ -53,16 +53,26 @@ KUSTOMIZE_PATCH: Final = SkipReason(
     "kustomize patches for manifests that are not among the files",
     "check the built kustomization: --render, or kustomize build | shutdownlint check -",
 )
-NOT_APPLIED: Final = SkipReason(
-    "not-applied",
-    "kustomizations with parts that are not applied",
-    "check the built kustomization: --render, or kustomize build | shutdownlint check -",
-)
-MISSING_RESOURCES: Final = SkipReason(
-    "missing-resources",
-    "files that kustomizations name and that are not there",
-    "check the folder with all of them",
-)
+
+
+def not_applied(file: str, features: str) -> SkipReason:
+    """A kustomization with features that are not applied without rendering it."""
+    return SkipReason(
+        "not-applied",
+        f"parts of {file} that are not applied: {features}",
+        "check the built kustomization: --render, or kustomize build | shutdownlint check -",
+    )
+
+
+def missing_resource(file: str, kustomization: str) -> SkipReason:
+    """A file that a kustomization names and that is not there."""
+    return SkipReason(
+        "missing-resource",
+        f"{file}, which {kustomization} names and which is not there",
+        "check the folder with all files",
+    )
+
+
 REMOTE_RESOURCES: Final = SkipReason(
     "remote-resources",
     "kustomizations with charts or remote resources",
