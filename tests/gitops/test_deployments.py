@@ -237,3 +237,78 @@ def test_odd_objects_are_no_trouble() -> None:
     _, out, _ = run("check", ".")
     assert "SL001" not in out
     assert "1 workload" in out
+
+
+def sleeping(grace: str, sleep: str) -> str:
+    """The Deployment with a grace period and a sleep action, in lines of their own."""
+    text = DEPLOYMENT.replace(
+        "      containers", f"      terminationGracePeriodSeconds: {grace}\n      containers"
+    )
+    hook = f"lifecycle:\n          preStop:\n            sleep:\n              seconds: {sleep}"
+    return text.replace('lifecycle: {preStop: {exec: {command: [sleep, "25"]}}}', hook)
+
+
+def test_settings_of_a_set_are_filled_for_each_application() -> None:
+    write(
+        {
+            "apps/a/kustomization.yaml": "resources: [d.yaml]\n",
+            "apps/a/d.yaml": sleeping("40", "10"),
+            "argo/set.yaml": "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\n"
+            "metadata: {name: apps}\nspec:\n  goTemplate: true\n"
+            "  generators: [{list: {elements: [{c: eu, g: 5}, {c: us, g: 50}]}}]\n  template:\n"
+            "    metadata: {name: 'a-{{.c}}'}\n    spec:\n      destination: {namespace: 'n-{{.c}}'}\n"
+            "      source:\n        path: apps/a\n        kustomize:\n"
+            "          namePrefix: '{{.c}}-'\n          patches:\n"
+            "          - target: {kind: Deployment}\n            patch: |-\n"
+            "              - op: replace\n"
+            "                path: /spec/template/spec/terminationGracePeriodSeconds\n"
+            "                value: {{.g}}\n",
+        }
+    )
+    assert check() == ["SL103 apps/a/d.yaml:16 n-eu eu-shop a-eu"]
+    _, out, _ = run("check", ".")
+    assert "the grace period of 5s (argo/set.yaml:20)" in out
+
+
+def test_flux_components_and_variables() -> None:
+    flux = (
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: a}\n"
+        "spec:\n  path: ./plain\n  targetNamespace: n\n  postBuild: {substitute: {sleep: '50'}}\n"
+    )
+    operation = "{op: add, path: /spec/template/spec/terminationGracePeriodSeconds, value: 6}"
+    write(
+        {
+            "plain/d.yaml": sleeping("${grace:=40}", "${sleep}"),
+            "comp/kustomization.yaml": "kind: Component\n"
+            f'patches: [{{target: {{kind: Deployment}}, patch: "[{operation}]"}}]\n',
+            "flux/a.yaml": flux,
+        }
+    )
+    assert check() == ["SL103 plain/d.yaml:16 n shop"]
+    write({"flux/a.yaml": f"{flux}  components: [../comp]\n"})
+    _, out, _ = run("check", ".")
+    assert "the grace period of 6s (comp/kustomization.yaml:2)" in out
+
+
+def test_values_that_the_files_do_not_show_are_named() -> None:
+    need("helm")
+    release = (
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: a}\nspec:\n"
+        "  chart: {spec: {chart: ./charts/shop, sourceRef: {kind: GitRepository}}}\n"
+        "  values: {grace: 3}\n  valuesFrom: [{kind: ConfigMap, name: v}]\n"
+    )
+    write({**CHART, "flux/a.yaml": release})
+    _, out, _ = run("check", "--render", ".")
+    assert "HelmRelease a in flux/a.yaml: valuesFrom may change what it deploys" in out
+    assert "SL102" not in out, "the chart's own values are enough"
+
+
+def test_values_files_outside_of_the_repository_are_not_read(repository: Path) -> None:
+    need("helm")
+    (repository.parent / "outside.yaml").write_text("grace: 1\n")
+    Path("link.yaml").symlink_to("../outside.yaml")
+    source = "path: charts/shop, helm: {valueFiles: [../../../outside.yaml, ../../link.yaml]}"
+    write({**CHART, "argo/a.yaml": application("shop", source)})
+    _, out, _ = run("check", "--render", ".")
+    assert "outside.yaml" not in out
+    assert "SL102" not in out

@@ -157,3 +157,23 @@ def test_a_dump_is_not_edited(tmp_path: Path) -> None:
     assert "Deployment prod/shop" in out
     assert "not fixed: the file is rendered from the owner of the pod" in err
     assert file.read_text() == before
+
+
+def test_pods_of_a_node_are_single() -> None:
+    node = ("Node", "cp1")
+    found = plan(pod("etcd-cp1", APP, owner=node), pod("scheduler-cp1", APP, owner=node))
+    assert sorted(str(each.id) for each in found.pods) == [
+        "Pod prod/etcd-cp1",
+        "Pod prod/scheduler-cp1",
+    ]
+
+
+def test_a_file_for_each_kind() -> None:
+    found = plan(*ALL[3:], deployments=ALL[:1], replicas=ALL[1:3])
+    assert shown(found) == ["Deployment prod/shop app istio-proxy"]
+
+
+def test_pods_of_two_templates_without_their_owner() -> None:
+    other = pod("shop-77-a", APP, owner=("ReplicaSet", "shop-77"))
+    other["metadata"]["labels"]["pod-template-hash"] = "77"
+    assert len(plan(pod("shop-5d4-a", APP, PROXY), other).pods) == 2
