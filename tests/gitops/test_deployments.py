@@ -273,7 +273,7 @@ def test_settings_of_a_set_are_filled_for_each_application() -> None:
 def test_flux_components_and_variables() -> None:
     flux = (
         "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: a}\n"
-        "spec:\n  path: ./plain\n  targetNamespace: n\n  postBuild: {substitute: {sleep: '50'}}\n"
+        "spec:\n  path: ./plain\n  targetNamespace: team\n  postBuild: {substitute: {sleep: '50'}}\n"
     )
     operation = "{op: add, path: /spec/template/spec/terminationGracePeriodSeconds, value: 6}"
     write(
@@ -284,7 +284,7 @@ def test_flux_components_and_variables() -> None:
             "flux/a.yaml": flux,
         }
     )
-    assert check() == ["SL103 plain/d.yaml:16 n shop"]
+    assert check() == ["SL103 plain/d.yaml:16 team shop"]
     write({"flux/a.yaml": f"{flux}  components: [../comp]\n"})
     _, out, _ = run("check", ".")
     assert "the grace period of 6s (comp/kustomization.yaml:2)" in out
