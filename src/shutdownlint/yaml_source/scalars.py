@@ -87,7 +87,8 @@ def resolve_plain(text: str) -> Scalar:
             if _INT64_MIN <= value <= _UINT64_MAX:
                 return value
     if _FLOAT.fullmatch(digits):
-        return float(digits)
+        number = float(digits)
+        return text if math.isinf(number) else number  # too large for a float: text
     return text
 
 

@@ -126,29 +126,41 @@ def child(node: Node, step: str | int) -> Entry | None:
     if not isinstance(node, MappingNode):
         return None
     seen: set[int] = set()
-    stack = [node]
-    while stack:  # its own keys, then those of what it merges; merges may chain, or be circular
-        current = stack.pop()
-        if id(current) in seen:
-            continue
-        seen.add(id(current))
-        for key, value in reversed(current.value):  # of duplicates the last one counts
-            if key.value == step and isinstance(key, ScalarNode):
-                return Entry(key, value)
-        if len(seen) > limits.MAX_MERGES:
-            raise BudgetExceededError
-        stack += reversed(list(merged_mappings(current)))
+    stack = [iter(_last_first(node))]
+    while stack:  # of an entry that is written twice, or merged, the last one counts
+        found = next(stack[-1], None)
+        if found is None:
+            stack.pop()
+        elif isinstance(found, MappingNode):  # merged in here; merges may chain, or be circular
+            if id(found) not in seen:
+                seen.add(id(found))
+                if len(seen) > limits.MAX_MERGES:
+                    raise BudgetExceededError
+                stack.append(iter(_last_first(found)))
+        elif found.key is not None and found.key.value == step:
+            return found
     return None
 
 
-def merged_mappings(node: MappingNode) -> Iterator[MappingNode]:
-    """The mappings that ``<<`` keys bring in, the strongest first."""
-    for key, value in node.value:
-        if key.value == "<<" and isinstance(key, ScalarNode) and key.style in (None, ""):
-            if isinstance(value, MappingNode) and value is not node:
-                yield value
-            elif isinstance(value, SequenceNode):
-                yield from (item for item in value.value if isinstance(item, MappingNode))
+def _last_first(node: MappingNode) -> Iterator[Entry | MappingNode]:
+    """The entries of a mapping from the last one on, and in their places the mappings merged in."""
+    for key, value in reversed(node.value):
+        if _merges(key):
+            yield from _merged(node, value)
+        elif isinstance(key, ScalarNode):
+            yield Entry(key, value)
+
+
+def _merges(key: Node) -> bool:
+    return isinstance(key, ScalarNode) and key.value == "<<" and key.style in (None, "")
+
+
+def _merged(node: MappingNode, value: Node) -> Iterator[MappingNode]:
+    """The mappings that a ``<<`` key brings in, the strongest first."""
+    if isinstance(value, MappingNode) and value is not node:
+        yield value
+    elif isinstance(value, SequenceNode):
+        yield from (item for item in value.value if isinstance(item, MappingNode))
 
 
 def first_leaf(node: Node) -> Node:
@@ -219,14 +231,13 @@ class _Converter:
 
     def _mapping(self, node: MappingNode, shape: Shape | None) -> dict[str, Any]:
         result: dict[str, Any] = {}
-        for merged in reversed(list(merged_mappings(node))):
-            if id(merged) not in self.inside:
-                result.update(self.to_python(merged, shape))
         for key, value in node.value:
             text = key_text(key)
-            if text is None or (shape is not None and text not in shape):
-                continue
-            if text != "<<" or key.style not in (None, ""):
+            if _merges(key):
+                for merged in reversed([*_merged(node, value)]):
+                    if id(merged) not in self.inside:
+                        result.update(self.to_python(merged, shape))
+            elif text is not None and (shape is None or text in shape):
                 inner = shape[text] if shape is not None else None
                 result[intern(text)] = self.to_python(value, inner)
         return result
