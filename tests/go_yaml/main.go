@@ -1,4 +1,4 @@
-// Reads YAML documents from stdin and writes what Kubernetes' own library makes of each, as JSON.
+// Reads YAML documents from stdin and writes what Kubernetes' own library reads in each, as JSON.
 // Each document comes as its length (four bytes, big endian) and its bytes; each answer is sent the
 // same way, and is empty where the library refuses the document.
 package main
