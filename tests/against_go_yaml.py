@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 PROGRAM: Final = Path(__file__).parent / ".cache" / "bin" / "yaml-json"
 BATCH: Final = 200
 REFUSED: Final = object()
+_TRUE_OR_FALSE_KEY: Final = re.compile(rb"(?im)^[ ?-]*(?:y|n|yes|no|on|off)\s*:")
 
 
 def ours(data: bytes) -> Any:
@@ -75,10 +77,12 @@ def normal(data: Any) -> Any:
 
 def known_difference(data: bytes) -> str | None:
     """Why a document is read in another way, where that is known and of no use to an attacker."""
-    if b"\xef\xbb\xbf" in data[3:]:
+    if b"\xef\xbb\xbf" in data[1:]:
         return "different: a byte order mark inside of the text"
     if b"!!map" in data:
         return "different: !!map before what is no mapping"
+    if _TRUE_OR_FALSE_KEY.search(data):
+        return "different: a key that is true or false, which no field is called"
     return None
 
 
