@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import re
 import subprocess
 import sys
 from collections import Counter
@@ -21,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 from shutdownlint.manifests.reader import decode_text
 from shutdownlint.yaml_source.composer import ComposeError, compose
 from shutdownlint.yaml_source.errors import BudgetExceededError
+from shutdownlint.yaml_source.scalars import resolve_plain
 from shutdownlint.yaml_source.tree import Tree
 from tests.fuzz.targets import TARGETS
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 PROGRAM: Final = Path(__file__).parent / ".cache" / "bin" / "yaml-json"
 BATCH: Final = 200
 REFUSED: Final = object()
-_TRUE_OR_FALSE_KEY: Final = re.compile(rb"(?im)^[ ?-]*(?:y|n|yes|no|on|off)\s*:")
 
 
 def ours(data: bytes) -> Any:
@@ -63,7 +62,7 @@ def _read(stream: IO[bytes], size: int) -> bytes:
 def normal(data: Any) -> Any:
     """Data with the differences of JSON itself removed: numbers as floats, keys as text."""
     if isinstance(data, dict):
-        return {str(key): normal(value) for key, value in data.items()}
+        return {_key(str(key)): normal(value) for key, value in data.items()}
     if isinstance(data, list):
         return [normal(value) for value in data]
     if isinstance(data, bool) or not isinstance(data, int | float):
@@ -75,14 +74,21 @@ def normal(data: Any) -> Any:
     return "nan" if math.isnan(number) else number
 
 
+def _key(text: str) -> str:
+    """A key; those that are numbers, true or false are compared by their value.
+
+    The library writes them as JSON does, we as they are written. No field is called so.
+    """
+    value = resolve_plain(text) if text else text
+    return text if isinstance(value, str) else str(normal(value))
+
+
 def known_difference(data: bytes) -> str | None:
     """Why a document is read in another way, where that is known and of no use to an attacker."""
     if b"\xef\xbb\xbf" in data[1:]:
         return "different: a byte order mark inside of the text"
     if b"!!map" in data:
         return "different: !!map before what is no mapping"
-    if _TRUE_OR_FALSE_KEY.search(data):
-        return "different: a key that is true or false, which no field is called"
     return None
 
 
