@@ -15,6 +15,8 @@ from shutdownlint.yaml_source.tree import Tree
     ("text", "data"),
     [
         ("a: 1e400", {"a": "1e400"}),
+        ("a: !!null", {"a": None}),
+        ("a: !!odd\n", {"a": ""}),
         ("a: 1\n<<: {a: 2}\n", {"a": 2}),
         ("<<: {a: 2}\na: 1\n", {"a": 1}),
         ("a: 1\n<<: {a: 2}\na: 3\n", {"a": 3}),

@@ -113,5 +113,6 @@ def read_scalar(node: ScalarNode) -> Scalar:
 def _explicit(tag: str, text: str) -> Scalar:
     if tag in (UNTAGGED, _STR_TAG) or not tag.startswith("tag:yaml.org,2002:"):
         return text
-    value = resolve_plain(text) if text else None
-    return text if tag.endswith(":binary") else value
+    if not text:
+        return None if tag.endswith(":null") else ""
+    return text if tag.endswith(":binary") else resolve_plain(text)
