@@ -37,6 +37,17 @@ if TYPE_CHECKING:
     from shutdownlint.shutdown.pod_plan import PodPlan
 
 
+#: A pod whose preStop hook takes all of the grace period.
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: shop}
+spec:
+  terminationGracePeriodSeconds: 20
+  containers:
+  - {name: app, image: i, lifecycle: {preStop: {exec: {command: [sleep, "20"]}}}}
+"""
+
 #: Compiled conditions, shared by all tests.
 _EXPRESSIONS = ExpressionCache()
 

@@ -17,15 +17,8 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-OLD = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: shop}
-spec:
-  terminationGracePeriodSeconds: 20
-  containers:
-  - {name: app, image: i, lifecycle: {preStop: {exec: {command: [sleep, "20"]}}}}
-"""
+from tests.helpers import POD
+
 FILES = 150
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 #: A background job of a shell inherits that SIGINT is ignored: the default must be set again.
@@ -39,7 +32,7 @@ def run(folder: Path, number: int, rng: Random) -> tuple[str, list[str]]:
     """One run that is killed; the signal, and what is wrong afterwards."""
     chosen = SIGNALS[number % len(SIGNALS)]
     for index in range(FILES):
-        (folder / f"{index}.yaml").write_text(OLD)
+        (folder / f"{index}.yaml").write_text(POD)
     cache = folder / "cache"
     environment = {**os.environ, "SHUTDOWNLINT_CACHE_DIR": str(cache)}
     if number % 4 == 0:  # the cache is written as well
@@ -56,7 +49,7 @@ def run(folder: Path, number: int, rng: Random) -> tuple[str, list[str]]:
     # Half of them after the first file has been written, when most of the writing is done.
     until = time.monotonic() + (rng.uniform(0.1, 1.5) if number % 2 else 5)
     while time.monotonic() < until and process.poll() is None:
-        if number % 2 == 0 and (folder / "0.yaml").read_text() != OLD:
+        if number % 2 == 0 and (folder / "0.yaml").read_text() != POD:
             time.sleep(rng.uniform(0, 0.05))
             break
         time.sleep(0.002)
@@ -64,13 +57,13 @@ def run(folder: Path, number: int, rng: Random) -> tuple[str, list[str]]:
     process.wait(30)
     wrong = []
     texts = Counter((folder / f"{index}.yaml").read_text() for index in range(FILES))
-    if len(set(texts) - {OLD}) > 1:
+    if len(set(texts) - {POD}) > 1:
         wrong.append(f"{len(texts)} different texts")
     left = [path.name for path in folder.rglob(".*.shutdownlint")]
     if left and chosen is not signal.SIGKILL:
         wrong.append(f"left: {left}")
     if left:
-        (folder / "0.yaml").write_text(OLD)
+        (folder / "0.yaml").write_text(POD)
         done = subprocess.run(
             [sys.executable, "-m", "shutdownlint", "check", "--fix", "."],
             cwd=folder,
@@ -81,7 +74,7 @@ def run(folder: Path, number: int, rng: Random) -> tuple[str, list[str]]:
         still = [path.name for path in folder.glob(".*.shutdownlint")]
         if still or b"Traceback" in done.stderr:
             wrong.append(f"not removed: {still}")
-    written = texts.total() - texts[OLD]
+    written = texts.total() - texts[POD]
     return f"{chosen.name}{' while it wrote' if 0 < written < FILES else ''}", wrong
 
 

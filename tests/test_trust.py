@@ -10,17 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import run
-
-POD = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: shop}
-spec:
-  terminationGracePeriodSeconds: 20
-  containers:
-  - {name: app, image: i, lifecycle: {preStop: {exec: {command: [sleep, "20"]}}}}
-"""
+from tests.helpers import POD, run
 
 
 @pytest.fixture(autouse=True)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from shutdownlint.cli.app import command_line
-from tests.helpers import dedent
+from tests.helpers import POD, dedent
+from tests.tools import need, search_path
 
-TOOLS = Path(__file__).parents[1] / ".cache" / "bin"
 TEMPLATE = """\
 # the deployment
 apiVersion: apps/v1
@@ -31,15 +29,6 @@ spec:
         image: i
         lifecycle: {preStop: {exec: {command: [sleep, "20"]}}}
 """
-POD = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: shop}
-spec:
-  terminationGracePeriodSeconds: 20
-  containers:
-  - {name: app, image: i, lifecycle: {preStop: {exec: {command: [sleep, "20"]}}}}
-"""
 
 
 def run(*arguments: str, command: str = "check") -> tuple[int, str, str]:
@@ -51,7 +40,7 @@ def run(*arguments: str, command: str = "check") -> tuple[int, str, str]:
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", f"{TOOLS}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", search_path())
     for name, text in {
         "charts/shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n",
         "charts/shop/values.yaml": "grace: 20\n",
@@ -66,13 +55,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def there(*tools: str) -> None:
-    if not any(shutil.which(tool) for tool in tools):
-        pytest.skip(f"{' and '.join(tools)} not installed: renderings are not tested")
-
-
 def test_a_chart_is_rendered_with_helm(folder: Path) -> None:
-    there("helm")
+    need("helm")
     code, out, _ = run("--render", "charts")
     assert code == 1
     assert "--> charts/shop/templates/app.yaml:15:" in out
@@ -93,7 +77,7 @@ def test_a_chart_is_rendered_with_helm(folder: Path) -> None:
 
 
 def test_a_kustomization_is_built(folder: Path) -> None:
-    there("kustomize", "kubectl")
+    need("kustomize", "kubectl")
     code, out, _ = run("--render", "base")
     assert code == 1
     assert "--> base/pod.yaml:7:" in out
@@ -139,7 +123,7 @@ def test_a_tool_that_fails_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_what_is_rendered_is_explained_and_suggested_for() -> None:
-    there("helm")
+    need("helm")
     status, stdout, _ = run("--render", "charts", command="explain")
     assert status == 0
     assert "Deployment shop  charts/shop/templates/app.yaml:8" in stdout

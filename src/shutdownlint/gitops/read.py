@@ -33,10 +33,8 @@ def read_deployments(files: Iterable[InputFile]) -> list[Deployment]:
     parser, ignored = Parser(), ReadStats()
     found: list[Deployment] = []
     for file in files:
-        if not names_deployments(file):
-            continue
-        for chunk in split(read_bytes(file, ignored) or b""):
-            if any(word in chunk.data for word in _WORDS):
+        for chunk in split(_text_with_deployments(file)):
+            if _has_word(chunk.data):
                 for document in parser.documents(file.display_path, chunk, ignored):
                     document.cache = None
                     found += _of_document(document)
@@ -45,10 +43,19 @@ def read_deployments(files: Iterable[InputFile]) -> list[Deployment]:
 
 def names_deployments(file: InputFile) -> bool:
     """Whether a file may hold such an object. Standard input is read once, by the run itself."""
+    return bool(_text_with_deployments(file))
+
+
+def _text_with_deployments(file: InputFile) -> bytes:
+    """The text of a file that may hold such an object; empty for every other file."""
     if file.path is None and file.data is None:
-        return False
-    data = read_bytes(file, ReadStats())
-    return data is not None and any(word in data for word in _WORDS)
+        return b""
+    data = read_bytes(file, ReadStats()) or b""
+    return data if _has_word(data) else b""
+
+
+def _has_word(data: bytes) -> bool:
+    return any(word in data for word in _WORDS)
 
 
 def _of_document(document: Document) -> Iterator[Deployment]:

@@ -73,7 +73,7 @@ class KustomizationOrigins:
         return written.region(tuple(path), part)
 
     def _changer(self) -> Region:
-        """The entry of a kustomization that changes what is written, as far as is known."""
+        """The setting of a kustomization that changes the written value, where it is known."""
         for layer in reversed(self.build.layers):
             for feature in layer.unapplied:
                 key = "patches" if feature.startswith("patches") else feature

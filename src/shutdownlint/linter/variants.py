@@ -190,8 +190,8 @@ class _Expansion:
         context = False
         if build.root.file in self.repository.sources:
             context = self.repository.sources[build.root.file].context
+        words = {id(layer): _words(layer, self.repository) for layer in build.layers}
         for both, transforms, namespace in self._deployed_as(variant, deployments):
-            words = {id(layer): _words(layer, self.repository) for layer in build.layers}
             for member in build.members:
                 file = self.repository.find(member.file)
                 if file is not None:

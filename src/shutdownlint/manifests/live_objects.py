@@ -148,10 +148,7 @@ class LiveObjects(Struct):
         best = dump.made.get(maker) if alone else dump.examples.get(top)
         if top in dump.present or best is None or best.id != identity:
             return None
-        others = self._beside(file)
-        if sum(top in other.present for other in others) == 1 and not self._contested(top, file):
-            return None
-        return top, None
+        return (top, None) if self._contested(top, file) else None
 
     def _elsewhere(self, top: ObjectId, file: str) -> _Live | None:
         """An example of what an owner makes in the only other file that has one."""
