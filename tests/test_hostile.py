@@ -362,3 +362,45 @@ def test_services_are_found_by_the_rarest_label_of_their_selector() -> None:
         result = check_files({"many.yaml": "\n---\n".join([*texts, own])})
         assert [f.rule for f in result.findings] == expected
         assert all("Service s7 " in f.message for f in result.findings)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp437", "latin-1"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "check --notes",
+        "check --format json",
+        "check --format junit",
+        "check --diff --unsafe-fixes",
+        "explain",
+        "explain --format html",
+        "suggest",
+    ],
+)
+def test_an_encoding_without_a_character_costs_nothing(
+    tmp_path: Path, encoding: str, command: str
+) -> None:
+    name = "日本-ü"
+    text = f"# {name}\n" + GOOD.replace("name: good", f"name: {name}").replace(
+        "name: a,", "name: å,"
+    )
+    (tmp_path / f"{name}.yaml").write_text(text, encoding="utf-8")
+
+    def output(chosen: str) -> tuple[int, bytes]:
+        done = subprocess.run(
+            [sys.executable, "-m", "shutdownlint", *command.split(), "."],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONIOENCODING": chosen},
+            capture_output=True,
+            check=False,
+        )
+        assert b"internal error" not in done.stderr
+        return done.returncode, done.stdout
+
+    code, out = output(encoding)
+    expected_code, expected = output("utf-8")
+    assert code == expected_code
+    if "--format" in command or "--diff" in command:
+        assert out == expected
+    else:
+        assert "\\u65e5" in out.decode(encoding)

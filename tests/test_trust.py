@@ -266,3 +266,15 @@ def test_odd_baselines_are_refused(text: str) -> None:
     code, _, err = run("check", "--baseline", "known.json", ".")
     assert code == 2
     assert "not a baseline file" in err
+
+
+@pytest.mark.parametrize(
+    "command", ["check --diff --unsafe-fixes", "suggest", "suggest --format diff"]
+)
+def test_a_file_outside_of_the_paths_is_read_but_not_changed(command: str) -> None:
+    Path("overlay").mkdir()
+    Path("overlay/kustomization.yaml").write_text("resources: [../shop.yaml]\n")
+    code, out, err = run(*command.split(), "overlay")
+    assert code in (0, 1)
+    assert "+++" not in out
+    assert "the file is not writable in this run" in out + err

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from shutdownlint import __version__
+from shutdownlint.cli.output import escape_what_cannot_be_written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +36,7 @@ def command_line(arguments: Sequence[str] | None = None) -> typer.Typer:
 
 def run() -> None:
     """Run it; never returns normally (exits with the run's code)."""
+    escape_what_cannot_be_written()
     command_line(sys.argv[1:])()
 
 

@@ -325,7 +325,7 @@ class _CheckCommand:
         sources = list(self.session.sources(self.paths))
         result, fixed = self._run_fixes(sources, unsafe=unsafe)
         for name in sorted(fixed.texts):
-            sys.stdout.write(unified_diff(name, fixed.originals[name], fixed.texts[name]))
+            write_output(unified_diff(name, fixed.originals[name], fixed.texts[name]), None)
         changed = FINDINGS if fixed.texts else CLEAN
         raise typer.Exit(changed if result.complete else INCOMPLETE)
 

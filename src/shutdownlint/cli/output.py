@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,17 +56,34 @@ def read_small_file(file: str) -> str:
         raise usage_error(f"{file}: {error}") from None
 
 
+def escape_what_cannot_be_written() -> None:
+    """A character that stdout's encoding lacks is written as its escape, and fails nothing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def write_output(text: str | None, file: str | None) -> None:
-    """Write a report to a file, or to stdout; nothing where it is drawn already."""
+    """Write a report to a file, or to stdout; nothing where it is drawn already.
+
+    A terminal gets its own encoding. Everything else gets UTF-8, whatever the locale: JSON and the
+    formats of CI systems are defined so, and a patch has to match the bytes of the files.
+    """
     if text is None:
         return
+    data = text.encode(errors="surrogateescape")
     if file in (None, "-"):
-        sys.stdout.write(text)
+        if sys.stdout.isatty():
+            sys.stdout.write(text)
+        else:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
         return
     assert file is not None
     from shutdownlint.atomic_write import replace_file  # noqa: PLC0415
 
     try:
-        replace_file(Path(file), text.encode(errors="surrogateescape"), mode=0o644)
+        replace_file(Path(file), data, mode=0o644)
     except OSError as error:
         raise usage_error(f"{file}: {error.strerror}") from None

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from shutdownlint.engine.finding import Change, Finding
     from shutdownlint.manifests.object_id import ObjectId
 
+#: Why a file that is only read is not changed.
+NOT_WRITABLE: Final = "the file is not writable in this run (context, rendering or another folder)"
 _BOM: Final = b"\xef\xbb\xbf"
 _Key = tuple[str, str, str, str]
 #: A part of a file that edits count in: the file, and where the part begins in it, in bytes.
@@ -220,7 +222,7 @@ class FixApplier:
                 self._refuse(finding, str(error))
                 continue
             if any(file not in self.writable for file, _ in own):
-                self._refuse(finding, "the file is not writable in this run (context or rendering)")
+                self._refuse(finding, NOT_WRITABLE)
                 continue
             if add_unless_overlapping(edits, own):
                 chosen.append(finding)

@@ -114,11 +114,12 @@ class EditLocation(Struct, frozen=True):
         """Change the only number of the text. Raises ``EditError``."""
         node = self.value()
         text = str(node.value) if isinstance(node, ScalarNode) else ""
-        if not isinstance(node, ScalarNode) or not _ONE_NUMBER.fullmatch(text):
+        found = _ONE_NUMBER.fullmatch(text)
+        if not isinstance(node, ScalarNode) or found is None:
             raise EditError("the value is part of a script")
         if node.style not in ("'", '"') and text.isdigit():
             return self.set(int(number))
-        return self.set(_ONE_NUMBER.sub(rf"\g<1>{number}\g<2>", text))
+        return self.set(f"{found[1]}{number}{found[2]}")
 
     def _is_only_entry(self) -> bool:
         """Whether the entry is all that the host's text holds."""

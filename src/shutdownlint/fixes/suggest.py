@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from shutdownlint.engine.solution_changes import solution_changes
-from shutdownlint.fixes.apply import add_unless_overlapping, edits_for, locate, splice
+from shutdownlint.fixes.apply import NOT_WRITABLE, add_unless_overlapping, edits_for, locate, splice
 from shutdownlint.fixes.fixer import fix_files, with_text
 from shutdownlint.fixes.verify import VerificationError, check_piece, intended_changes
 from shutdownlint.manifests.discovery import InputFile
@@ -121,7 +121,9 @@ def _apply(suggestions: Sequence[Suggestion], originals: Mapping[str, bytes]) ->
     """The new bytes of every file that the suggestions change."""
     edits: dict[ChunkKey, list[Edit]] = {}
     for suggestion in suggestions:
-        if not add_unless_overlapping(edits, suggestion.edits):
+        if any(file not in originals for file, _ in suggestion.edits):
+            suggestion.edits, suggestion.refused = {}, NOT_WRITABLE
+        elif not add_unless_overlapping(edits, suggestion.edits):
             suggestion.edits = {}
             suggestion.refused = "another workload needs another value at the same place"
     chunks: dict[str, dict[int, list[Edit]]] = {}

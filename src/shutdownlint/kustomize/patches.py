@@ -29,7 +29,8 @@ _SIMPLE_PATTERN: Final = re.compile(rf"\^?({_SIMPLE})(?:\(({_SIMPLE})\)({_SIMPLE
 _PLAIN_NAME: Final = re.compile(r"[\w-]+")
 _REQUIREMENT: Final = re.compile(r"(!?)([\w./-]+)(?:\s*(==|=|!=)\s*([\w.-]*))?")
 _SET_REQUIREMENT: Final = re.compile(r"([\w./-]+)\s+(in|notin)\s+\(([\w.,\s-]*)\)")
-_BETWEEN_REQUIREMENTS: Final = re.compile(r",(?![^()]*\))")
+#: A requirement of a selector; commas inside of brackets are part of it.
+_ONE_REQUIREMENT: Final = re.compile(r"(?:[^,(]++|\([^)]*+\)?+)++")
 
 
 class Selector(Struct, frozen=True):
@@ -169,8 +170,7 @@ def _wildcards(pattern: str) -> str:
 
 
 def _requirements(selector: str | None) -> list[str]:
-    """The parts of a selector; commas inside of brackets do not part."""
-    return [each.strip() for each in _BETWEEN_REQUIREMENTS.split(selector or "") if each.strip()]
+    return [each.strip() for each in _ONE_REQUIREMENT.findall(selector or "") if each.strip()]
 
 
 def _has(selector: str | None, found: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from shutdownlint.manifests.decoding import has_placeholder
@@ -24,8 +25,12 @@ if TYPE_CHECKING:
 def read_annotation(workload: Workload) -> tuple[ProxyConfigText, list[IstioProblem]]:
     """The pod's ``proxy.istio.io/config``, and what is wrong with it."""
     text = workload.template.metadata.annotations.get(facts.CONFIG_ANNOTATION)
-    if text is None:
-        return ProxyConfigText(), []
+    return _read_once(text, workload) if text is not None else (ProxyConfigText(), [])
+
+
+# A pod is planned for each version and mode that it may run with, one after the other.
+@lru_cache(maxsize=8)
+def _read_once(text: str, workload: Workload) -> tuple[ProxyConfigText, list[IstioProblem]]:
     return read_embedded(text, workload.annotations / facts.CONFIG_ANNOTATION)
 
 

@@ -177,6 +177,9 @@ def read_proxy_config(
     return result
 
 
+_LOWER_NAMES: Final = tuple(name.lower() for name in FIELDS)
+
+
 def _camel(key: str) -> str:
     return re.sub(r"_([a-z])", lambda found: found.group(1).upper(), key)
 
@@ -190,7 +193,7 @@ def _unknown(key: str, location: SourceLocation, result: ProxyConfigText) -> Non
     if instead is not None:
         result.ignored.append(KeyFinding(key, f"it belongs in {instead}", location))
         return
-    close = close_name(key.lower(), tuple(name.lower() for name in FIELDS), 0.85)
+    close = close_name(key.lower(), _LOWER_NAMES, 0.85)
     if close is not None:
         meant = next(name for name in FIELDS if name.lower() == close)
         reason = f"is '{meant}' meant? Names are case-sensitive"
