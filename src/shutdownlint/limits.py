@@ -37,6 +37,11 @@ MAX_NUMBER_LENGTH: Final = 400
 #: Pod templates that are nested deeper in an object are not looked for.
 MAX_TEMPLATE_DEPTH: Final = 64
 
+#: Documents whose nodes are kept at a time, after so many the oldest is parsed again when needed.
+MAX_CACHED_DOCUMENTS: Final = 100
+#: The same for the length of their texts.
+MAX_CACHED_CHARACTERS: Final = 200_000
+
 # Kustomizations, charts, Argo CD and Flux
 
 #: A patch that is nested deeper makes the manifest refused.

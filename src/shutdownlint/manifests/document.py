@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import zlib
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from shutdownlint import limits
 from shutdownlint.yaml_source.composer import ComposeError, compose
 from shutdownlint.yaml_source.location import EntryPart, KeyPath, Region
 from shutdownlint.yaml_source.tree import Tree
@@ -42,19 +43,25 @@ class DocumentText(Struct, eq=False):
 class NodeCache:
     """Documents whose nodes were parsed again, the longest ago first.
 
-    All questions about one pod come together, so few documents need their nodes at a time.
+    All questions about one pod come together, so few documents need their nodes at a time: the
+    pod's own, and those of the policies that change it.
     """
 
-    SIZE: Final = 16
-
     def __init__(self) -> None:
-        self._documents: deque[Document] = deque()
+        self._documents: deque[tuple[Document, int]] = deque()
+        self._characters = 0
 
-    def add(self, document: Document) -> None:
-        """Keep a document's nodes, and release those of the oldest one."""
-        self._documents.append(document)
-        if len(self._documents) > self.SIZE:
-            self._documents.popleft().release_nodes()
+    def add(self, document: Document, characters: int) -> None:
+        """Keep the nodes of a document with so much text, and release those of the oldest ones."""
+        self._documents.append((document, characters))
+        self._characters += characters
+        while len(self._documents) > 1 and (
+            self._characters > limits.MAX_CACHED_CHARACTERS
+            or len(self._documents) > limits.MAX_CACHED_DOCUMENTS
+        ):
+            oldest, length = self._documents.popleft()
+            self._characters -= length
+            oldest.release_nodes()
 
 
 class Document(Struct, eq=False):
@@ -87,9 +94,10 @@ class Document(Struct, eq=False):
     def tree(self) -> Tree:
         """The nodes, parsed again if they had been released."""
         if self._tree is None:
-            self._tree = Tree(compose(self.text)[self.number])
+            text = self.text
+            self._tree = Tree(compose(text)[self.number])
             if self.cache is not None:
-                self.cache.add(self)
+                self.cache.add(self, len(text))
         return self._tree
 
     def with_text(self, source_text: DocumentText) -> Document:

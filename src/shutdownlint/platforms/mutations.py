@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
@@ -67,12 +68,8 @@ class Mutation(Struct, frozen=True, eq=False):
 
     def may_change(self, workload: Workload) -> bool:
         """Whether it may change a workload's pods."""
-        name, kind = workload.namespace or "default", workload.id.kind
-        here = not self.namespaces or any(fnmatchcase(name, p) for p in self.namespaces)
-        made = ("Pod", kind, *_MADE_BY.get(kind, ()))
-        return here and (
-            not self.kinds or any(fnmatchcase(each, p) for each in made for p in self.kinds)
-        )
+        namespace = workload.namespace or "default"
+        return _matches(self.namespaces, self.kinds, namespace, workload.id.kind)
 
     def apply(
         self, workload: Workload, document: Document, injected: Sequence[InjectedContainer]
@@ -98,6 +95,14 @@ class Mutation(Struct, frozen=True, eq=False):
         what = ", ".join(self.changes)
         changed = f" ({what})" if what else ""
         return Assumption(f"{self.title} may change the pods{changed}: not applied", _REMEDY)
+
+
+# Many policies have the same few patterns, and every workload is compared with each policy.
+@lru_cache(maxsize=1024)
+def _matches(namespaces: tuple[str, ...], kinds: frozenset[str], namespace: str, kind: str) -> bool:
+    here = not namespaces or any(fnmatchcase(namespace, p) for p in namespaces)
+    made = ("Pod", kind, *_MADE_BY.get(kind, ()))
+    return here and (not kinds or any(fnmatchcase(each, p) for each in made for p in kinds))
 
 
 def apply_mutations(
