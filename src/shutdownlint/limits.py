@@ -102,6 +102,8 @@ MAX_ALTERNATIVES: Final = 16
 
 #: A longer shell script is not read: what it does is not known then.
 MAX_SCRIPT_LENGTH: Final = 32_768
+#: A script whose compound commands are nested deeper is not read.
+MAX_SCRIPT_NESTING: Final = 30
 
 # Fixes
 

@@ -91,4 +91,6 @@ def _difference(before: dict[str, Any], after: dict[str, Any], *, merges: bool) 
 
 
 def _named(data: Any) -> bool:
-    return isinstance(data, list) and all(isinstance(i, dict) and "name" in i for i in data)
+    return isinstance(data, list) and all(
+        isinstance(item, dict) and isinstance(item.get("name"), str) for item in data
+    )

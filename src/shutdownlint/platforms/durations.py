@@ -18,7 +18,7 @@ _UNITS: Final = {
 }
 _PART: Final = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h)"
 _DURATION: Final = re.compile(rf"([-+]?)((?:{_PART})+)")
-_EACH: Final = re.compile(r"([0-9]*\.?[0-9]*)(ns|us|µs|μs|ms|s|m|h)")
+_EACH: Final = re.compile(r"([0-9]*+\.?[0-9]*+)(ns|us|µs|μs|ms|s|m|h)")
 _LONGEST: Final = timedelta(days=36500)
 
 

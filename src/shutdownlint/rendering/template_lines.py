@@ -151,7 +151,7 @@ class _Reader:
         self._stack.append(_Entry(at, key["key"]))
         rest = line[key.end() :]
         start = key.end() + len(rest) - len(rest.lstrip())
-        text = re.sub(r"(?:^|\s+)#.*", "", rest.lstrip()).strip()
+        text = re.sub(r"(?<!\S)#.*", "", rest).strip()
         path = tuple(entry.step for entry in self._stack)
         self._add(path, number, (key.start(), key.end(), start), text, actions)
 

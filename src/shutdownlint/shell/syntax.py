@@ -59,6 +59,11 @@ def shell_script(command: Sequence[str]) -> str | None:
     return None
 
 
+def shell_name(command: Sequence[str]) -> str:
+    """The shell of ``sh -c SCRIPT``: the word before its options."""
+    return next((base_name(word) for word in command if is_shell(word)), "sh")
+
+
 class Step(Struct, frozen=True):
     """A command of a script (its words) or a compound one, and what joins it to the next."""
 
@@ -78,7 +83,8 @@ def _tokens(script: str) -> tuple[str, ...] | None:
     if len(script) > limits.MAX_SCRIPT_LENGTH:
         return None
     text = re.sub(r"\\\r?\n", " ", script)
-    text = re.sub(r"(?<=\s)(?:[0-9]*[<>]&[0-9-]+|&>>?\s*\S+)", " ", _cover_substitutions(text))
+    # A redirection's "&" is no operator. What stays is a redirection that bare_words leaves out.
+    text = re.sub(r"(?<=\s)(?:[0-9]*[<>]&[0-9-]+|&>>?\s*\S+)", " >_ ", _cover_substitutions(text))
     lines = []
     for line in text.splitlines():
         stripped = line.strip()

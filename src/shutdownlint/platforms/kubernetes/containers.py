@@ -10,7 +10,7 @@ from shutdownlint.platforms.edit_target import ValueFormat
 from shutdownlint.platforms.kubernetes.hooks import MAX_SECONDS, HookHandler, HookKind
 from shutdownlint.platforms.locations import node_ref
 from shutdownlint.shell.signals import SignalForwarding, signal_forwarding
-from shutdownlint.shell.syntax import shell_script
+from shutdownlint.shell.syntax import shell_name, shell_script
 from shutdownlint.shutdown.durations import seconds
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
@@ -83,7 +83,7 @@ def read_start(
     if not container.command or any(shared):
         # The image's entry point may be an init, or the shell is not process 1.
         return _forwarding(SignalForwarding.UNKNOWN, field, location), script
-    return _forwarding(signal_forwarding(script), field, location), script
+    return _forwarding(signal_forwarding(script, shell_name(words)), field, location), script
 
 
 def _forwarding(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _ANCHOR: Final = re.compile(r"=\((.+)\)")
 #: ``(key)``, ``<(key)``: conditions of the rule; ``X(key)``, ``^(key)`` say something else.
 _CONDITION: Final = re.compile(r"[<X^]?\(")
-_LIMIT: Final = re.compile(r"\s*(<=|<)?\s*([0-9]{1,9})\s*|\s*[0-9]{1,9}\s*-\s*([0-9]{1,9})\s*")
+_LIMIT: Final = re.compile(r"\s*+(<=|<)?\s*+([0-9]{1,9})\s*|\s*+[0-9]{1,9}\s*-\s*([0-9]{1,9})\s*")
 _MAX_SECONDS: Final = 10**9
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _ANCHOR: Final = re.compile(r"([^(]?)\((.+)\)")
 _ELEMENT_NAME: Final = re.compile(r"\{\{\s*element\.name\s*\}\}")
 #: A range of numbers, as Kyverno's patterns write it.
-_RANGE: Final = re.compile(r"[\d.]+\w*\s*!?-\s*[\d.]+\w*")
+_RANGE: Final = re.compile(r"[\d.]++\w*+\s*+!?-\s*[\d.]++\w*")
 #: What the API server sets where it is not written, before policies see the object.
 _DEFAULTED: Final = (
     "terminationGracePeriodSeconds",

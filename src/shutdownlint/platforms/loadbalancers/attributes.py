@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from shutdownlint.manifests.decoding import has_placeholder
 from shutdownlint.manifests.resources import Ingress, Service
 from shutdownlint.platforms.loadbalancers import facts
-from shutdownlint.platforms.loadbalancers.detect import PAIR, parse_whole
+from shutdownlint.platforms.loadbalancers.detect import parse_whole, read_pair
 from shutdownlint.platforms.loadbalancers.problems import TargetGroupAttributes
 
 if TYPE_CHECKING:
@@ -39,10 +39,10 @@ def attribute_problems(context: AnalysisContext) -> Iterator[Problem]:
 
 
 def _why_unreadable(part: str, low: int, high: int) -> str:
-    found = PAIR.fullmatch(part)
-    if found is None:
+    pair = read_pair(part)
+    if pair is None:
         return f"'{part.strip()}' is not key=value" if part.strip() else ""
-    key, value = found.group(1), found.group(2)
+    key, value = pair
     if key != facts.DEREGISTRATION_KEY:
         return ""
     number = parse_whole(value)

@@ -263,15 +263,15 @@ def _delay(
     return None
 
 
-PAIR = re.compile(r"\s*([^=,]+?)\s*=\s*([^,]*?)\s*")
+def read_pair(part: str) -> tuple[str, str] | None:
+    """``key=value`` without the blanks and line breaks around both; None for anything else."""
+    key, equals, value = part.partition("=")
+    return (key.strip(), value.strip()) if key.strip() and equals else None
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
-    """``k=v,k=v`` as AWS' controller reads it, blanks and line breaks around each left out."""
-    for part in text.split(","):
-        found = PAIR.fullmatch(part)
-        if found is not None:
-            yield found.group(1), found.group(2)
+    """``k=v,k=v`` as AWS' controller reads it."""
+    return (pair for part in text.split(",") if (pair := read_pair(part)) is not None)
 
 
 def _json(text: str | None) -> dict[str, object]:

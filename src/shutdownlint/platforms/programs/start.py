@@ -10,16 +10,8 @@ from msgspec.structs import replace
 
 from shutdownlint import limits
 from shutdownlint.platforms.programs import facts
-from shutdownlint.shell.signals import SignalForwarding, signal_forwarding
-from shutdownlint.shell.syntax import (
-    bare_words,
-    base_name,
-    is_shell,
-    shell_script,
-    split_steps,
-    tokens,
-)
-from shutdownlint.shell.timing import INSTANT
+from shutdownlint.shell.signals import SignalForwarding, run_script
+from shutdownlint.shell.syntax import base_name, is_shell, shell_script, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -178,33 +170,12 @@ def _in_shell(started: StartedProgram) -> StartedProgram | None:
     if script is None:
         return None  # a script file, which is in the image
     location = started.words[texts.index(script)].location
-    found = tokens(script)
-    run = _main_command(found) if found is not None else None
-    if run is None:
-        return replace(started, words=())
-    words = tuple(Word(part, location) for part in run)
-    forwarding = signal_forwarding(script)
-    if forwarding is SignalForwarding.YES:
+    run = run_script(script, started.name)
+    words = tuple(Word(part, location) for part in run.words)
+    if not words or run.forwarding is SignalForwarding.YES:
         return replace(started, words=words)
     if started.first is False:
         # Not the first process, the shell has its signals' default action: it ends.
-        ends = started.shell_ends or forwarding is SignalForwarding.NO
+        ends = started.shell_ends or run.forwarding is SignalForwarding.NO
         return replace(started, words=words, shell_ends=ends)
     return replace(started, words=words, first=None)
-
-
-def _main_command(words: Sequence[str]) -> list[str] | None:
-    """The command of a script that runs as long as the container; None where that is not clear."""
-    steps = split_steps(words)
-    for step in steps:
-        if step.words[0] == "exec":
-            bare = bare_words(step.words[1:])
-            if bare:
-                return [word for word in bare if word not in ("-a", "-c", "-l")]
-    for step in reversed(steps):
-        if step.compound:
-            return None
-        bare = bare_words(step.words)
-        if bare and base_name(bare[0]) not in (*INSTANT, "wait", "cd"):
-            return bare
-    return None

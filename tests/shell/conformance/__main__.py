@@ -1,0 +1,42 @@
+"""All scripts in all installed shells: ``python -m tests.shell.conformance``; ``--record`` stores them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from tests.shell.conformance.compare import contradicts, load, observe_all, store
+from tests.shell.conformance.run import can_run, installed_shells
+from tests.shell.conformance.scripts import SCRIPTS
+
+
+def main() -> None:
+    """Run, and print what contradicts a certain verdict or what was measured before."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--record", action="store_true")
+    asked = parser.parse_args()
+    if not can_run():
+        sys.exit("a pid namespace cannot be made here: nothing was run")
+    shells = installed_shells()
+    seen = observe_all(SCRIPTS, shells)
+    known = load()
+    wrong = 0
+    for script, results in seen.items():
+        problems = contradicts(script, results)
+        if not asked.record:
+            problems += [
+                f"{shell}: {result}, stored: {known[script][shell]}"
+                for shell, result in results.items()
+                if known.get(script, {}).get(shell, result) != result
+            ]
+        wrong += bool(problems)
+        for problem in problems:
+            sys.stdout.write(f"{script!r}: {problem}\n")
+    sys.stdout.write(f"{len(seen)} scripts in {', '.join(shells)}: {wrong} wrong\n")
+    if asked.record:
+        store(seen)
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
