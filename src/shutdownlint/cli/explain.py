@@ -56,6 +56,16 @@ class RequestOptions:
             show_default=False,
         ),
     ] = None
+    reused: Annotated[
+        list[str] | None,
+        typer.Option(
+            rich_help_panel=REQUESTS,
+            metavar="DURATION[@ARRIVAL]",
+            help="A request on a connection that the client has kept open since before the "
+            "deletion.",
+            show_default=False,
+        ),
+    ] = None
     idle_connections: Annotated[
         int,
         typer.Option(
@@ -114,6 +124,7 @@ def command(
     session = Session(files, environment)
     folders, wanted = split_workload_argument(paths or ["."])
     inbound = [_request(text) for text in requests.request or ()]
+    inbound += [_request(text, reused=True) for text in requests.reused or ()]
     outbound = [_request(text, outbound=True) for text in requests.outbound or ()]
     with session.progress(folders) as (sources, options):
         run = plan_workloads(sources, options)
@@ -132,7 +143,7 @@ def command(
         raise typer.Exit(INCOMPLETE)
 
 
-def _request(text: str, *, outbound: bool = False) -> Any:
+def _request(text: str, *, outbound: bool = False, reused: bool = False) -> Any:
     from shutdownlint.shutdown.process import Direction  # noqa: PLC0415 - only where needed
     from shutdownlint.shutdown.request import Request  # noqa: PLC0415
 
@@ -144,4 +155,5 @@ def _request(text: str, *, outbound: bool = False) -> Any:
         raise usage_error(f"{text}: {error} (write 10s, or 2s@4s)") from None
     if min(arrival, duration).total_seconds() < 0:
         raise usage_error(f"{text}: durations must not be negative")
-    return Request(arrival, duration, Direction.OUTBOUND if outbound else Direction.INBOUND)
+    direction = Direction.OUTBOUND if outbound else Direction.INBOUND
+    return Request(arrival, duration, direction, reused)

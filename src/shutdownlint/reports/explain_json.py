@@ -127,6 +127,7 @@ def _request(answer: Answer, *, rejected: bool) -> dict[str, Any]:
         "direction": request.direction.value,
         "arrival": to_seconds(request.arrival),
         "duration": to_seconds(request.duration),
+        "reused": request.reused,
         "outcome": "unknown" if rejected else prediction.outcome.value,
         "at": to_seconds(prediction.at),
         "client_sees": prediction.client_sees.value,

@@ -97,7 +97,8 @@ def _values(data: dict[str, Any]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     if "terminationGracePeriodSeconds" in spec:
         values["terminationGracePeriodSeconds"] = spec["terminationGracePeriodSeconds"]
-    hooks = {c["name"]: c["lifecycle"] for c in spec.get("containers", ()) if "lifecycle" in c}
+    containers = [c for c in spec.get("containers", ()) if "lifecycle" in c]
+    hooks = {str(c.get("name", "")): c["lifecycle"] for c in containers}
     for name, hook in hooks.items():
         if len(hooks) == 1:
             values["lifecycle"] = hook

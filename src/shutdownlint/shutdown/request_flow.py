@@ -107,7 +107,8 @@ class RequestFlow:
             running.decide(Outcome.UNAVAILABLE, self.clock.now, cause, ClientSees.STATUS, 503)
             return
         outcome, sees = _OUTCOMES[reaction]
-        running.decide(outcome, self.clock.now, cause, sees, status or None)
+        answered = status if reaction is Reaction.ERROR else None
+        running.decide(outcome, self.clock.now, cause, sees, answered)
 
     def _finish(self, running: RunningRequest) -> None:
         running.decide(Outcome.OK, self.clock.now, _SERVED)

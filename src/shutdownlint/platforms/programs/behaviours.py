@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct
 
 from shutdownlint.platforms.facts import SourcedValue
-from shutdownlint.shutdown.process import CLOSED, KEPT_ONLY, OPEN, Acceptance, Reaction
+from shutdownlint.shutdown.process import CLOSED, OPEN, Acceptance, Reaction
 
 
 class AtSignal(StrEnum):
@@ -52,7 +52,8 @@ class Behaviour(Struct, frozen=True):
     limit_finishes: bool = False
 
 
-_HANGS: Final = Acceptance(Reaction.HANGS, Reaction.HANGS)
+#: A parent holds the socket: the kernel accepts, and nobody answers.
+HANGS: Final = Acceptance(Reaction.HANGS, Reaction.HANGS)
 
 
 def _measured(behaviour: Behaviour, version: str) -> SourcedValue[Behaviour]:
@@ -67,7 +68,7 @@ BEHAVIOURS: Final = (
             ("gunicorn",),
             AtSignal.FINISHES,
             modules=("gunicorn",),
-            late=_HANGS,
+            late=HANGS,
         ),
         "gunicorn 27.0.1",
     ),
@@ -81,7 +82,7 @@ BEHAVIOURS: Final = (
             ("hypercorn",),
             AtSignal.FINISHES,
             modules=("hypercorn",),
-            late=_HANGS,
+            late=HANGS,
         ),
         "hypercorn 0.18.0",
     ),
@@ -136,7 +137,7 @@ BEHAVIOURS: Final = (
     _measured(
         Behaviour(
             "Apache httpd",
-            ("httpd", "httpd-foreground", "apache2-foreground"),
+            ("httpd", "httpd-foreground", "apache2", "apache2-foreground"),
             AtSignal.CUTS,
             by_signal=(("SIGWINCH", AtSignal.FINISHES),),
         ),
@@ -210,7 +211,6 @@ BEHAVIOURS: Final = (
             "Node.js",
             ("node", "nodejs", "tsx", "ts-node", "bun", "deno"),
             AtSignal.NEEDS_HANDLER,
-            late=KEPT_ONLY,
             check="process.on('SIGTERM', …)",
         ),
         "node 20.20.2",

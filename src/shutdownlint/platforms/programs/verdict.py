@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from shutdownlint.platforms.programs import facts
 from shutdownlint.platforms.programs.behaviours import (
     BEHAVIOURS,
+    HANGS,
     IMAGE_PROGRAMS,
     IMAGE_SIGNALS,
     OFFICIAL_PREFIXES,
@@ -118,7 +120,8 @@ class _Reader:
             return self._script_file(started)
         if entry is None:
             label = script_name(started) if started.name == "dotnet" else started.name
-            return self._unknown(label)
+            verdict = self._unknown(label)
+            return replace(verdict, others=((f"where {label} does not finish them", _ABRUPT),))
         at_signal = self._at_signal(entry, started)
         if at_signal is None:
             wanted = entry.by_signal[0][0]
@@ -137,7 +140,17 @@ class _Reader:
         name = entry.name or started.name
         match at_signal:
             case AtSignal.FINISHES:
-                return self._certain(_GRACEFUL, name, late=entry.late)
+                # uWSGI serves late requests only where it starts its workers anew.
+                late = HANGS if entry.at_signal is AtSignal.RESTARTS else entry.late
+                return self._certain(_GRACEFUL, name, late=late)
+            case AtSignal.CUTS if entry.name == "HAProxy" and self._may_lack_master(started):
+                text = (
+                    "HAProxy is assumed to have a master process (-W, or master-worker in its "
+                    "configuration), which ends at SIGTERM"
+                )
+                other = ("where HAProxy has no master process", _IGNORING)
+                behaviour = self._setting(_ABRUPT, OriginKind.DEFAULT, f"{name} ends at SIGTERM")
+                return Verdict(name, behaviour, Assumption(text, "write -W"), (other,))
             case AtSignal.CUTS:
                 return self._certain(_ABRUPT, f"{name} ends at its stop signal")
             case AtSignal.RESTARTS:
@@ -159,6 +172,12 @@ class _Reader:
                 return self._in_package_manager(entry)
             case _:
                 return self._by_code(entry, started, at_signal)
+
+    @staticmethod
+    def _may_lack_master(started: StartedProgram) -> bool:
+        """Whether HAProxy may ignore SIGTERM as the first process: its official image adds -W."""
+        written = {"-W", "-Ws"} & set(started.arguments)
+        return not written and not started.by_image and started.first is not False
 
     def _by_code(self, entry: Behaviour, started: StartedProgram, at_signal: AtSignal) -> Verdict:
         label = script_name(started) or entry.name

@@ -1,0 +1,198 @@
+"""Runs a program as process 1 of its own namespace, with requests, and stops it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from tests.programs.client import Client, is_up
+
+if TYPE_CHECKING:
+    from tests.programs.cases import Case
+
+APPS: Final = Path(__file__).with_name("apps")
+#: Where programs that pip installs for this suite are.
+PROGRAMS: Final = Path(__file__).parents[1] / ".cache" / "programs" / "bin"
+_UNSHARE: Final = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
+#: The request that is in flight at the signal, and when later ones are sent, in seconds.
+IN_FLIGHT: Final = 4.0
+LATE_AT: Final = 1.5
+#: A program that still runs so long after its signal ignores it, or waits for more than requests.
+_WATCHED: Final = 14.0
+
+
+class Seen(Struct, frozen=True):
+    """What became of the requests: in flight, on a new connection, on an idle one, a long one.
+
+    ``exit`` is when the program ended, in seconds after the signal; None if it still ran.
+    """
+
+    in_flight: str
+    new: str
+    reused: str
+    long: str
+    exit: float | None
+
+
+def search_path() -> str:
+    """Where programs are looked for."""
+    return f"{PROGRAMS}:{os.environ['PATH']}:/usr/sbin:/sbin"
+
+
+def missing(case: Case) -> list[str]:
+    """The programs that a case needs and that are not here."""
+    return [name for name in case.needs if shutil.which(name, path=search_path()) is None]
+
+
+def observe(case: Case) -> Seen | None:
+    """Run a case; None where the program does not come up."""
+    with tempfile.TemporaryDirectory(prefix="program-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        shutil.copytree(APPS, folder, dirs_exist_ok=True)
+        port, backend = _free_port(), _free_port()
+        helper = _start_backend(folder, backend) if case.backend else None
+        try:
+            return _run(case, folder, port, backend)
+        finally:
+            if helper is not None:
+                helper.kill()
+                helper.wait()
+
+
+def _start_backend(folder: Path, port: int) -> subprocess.Popen[bytes]:
+    environment = {**os.environ, "PORT": str(port)}
+    process = subprocess.Popen(
+        [sys.executable, "plain.py"],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    _wait_until_up(port, process)
+    return process
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+def _wait_until_up(port: int, process: subprocess.Popen[bytes]) -> bool:
+    for _ in range(300):
+        if is_up(port):
+            return True
+        if process.poll() is not None:
+            return False
+        time.sleep(0.1)
+    return False
+
+
+def _run(case: Case, folder: Path, port: int, backend: int) -> Seen | None:
+    values = {
+        "{port}": str(port),
+        "{backend}": str(backend),
+        "{folder}": str(folder),
+        "{config}": str(folder / "config"),
+        "{go}": str(PROGRAMS / "go-server"),
+        "{path}": f"{PROGRAMS}/",
+        "{extra}": "",
+    }
+    (folder / "config").write_text(_fill(case.config, values))
+    command = [_fill(word, values) for word in case.command]
+    environment = {
+        "PATH": search_path(),
+        "HOME": str(folder),
+        "PORT": str(port),
+        **dict(case.env),
+    }
+    with subprocess.Popen(
+        [*_UNSHARE, *command],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        try:
+            if not _wait_until_up(port, process):
+                return None
+            time.sleep(1.0)  # some set their handlers after they listen
+            return _stop(case, process, port)
+        finally:
+            process.kill()
+
+
+def _fill(text: str, values: dict[str, str]) -> str:
+    for name, value in values.items():
+        text = text.replace(name, value)
+    return text
+
+
+def _stop(case: Case, process: subprocess.Popen[bytes], port: int) -> Seen:
+    first = int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0])
+    idle, running, long = Client(port), Client(port), Client(port)
+    idle.ask(0)
+    time.sleep(0.3)
+    keeps = not idle.is_closed()
+    running.send(IN_FLIGHT)
+    if case.limit:
+        long.send(case.limit)
+    time.sleep(0.4)
+    begin = time.monotonic()
+    os.kill(first, getattr(signal, case.signal or default_signal(case)))
+    ended: list[float] = []
+    watcher = threading.Thread(target=_watch, args=(process, begin, ended), daemon=True)
+    watcher.start()
+    found = {"long": "", "new": "", "reused": ""}
+
+    def late() -> None:
+        time.sleep(max(0.0, begin + LATE_AT - time.monotonic()))
+        found["new"] = Client(port).ask(0)
+
+    def reuse() -> None:
+        time.sleep(max(0.0, begin + LATE_AT - time.monotonic()))
+        found["reused"] = idle.ask(0) if keeps else ""
+
+    def wait_long() -> None:
+        found["long"] = long.answer(case.limit + 3)
+
+    tasks = [threading.Thread(target=each) for each in (late, reuse)]
+    if case.limit:
+        tasks.append(threading.Thread(target=wait_long))
+    for task in tasks:
+        task.start()
+    in_flight = running.answer(IN_FLIGHT + 3)
+    running.close()
+    for task in tasks:
+        task.join()
+    idle.close()
+    long.close()
+    watcher.join(max(0.0, begin + _WATCHED - time.monotonic()))
+    return Seen(
+        in_flight, found["new"], found["reused"], found["long"], ended[0] if ended else None
+    )
+
+
+def _watch(process: subprocess.Popen[bytes], begin: float, ended: list[float]) -> None:
+    process.wait()
+    ended.append(time.monotonic() - begin)
+
+
+def default_signal(case: Case) -> str:
+    """The signal of an official image that the case names."""
+    name = case.image.partition(":")[0]
+    return {"nginx": "SIGQUIT", "haproxy": "SIGUSR1"}.get(name, "SIGTERM")
