@@ -1,6 +1,6 @@
 """All programs that are installed: ``python -m tests.programs``.
 
-``--table`` prints what is said and what was seen, ``--record`` stores what was seen.
+``--table`` prints predictions and observations, ``--record`` stores what was seen.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.shell.conformance.run import can_run
 
 
 def main() -> None:
-    """Run, and print what contradicts the verdicts."""
+    """Run, and print what contradicts the predictions."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--record", action="store_true")
@@ -50,7 +50,7 @@ def main() -> None:
         store(results)
     ran = [result for result in results if result.seen is not None]
     wrong = sum(bool(result.problems) for result in ran)
-    sys.stdout.write(f"{len(ran)} of {len(cases)} programs ran, {wrong} unlike what is said\n")
+    sys.stdout.write(f"{len(ran)} of {len(cases)} programs ran, {wrong} not as predicted\n")
     sys.exit(1 if wrong else 0)
 
 
@@ -58,9 +58,9 @@ def row(result: Result) -> str:
     """A row of the table in docs/conformance.md."""
     cells = [result.case.name]
     for name in ("in_flight", "new", "reused", "long"):
-        said = " or ".join(getattr(result.predicted, name))
+        predicted = " or ".join(getattr(result.predicted, name))
         seen = getattr(result.seen, name) if result.seen is not None else ""
-        cells.append(f"{said} / {seen}" if said or seen else "")
+        cells.append(f"{predicted} / {seen}" if predicted or seen else "")
     ended = result.seen.exit if result.seen is not None else None
     cells.append(f"{ended:.1f}" if ended is not None else "-")
     return "| " + " | ".join(cells) + " |\n"

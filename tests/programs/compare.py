@@ -1,4 +1,4 @@
-"""What was seen of real programs, beside what the tool says of their manifests."""
+"""What was seen of real programs, beside what is predicted from their manifests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MEASURED: Final = Path(__file__).with_name("measured.json")
 
 
 class Result(Struct, frozen=True):
-    """A case, what is said of it, and what was seen; None where it did not come up."""
+    """A case, its prediction, and what was seen; None where it did not come up."""
 
     case: Case
     predicted: Predicted
@@ -38,11 +38,11 @@ class Result(Struct, frozen=True):
             return []
         found = []
         for name in ("in_flight", "new", "reused", "long"):
-            said, seen = getattr(self.predicted, name), getattr(self.seen, name)
-            # That a kept connection is lost is said of all servers but those that surely serve it.
+            predicted, seen = getattr(self.predicted, name), getattr(self.seen, name)
+            # A kept connection is predicted to be lost unless the server is sure to serve it.
             careful = name == "reused" and seen == OK
-            if seen and not careful and (seen == OK) not in {each == "ok" for each in said}:
-                found.append(f"{name}: said {' or '.join(said)}, seen {seen}")
+            if seen and not careful and (seen == OK) not in {each == "ok" for each in predicted}:
+                found.append(f"{name}: predicted {' or '.join(predicted)}, seen {seen}")
         return found
 
 

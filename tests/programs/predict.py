@@ -52,7 +52,7 @@ def manifest(case: Case) -> str:
 
 
 def predict(case: Case, folder: Path) -> Predicted:
-    """What is said of the requests that ``run.observe`` sends."""
+    """The outcomes of the requests that ``run.observe`` sends."""
     file = folder / f"{case.name.replace(' ', '-')}.yaml"
     file.write_text(manifest(case))
     requests = [f"--request={IN_FLIGHT:g}s", f"--request=0.1s@{LATE_AT:g}s"]

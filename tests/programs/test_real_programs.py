@@ -1,4 +1,4 @@
-"""What is said of programs, against what the real ones did."""
+"""Predictions for programs, against what the real ones did."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SAMPLE = CASES[::2]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_what_is_said_fits_what_was_seen(case: Case, tmp_path: Path) -> None:
+def test_predictions_fit_what_was_seen(case: Case, tmp_path: Path) -> None:
     assert Result(case, predict(case, tmp_path), MEASURED[case.name]).problems == []
 
 

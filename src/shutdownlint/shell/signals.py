@@ -68,15 +68,27 @@ class _Started(Struct, frozen=True):
     sure: bool = True
 
 
-_TOLD, _LOST, _VARIES = True, False, None
+_GETS, _LOST = True, False
 #: Whether the app gets the signal, by shell; None: it varies by version or more.
 #: bash became the last program of a list in 5.1; Debian's dash does not become the only one, newer
 #: ones of others do.
 _BY_SHELL: Final[Mapping[_Place, Mapping[str, bool | None]]] = {
-    _Place.ALONE: {"dash": None, "bash": _TOLD, "ash": _TOLD, "mksh": None, "ksh93": _TOLD},
-    _Place.LAST: {"dash": _LOST, "bash": None, "ash": _TOLD, "mksh": _LOST, "ksh93": _TOLD},
-    _Place.LAST_LINE: {"dash": _LOST, "bash": None, "ash": _LOST, "mksh": _LOST, "ksh93": _TOLD},
-    _Place.ENCLOSED: {"dash": _LOST, "bash": _LOST, "ash": None, "mksh": _LOST, "ksh93": _TOLD},
+    _Place.ALONE: {
+        "dash": None,
+        "bash": _GETS,
+        "ash": _GETS,
+        "mksh": None,
+        "ksh93": _GETS,
+    },
+    _Place.LAST: {"dash": _LOST, "bash": None, "ash": _GETS, "mksh": _LOST, "ksh93": _GETS},
+    _Place.LAST_LINE: {
+        "dash": _LOST,
+        "bash": None,
+        "ash": _LOST,
+        "mksh": _LOST,
+        "ksh93": _GETS,
+    },
+    _Place.ENCLOSED: {"dash": _LOST, "bash": _LOST, "ash": None, "mksh": _LOST, "ksh93": _GETS},
 }
 #: The shells that a name may mean.
 _MEANT: Final = {
@@ -151,7 +163,7 @@ class _Reader:
         if self.replaced:
             return SignalForwarding.UNKNOWN
         found = {_BY_SHELL[app.place].get(shell) for shell in self.shells}
-        return SignalForwarding.YES if found == {_TOLD} else SignalForwarding.DEPENDS_ON_SHELL
+        return SignalForwarding.YES if found == {_GETS} else SignalForwarding.DEPENDS_ON_SHELL
 
     def _list(
         self, items: Sequence[Item], tail: _Place, *, sure: bool = True

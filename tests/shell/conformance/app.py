@@ -13,7 +13,7 @@ def main() -> None:
     os.set_inheritable(marker, False)
 
     def end(*_: object) -> None:
-        os.write(marker, b"told\n")
+        os.write(marker, b"signaled\n")
         sys.exit(0)
 
     signal.signal(signal.SIGTERM, end)

@@ -1,4 +1,4 @@
-"""What was seen of scripts in shells, beside what the program says of them."""
+"""What was seen of scripts in shells, beside the program's verdicts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from shutdownlint.shell.signals import SignalForwarding, signal_forwarding
-from tests.shell.conformance.run import SHELLS, TOLD, observe
+from tests.shell.conformance.run import SHELLS, SIGNALED, observe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,9 +45,9 @@ def contradicts(script: str, results: Mapping[str, str]) -> list[str]:
     for name, meant in _NAMES.items():
         verdict = signal_forwarding(script, name)
         seen = {results[shell] for shell in meant if shell in results}
-        told = verdict is SignalForwarding.YES and seen != {TOLD}
-        lost = verdict is SignalForwarding.NO and TOLD in seen
-        if seen and (told or lost):
+        signaled = verdict is SignalForwarding.YES and seen != {SIGNALED}
+        lost = verdict is SignalForwarding.NO and SIGNALED in seen
+        if seen and (signaled or lost):
             found.append(f"{name}: the verdict is {verdict}, seen was {', '.join(sorted(seen))}")
     return found
 

@@ -23,7 +23,7 @@ SHELLS: Final = {
     "mksh": ("mksh",),
     "ksh93": ("ksh93",),
 }
-TOLD, LOST, KILLED = "told", "lost", "killed"
+SIGNALED, LOST, KILLED = "signaled", "lost", "killed"
 _UNSHARE: Final = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
 
 
@@ -78,11 +78,11 @@ def _stop(process: subprocess.Popen[bytes], marker: Path, seconds: float) -> str
     os.kill(_first_process(process.pid), signal.SIGTERM)
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        if b"told" in marker.read_bytes():
-            return TOLD
+        if b"signaled" in marker.read_bytes():
+            return SIGNALED
         if not _is_running(marker):
             time.sleep(0.05)
-            return TOLD if b"told" in marker.read_bytes() else KILLED
+            return SIGNALED if b"signaled" in marker.read_bytes() else KILLED
         time.sleep(0.02)
     return LOST
 

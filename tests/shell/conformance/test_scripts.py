@@ -6,7 +6,7 @@ import pytest
 
 from shutdownlint.shell.signals import SignalForwarding, signal_forwarding
 from tests.shell.conformance.compare import contradicts, load, observe_all
-from tests.shell.conformance.run import TOLD, can_run, installed_shells
+from tests.shell.conformance.run import SIGNALED, can_run, installed_shells
 from tests.shell.conformance.scripts import SCRIPTS
 
 MEASURED = load()
@@ -25,7 +25,7 @@ def test_most_scripts_that_all_shells_treat_alike_have_a_verdict() -> None:
         script
         for script, results in alike.items()
         if signal_forwarding(script)
-        is not (SignalForwarding.YES if TOLD in results.values() else SignalForwarding.NO)
+        is not (SignalForwarding.YES if SIGNALED in results.values() else SignalForwarding.NO)
     ]
     assert len(unsure) < len(alike) / 10, unsure
 

@@ -52,7 +52,7 @@ class Behaviour(Struct, frozen=True):
     limit_finishes: bool = False
 
 
-#: A parent holds the socket: the kernel accepts, and nobody answers.
+#: A parent holds the socket: the kernel accepts, and there is no answer.
 HANGS: Final = Acceptance(Reaction.HANGS, Reaction.HANGS)
 
 

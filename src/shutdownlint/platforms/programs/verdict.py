@@ -140,7 +140,7 @@ class _Reader:
         name = entry.name or started.name
         match at_signal:
             case AtSignal.FINISHES:
-                # uWSGI serves late requests only where it starts its workers anew.
+                # uWSGI serves late requests only where it restarts its workers.
                 late = HANGS if entry.at_signal is AtSignal.RESTARTS else entry.late
                 return self._certain(_GRACEFUL, name, late=late)
             case AtSignal.CUTS if entry.name == "HAProxy" and self._may_lack_master(started):
