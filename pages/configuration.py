@@ -13,7 +13,13 @@ if TYPE_CHECKING:
 
 #: The sections of the navigation, with the pages of each.
 _SECTIONS: Final = {
-    "Guide": ("configuration.md", "fixes.md", "own-rules.md", "rule-fields.md"),
+    "Guide": (
+        "configuration.md",
+        "model-servers.md",
+        "fixes.md",
+        "own-rules.md",
+        "rule-fields.md",
+    ),
     "Sources and verification": ("facts.md", "conformance.md", "story.md"),
     "Project": (
         "security.md",

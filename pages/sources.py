@@ -33,11 +33,12 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 PAGES: Final = {
     "index.md": ("README.md", "Start here"),
     "configuration.md": ("docs/configuration.md", "Configuration"),
+    "model-servers.md": ("docs/model-servers.md", "Model servers"),
     "fixes.md": ("docs/fixes.md", "Fixes"),
     "own-rules.md": ("docs/rules.md", "Rule files"),
     "rule-fields.md": ("docs/rule-fields.md", "Fields of rules"),
     "facts.md": ("docs/facts.md", "Facts and sources"),
-    "conformance.md": ("docs/conformance.md", "Tested against Envoy"),
+    "conformance.md": ("docs/conformance.md", "Tested against real programs"),
     "story.md": ("docs/story.md", "One request, three endings"),
     "performance.md": ("docs/performance.md", "Performance"),
     "decisions.md": ("docs/decisions.md", "Decisions"),

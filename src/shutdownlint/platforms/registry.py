@@ -132,7 +132,8 @@ PLATFORMS: Final = (
         "programs",
         "Programs",
         "shutdownlint.platforms.programs.platform",
-        words=(b"containers",),
+        # An LLMInferenceService need not name its containers.
+        words=(b"containers", b"serving.kserve.io"),
     ),
     PlatformEntry(
         "istio",
@@ -311,6 +312,16 @@ PLATFORMS: Final = (
             KindEntry("mutations.gatekeeper.sh", "AssignMetadata", words=_CHANGES_SHUTDOWN),
             KindEntry("mutations.gatekeeper.sh", "Assign", words=_CHANGES_SHUTDOWN),
             KindEntry("mutations.gatekeeper.sh", "ModifySet", words=_CHANGES_SHUTDOWN),
+        ),
+    ),
+    PlatformEntry(
+        "kserve",
+        "KServe",
+        "shutdownlint.platforms.kserve.platform",
+        words=(b"serving.kserve.io",),
+        kinds=tuple(
+            KindEntry("serving.kserve.io", kind, f"shutdownlint.platforms.kserve.resources:{kind}")
+            for kind in ("InferenceService", "LLMInferenceService")
         ),
     ),
     PlatformEntry(

@@ -195,18 +195,22 @@ def graceful(
     drain: Setting[timedelta] | None = None,
     limit: Setting[timedelta] | None = None,
     acceptance: Acceptance = CLOSED,
+    exit_tail: Setting[timedelta] | None = None,
 ) -> Process:
     """A process that stops accepting at its stop signal and finishes what it has.
 
     ``drain``: it still accepts for that long. ``limit``: it cuts what is unfinished that long
-    after it stopped accepting. ``acceptance``: what it does with late requests.
+    after it stopped accepting. ``acceptance``: what it does with late requests. ``exit_tail``: it
+    lives on for that long after its last request.
     """
     finishes = WhenFinished(limit)
+    tail = () if exit_tail is None else (Phase(Trigger.NEXT, After(exit_tail), CLOSED, cuts=True),)
     if drain is None or drain.value <= ZERO:
-        return Process((Phase(Trigger.SIGNAL, finishes, acceptance),))
+        return Process((Phase(Trigger.SIGNAL, finishes, acceptance), *tail))
     return Process(
         (
             Phase(Trigger.SIGNAL, After(drain)),
             Phase(Trigger.NEXT, finishes, acceptance),
+            *tail,
         )
     )

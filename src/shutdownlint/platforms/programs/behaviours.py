@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from shutdownlint.platforms.facts import SourcedValue
+from shutdownlint.shutdown.durations import ZERO, seconds
 from shutdownlint.shutdown.process import CLOSED, OPEN, Acceptance, Reaction
+
+if TYPE_CHECKING:
+    from datetime import timedelta
 
 
 class AtSignal(StrEnum):
@@ -37,7 +41,8 @@ class Behaviour(Struct, frozen=True):
     ``words``: one of them has to be among its arguments. ``late`` is what it does with requests
     after its signal. ``by_signal`` is what it does at other signals than SIGTERM. ``signal`` is the
     one that its code gets, ``check`` says what to look for there. ``limit_finishes``: with a limit
-    written, it finishes within that.
+    written, it finishes within that. ``limit_since``: the release of its image from which it takes
+    that limit. ``exit_tail`` is how long it lives on after its last request.
     """
 
     name: str
@@ -50,10 +55,15 @@ class Behaviour(Struct, frozen=True):
     signal: str = "SIGTERM"
     check: str = ""
     limit_finishes: bool = False
+    limit_since: str = ""
+    exit_tail: timedelta = ZERO
 
 
 #: A parent holds the socket: the kernel accepts, and there is no answer.
 HANGS: Final = Acceptance(Reaction.HANGS, Reaction.HANGS)
+
+#: The listener stays open, and answers that it is not available, on new and on kept connections.
+ANSWERS_503: Final = Acceptance(Reaction.ERROR, Reaction.ERROR)
 
 
 def _measured(behaviour: Behaviour, version: str) -> SourcedValue[Behaviour]:
@@ -118,7 +128,14 @@ BEHAVIOURS: Final = (
     ),
     _measured(Behaviour("Puma", ("puma",), AtSignal.FINISHES), "Puma, single and cluster mode"),
     _measured(
-        Behaviour("Celery", ("celery",), AtSignal.FINISHES, modules=("celery",), words=("worker",)),
+        Behaviour(
+            "Celery",
+            ("celery",),
+            AtSignal.FINISHES,
+            modules=("celery",),
+            words=("worker",),
+            exit_tail=seconds(3),
+        ),
         "celery 5.7.0",
     ),
     _measured(
@@ -164,7 +181,11 @@ BEHAVIOURS: Final = (
             ("vllm", "vllm.entrypoints.openai.api_server"),
             AtSignal.CUTS,
             modules=("vllm.entrypoints.openai.api_server",),
+            # Its listener stays open while it drains.
+            late=Acceptance(Reaction.ERROR, Reaction.ERROR, status=500),
             limit_finishes=True,
+            limit_since="0.18.0",
+            exit_tail=seconds(5),
         ),
         "measured: vLLM 0.32.0 (a drain only with --shutdown-timeout, since 0.18.0)",
     ),

@@ -67,6 +67,10 @@ class ProgramFacts(Struct):
     asked_to_wait: bool = False
     #: Other cases that fit: when each is, how to settle it, and the behaviour then.
     others: tuple[tuple[str, str, str], ...] = ()
+    #: The program that the container starts, if it is a known one, and how long it lives on after
+    #: its last request.
+    known_program: str = ""
+    exit_tail: Setting[timedelta] | None = None
     problems: list[SettingIgnored] = field(default_factory=list)
 
 

@@ -30,7 +30,12 @@ from shutdownlint.platforms.programs.known_servers import (
 )
 from shutdownlint.platforms.programs.problems import PROBLEMS
 from shutdownlint.platforms.programs.start import StartedProgram, find_program
-from shutdownlint.platforms.programs.verdict import Verdict, image_program, read_verdict
+from shutdownlint.platforms.programs.verdict import (
+    Verdict,
+    find_behaviour,
+    image_program,
+    read_verdict,
+)
 from shutdownlint.shutdown.durations import ZERO, format_duration
 from shutdownlint.shutdown.pod_plan import Assumption, Effect, Knob, Role
 from shutdownlint.shutdown.process import (
@@ -63,6 +68,13 @@ def _fact(get: Callable[[ProgramFacts], Any]) -> Callable[[CaseView], Any]:
 
 def _default(get: Callable[[Any], Any]) -> Callable[[CaseView], Any]:
     return _fact(lambda found: None if found.defaults is None else get(found.defaults))
+
+
+def _time_to_stop(found: ProgramFacts) -> timedelta | None:
+    if found.finish_within is None:
+        return None
+    tail = found.exit_tail.value if found.exit_tail is not None else ZERO
+    return found.finish_within.value + tail
 
 
 class HelperFacts(Struct, frozen=True):
@@ -104,6 +116,39 @@ _FIELDS: Final[Fields] = {
             FieldType.STRING,
             "where finishWithin is written: the flag, variable or property with its value",
             _fact(lambda found: found.finish_setting or None),
+        ),
+        Field(
+            "knownProgram",
+            FieldType.STRING,
+            "the known program that the container starts, such as vLLM; empty for others",
+            _fact(lambda found: found.known_program),
+            default="",
+        ),
+        Field(
+            "exitTail",
+            _D,
+            "how long its program lives on after its last request, as far as that is known",
+            _fact(lambda found: found.exit_tail.value if found.exit_tail is not None else None),
+            default=ZERO,
+        ),
+        Field(
+            "timeToStop",
+            _D,
+            "finishWithin and exitTail together; absent unless finishWithin is written",
+            _fact(_time_to_stop),
+        ),
+        Field(
+            "exitTailText",
+            FieldType.STRING,
+            "exitTail as it follows on finishSetting in a message; empty where there is none",
+            _fact(
+                lambda found: (
+                    ""
+                    if found.exit_tail is None
+                    else f", then {format_duration(found.exit_tail.value)} for its own end"
+                )
+            ),
+            default="",
         ),
         Field(
             "program",
@@ -166,13 +211,16 @@ class Plugin(Platform):
         started = started or image_program(spec, ref)
         found = detect_program(spec, ref, started, draft.workload, draft.context)
         container.note(found)
-        draft.problems += found.problems
         written: ContainerFacts = container.facts[ContainerFacts]
         server = self._known_server(container, started)
         if server is not None:
+            draft.problems += found.problems
             self._take_server(container, draft, server)
             return
+        if started is not None:
+            _note_program(started, found)
         verdict = read_verdict(spec, ref, started, found)
+        draft.problems += found.problems
         assumed = written.behaviour.origin.kind is OriginKind.DEFAULT
         if assumed and not container.settled:
             self._take(container, draft, verdict, found)
@@ -186,7 +234,7 @@ class Plugin(Platform):
             container.note(written)
         if written.behaviour.value == "graceful":
             late = verdict.late if assumed else CLOSED
-            container.process = graceful(written.drain, _limit(found, draft), late)
+            container.process = graceful(written.drain, _limit(found, draft), late, found.exit_tail)
         handler = written.handler
         hooked = drain_in_hook(handler.value.command, source_location(handler) or ref)
         if hooked is not None and assumed:
@@ -250,6 +298,16 @@ class Plugin(Platform):
                 yield Alternative(
                     when, remedy, with_behaviour(context.user_facts, pod.id, name, behaviour)
                 )
+
+
+def _note_program(started: StartedProgram, found: ProgramFacts) -> None:
+    entry = find_behaviour(started)
+    if entry is None:
+        return
+    found.known_program = entry.name
+    if entry.exit_tail:
+        origin = Origin(OriginKind.DEFAULT, f"{entry.name}'s own end", started.location)
+        found.exit_tail = Setting("exit", entry.exit_tail, origin)
 
 
 def _limit(found: ProgramFacts, draft: PodDraft) -> Setting[timedelta] | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from shutdownlint.platforms.locations import source_location
 from shutdownlint.platforms.programs import facts
 from shutdownlint.platforms.programs.behaviours import (
     BEHAVIOURS,
@@ -17,7 +18,9 @@ from shutdownlint.platforms.programs.behaviours import (
     AtSignal,
     Behaviour,
 )
+from shutdownlint.platforms.programs.problems import SettingIgnored
 from shutdownlint.platforms.programs.start import StartedProgram, Word, flag_values
+from shutdownlint.platforms.versions import Version
 from shutdownlint.shell.syntax import is_shell
 from shutdownlint.shutdown.pod_plan import Assumption
 from shutdownlint.shutdown.process import CLOSED, Acceptance
@@ -78,6 +81,14 @@ class _Image:
         self.path = f"{head}{slash}{name}".removeprefix("docker.io/")
         prefix = f"{head}{slash}"
         self.official = name if prefix in OFFICIAL_PREFIXES else ""
+
+    @property
+    def version(self) -> Version | None:
+        """The version that the tag names; None for tags that name none."""
+        try:
+            return Version.parse(self.tag)
+        except ValueError:
+            return None
 
     @property
     def stop_signal(self) -> str | None:
@@ -211,6 +222,7 @@ class _Reader:
             signal = self._stop_signal()
             return dict(entry.by_signal).get(signal, entry.at_signal) if signal else None
         if entry.limit_finishes:
+            self._drop_unknown_limit(entry)
             limit = self.found.finish_within
             return AtSignal.FINISHES if limit is not None and limit.value else entry.at_signal
         if entry.name == "uWSGI":
@@ -223,6 +235,24 @@ class _Reader:
             pool = _value_of(started, ("-P", "--pool")) or "prefork"
             return AtSignal.CUTS if pool in ("prefork", "processes") else entry.at_signal
         return entry.at_signal
+
+    def _drop_unknown_limit(self, entry: Behaviour) -> None:
+        """Leave a limit out that the release in the image does not take, and report it."""
+        limit, version = self.found.finish_within, self.image.version
+        if limit is None or version is None or version >= Version.parse(entry.limit_since):
+            return
+        flag, _, value = self.found.finish_setting.partition(" ")
+        reason = f"{entry.name} takes it from {entry.limit_since} on, the image has {version}"
+        self.found.problems.append(
+            SettingIgnored(
+                location=source_location(limit) or self.ref / "name",
+                key=flag,
+                value=value,
+                reason=reason,
+                program=entry.name,
+            )
+        )
+        self.found.finish_within = None
 
     def _stop_signal(self) -> str | None:
         """The container's stop signal: the manifest's, else that of an official image."""

@@ -1,0 +1,1 @@
+"""KServe: objects from which it makes the pods of model servers."""

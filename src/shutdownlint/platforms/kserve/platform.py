@@ -1,0 +1,76 @@
+"""KServe as a platform: the pods of InferenceServices and LLMInferenceServices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shutdownlint.platforms.kserve import facts
+from shutdownlint.platforms.kserve.problems import (
+    PROBLEMS,
+    PresetLeavesNoDrain,
+    SchedulerEndsFirst,
+)
+from shutdownlint.platforms.kserve.resources import InferenceService, LLMInferenceService
+from shutdownlint.platforms.kserve.workloads import (
+    DRAIN_FLAG,
+    of_inference_service,
+    of_llm_service,
+    pods_grace,
+    scheduler_grace,
+)
+from shutdownlint.platforms.platform import Platform
+from shutdownlint.shutdown.durations import seconds
+from shutdownlint.shutdown.pod_plan import Assumption
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shutdownlint.manifests.workloads import Workload
+    from shutdownlint.platforms.context import AnalysisContext
+    from shutdownlint.platforms.pod_draft import PodDraft
+    from shutdownlint.platforms.problem import Problem
+
+
+class Plugin(Platform):
+    """KServe."""
+
+    name = "kserve"
+    problems = PROBLEMS
+
+    def extra_workloads(self, context: AnalysisContext) -> Iterator[Workload]:
+        """The pods that it makes."""
+        for service in context.index.all_of(InferenceService):
+            yield from of_inference_service(service)
+        for llm_service in context.index.all_of(LLMInferenceService):
+            yield from of_llm_service(llm_service)
+
+    def context_problems(self, context: AnalysisContext) -> Iterator[Problem]:
+        """Schedulers that end before the pods that they send requests to."""
+        for loaded in context.index.all_of(LLMInferenceService):
+            scheduler, pods = scheduler_grace(loaded), pods_grace(loaded)
+            if scheduler is not None and pods is not None and scheduler < pods:
+                location = loaded.ref / "spec" / "router" / "scheduler"
+                yield SchedulerEndsFirst(
+                    location=location.key, grace=seconds(scheduler), pods=seconds(pods)
+                )
+
+    def contribute(self, draft: PodDraft) -> None:
+        """What KServe makes of the pods of an LLMInferenceService."""
+        workload = draft.workload
+        if workload.group != facts.GROUP or workload.incomplete is not None:
+            return
+        if workload.id.kind != LLMInferenceService.__name__:
+            return
+        text = "the presets of KServe 0.19 or later are assumed: a preStop sleep of 15s, and vLLM"
+        remedy = "with 0.18 there is no hook, and the default of the grace period is 30s"
+        draft.assumptions.append(Assumption(text, remedy))
+        spec = workload.template.spec
+        written = spec.terminationGracePeriodSeconds
+        if isinstance(written, int) and f"{DRAIN_FLAG}=0" in spec.containers[0].args[-1:]:
+            draft.problems.append(
+                PresetLeavesNoDrain(
+                    location=workload.spec / "terminationGracePeriodSeconds",
+                    grace=seconds(written),
+                    sleep=seconds(facts.PRESET_SLEEP.value),
+                )
+            )

@@ -1,0 +1,156 @@
+"""The pods that KServe makes, as if they were written.
+
+Sources: kserve deployment_reconciler.go:283 (30 s where no grace period is written),
+config/llmisvcconfig (presets), llmisvc/config_merge.go:766-788 (what the presets compute).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import replace
+
+from shutdownlint.manifests.decoding import Placeholder, decode
+from shutdownlint.manifests.object_id import ObjectId
+from shutdownlint.manifests.resources import (
+    Container,
+    Lifecycle,
+    LifecycleHandler,
+    Metadata,
+    PodSpec,
+    PodTemplate,
+    SleepAction,
+)
+from shutdownlint.manifests.skips import SkipReason
+from shutdownlint.manifests.workloads import Workload
+from shutdownlint.platforms.kserve import facts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shutdownlint.manifests.document import NodeRef
+    from shutdownlint.manifests.object_index import LoadedResource
+    from shutdownlint.platforms.kserve.resources import InferenceService, LLMInferenceService
+    from shutdownlint.yaml_source.location import KeyPath
+
+#: vLLM's flag that the presets add.
+DRAIN_FLAG: Final = "--shutdown-timeout"
+_MODE_UNKNOWN: Final = SkipReason(
+    "kserve-mode",
+    "InferenceServices whose pods Knative may make",
+    f"name the mode with the annotation {facts.DEPLOYMENT_MODE}",
+)
+
+
+def of_inference_service(loaded: LoadedResource[InferenceService]) -> Iterator[Workload]:
+    """The pods of each component, where a Deployment and not Knative makes them."""
+    mode = loaded.model.metadata.annotations.get(facts.DEPLOYMENT_MODE)
+    for component in facts.COMPONENTS:
+        data = _below(loaded, ("spec", component))
+        if not isinstance(data, dict):
+            continue
+        spec, _ = decode(PodSpec, data)
+        if not spec.containers and isinstance(data.get("model"), dict):
+            model, _ = decode(Container, data["model"])
+            spec = replace(spec, containers=[replace(model, name=facts.MODEL_CONTAINER)])
+        workload = _workload(loaded, component, ("spec", component), spec, data)
+        # Knative takes neither of these from an InferenceService.
+        by_hand = spec.terminationGracePeriodSeconds is not None or any(
+            container.lifecycle is not None for container in spec.containers
+        )
+        standard = mode in facts.STANDARD_MODES.value or (mode is None and by_hand)
+        yield workload if standard else replace(workload, incomplete=_MODE_UNKNOWN)
+
+
+def of_llm_service(loaded: LoadedResource[LLMInferenceService]) -> Iterator[Workload]:
+    """The pods that serve the model, those of the prefill, and the scheduler."""
+    for suffix, path in (("", ("spec", "template")), ("-prefill", ("spec", "prefill", "template"))):
+        above = _below(loaded, path[:-1])
+        if isinstance(above, dict) and (not suffix or above):
+            spec, _ = decode(PodSpec, above.get("template"))
+            yield replace(
+                _workload(loaded, suffix.removeprefix("-"), path, _with_presets(spec), {}),
+                default_grace=(facts.PRESET_GRACE.value, "the default of KServe's presets"),
+            )
+
+
+def scheduler_grace(loaded: LoadedResource[LLMInferenceService]) -> int | None:
+    """The scheduler's grace period in seconds; None where there is no scheduler of its own."""
+    scheduler = _below(loaded, ("spec", "router", "scheduler"))
+    if not isinstance(scheduler, dict):
+        return None
+    spec, _ = decode(PodSpec, scheduler.get("template"))
+    return _seconds(spec)
+
+
+def pods_grace(loaded: LoadedResource[LLMInferenceService]) -> int | None:
+    """The grace period of the pods that serve, in seconds; None where it is a placeholder."""
+    spec, _ = decode(PodSpec, _below(loaded, ("spec", "template")))
+    return _seconds(spec)
+
+
+def _seconds(spec: PodSpec) -> int | None:
+    grace = spec.terminationGracePeriodSeconds
+    if isinstance(grace, Placeholder):
+        return None
+    return facts.PRESET_GRACE.value if grace is None else grace
+
+
+def _drain_seconds(spec: PodSpec) -> int | None:
+    """The ``--shutdown-timeout`` that the preset computes, in seconds."""
+    grace = _seconds(spec)
+    if grace is None:
+        return None
+    return max(0, grace - facts.PRESET_SLEEP.value - min(facts.PRESET_RESERVE.value, grace))
+
+
+def _with_presets(spec: PodSpec) -> PodSpec:
+    """The pod spec with what KServe's presets add to the container that serves."""
+    named = [c for c in spec.containers if c.name == facts.MAIN_CONTAINER]
+    main = named[0] if named else Container(name=facts.MAIN_CONTAINER)
+    lifecycle = main.lifecycle or Lifecycle()
+    if lifecycle.preStop is None:
+        hook = LifecycleHandler(sleep=SleepAction(seconds=facts.PRESET_SLEEP.value))
+        main = replace(main, lifecycle=replace(lifecycle, preStop=hook))
+    if not main.command:
+        drain = _drain_seconds(spec)
+        written = any(word.startswith("--shutdown") for word in main.args)
+        added = [] if written or drain is None else [f"{DRAIN_FLAG}={drain}"]
+        main = replace(main, command=["vllm", "serve"], args=[*main.args, *added])
+    others = [c for c in spec.containers if c.name != facts.MAIN_CONTAINER]
+    return replace(spec, containers=[main, *others])
+
+
+def _below(loaded: LoadedResource[Any], path: KeyPath) -> Any:
+    data: Any = {"spec": loaded.model.spec}
+    for step in path:
+        data = data.get(step) if isinstance(data, dict) else None
+    return data
+
+
+def _workload(
+    loaded: LoadedResource[Any], suffix: str, path: KeyPath, spec: PodSpec, own: dict[str, Any]
+) -> Workload:
+    model, ref = loaded.model, loaded.ref
+    metadata, _ = decode(Metadata, own)
+    place: NodeRef = ref
+    for step in path:
+        place /= step
+    name = "-".join(part for part in (model.metadata.name or "", suffix) if part)
+    return Workload(
+        id=ObjectId(type(model).__name__, name, model.metadata.namespace),
+        group=facts.GROUP,
+        ref=ref,
+        object_ref=ref,
+        owner=model.metadata,
+        template=PodTemplate(
+            metadata=Metadata(
+                namespace=model.metadata.namespace,
+                labels={**model.metadata.labels, **metadata.labels},
+                annotations={**model.metadata.annotations, **metadata.annotations},
+            ),
+            spec=spec,
+        ),
+        annotations_at=ref / "metadata" / "annotations",
+        spec_at=place,
+    )
