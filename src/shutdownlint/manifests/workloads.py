@@ -80,6 +80,7 @@ class Workload(Struct, eq=False):
     #: How its pods are replaced; nothing of it for a bare Pod.
     update: WorkloadSpec = field(default_factory=WorkloadSpec)
     update_rejected: list[FieldError] = field(default_factory=list)
+    owner_rejected: list[FieldError] = field(default_factory=list)
     annotations_at: NodeRef | None = None
     default_grace: tuple[int, str] | None = None
     spec_at: NodeRef | None = None
@@ -203,7 +204,9 @@ def incomplete_reason(workload: Workload) -> SkipReason | None:
     images = [container.image is not None for container in workload.template.spec.containers]
     # A patch hardly ever has a selector; the image of an injected container may be left out.
     complete = any(images) if workload.has_selector else all(images)
-    return None if complete and workload.id.name != "" else FRAGMENT
+    # A name of a wrong type is a mistake of its own, and reported.
+    named = workload.id.name != "" or any(e.key_path == ("name",) for e in workload.owner_rejected)
+    return None if complete and named else FRAGMENT
 
 
 def object_places(document: Document) -> list[KeyPath]:
@@ -307,7 +310,8 @@ def _has_containers(node: MappingNode) -> bool:
 
 def _workload(document: Document, key_path: KeyPath, owner: _Object) -> Workload:
     shape = shape_of(Metadata)
-    metadata, _ = decode(Metadata, document.tree.to_python((*owner.key_path, "metadata"), shape))
+    written = document.tree.to_python((*owner.key_path, "metadata"), shape)
+    metadata, owner_rejected = decode(Metadata, written)
     template, rejected = read_template(document, key_path)
     name = metadata.name or metadata.generateName or ""
     update, update_rejected = _update_spec(document, owner)
@@ -322,6 +326,7 @@ def _workload(document: Document, key_path: KeyPath, owner: _Object) -> Workload
         unresolved=any(error.unresolved for error in rejected),
         update=update,
         update_rejected=update_rejected,
+        owner_rejected=[error for error in owner_rejected if not error.unresolved],
         has_selector=document.tree.entry((*owner.key_path, "spec", "selector")) is not None,
     )
 

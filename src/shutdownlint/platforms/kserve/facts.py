@@ -11,7 +11,7 @@ GROUP: Final = "serving.kserve.io"
 DEPLOYMENT_MODE: Final = "serving.kserve.io/deploymentMode"
 #: Its values for a plain Deployment; with others Knative decides how pods stop.
 STANDARD_MODES: Final = SourcedValue(
-    frozenset(("RawDeployment", "Standard")), "kserve pkg/constants (deployment modes)"
+    ("RawDeployment", "Standard"), "kserve pkg/constants (deployment modes)"
 )
 #: The components of an InferenceService; each is a pod spec.
 COMPONENTS: Final = ("predictor", "transformer", "explainer")

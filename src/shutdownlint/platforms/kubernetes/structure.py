@@ -83,6 +83,9 @@ def find_problems(workload: Workload) -> Iterator[Problem]:
     """Everything that is wrong in how the workload is written."""
     for error in workload.rejected:
         yield field_rejected(workload.ref, error)
+    if workload.object_ref != workload.ref:  # a Pod's own metadata is part of what is read above
+        for error in workload.owner_rejected:
+            yield field_rejected(workload.object_ref / "metadata", error, "metadata.")
     update = workload.object_ref / "spec"
     for error in workload.update_rejected:
         yield field_rejected(update, error, "spec.")
