@@ -55,7 +55,8 @@ def env(name: str, value: str) -> str:
         (env("SPRING_LIFECYCLE_TIMEOUT_PER_SHUTDOWN_PHASE", "1m"), 60),
         (env("SPRING_LIFECYCLE_TIMEOUTPERSHUTDOWNPHASE", "20000"), 20),
         (env("SPRING_LIFECYCLE_TIMEOUTPERSHUTDOWNPHASE", "PT1M5S"), 65),
-        (env("SPRING_LIFECYCLE_TIMEOUTPERSHUTDOWNPHASE", "30"), None),
+        (env("SPRING_LIFECYCLE_TIMEOUTPERSHUTDOWNPHASE", "30"), 0.03),
+        ("command: [pm2-runtime, app.js]\n" + env("PM2_KILL_TIMEOUT", "10s"), 0),
         (env("JAVA_TOOL_OPTIONS", "-Xmx1g -Dspring.lifecycle.timeout-per-shutdown-phase=9s"), 9),
         ("args: ['--spring.lifecycle.timeout-per-shutdown-phase=20s']", 20),
         (

@@ -125,6 +125,9 @@ BY_CODE = [
     (["ruby", "app.rb"], "app.rb", ABRUPT),
     (["java", "-Xmx1g", "-jar", "/srv/shop.jar"], "shop.jar", ABRUPT),
     (["pm2-runtime", "app.js"], "app.js", ABRUPT),
+    (["pm2-runtime", "--kill-timeout", "9000", "dist/app.js"], "app.js", ABRUPT),
+    (["/srv/shop", "--port", "80"], "shop", ABRUPT),
+    (["haproxy", "-f", "x.cfg"], "HAProxy", ABRUPT),
     (["npm", "start"], "npm", ABRUPT),
     (["yarn", "start"], "Yarn 1", ABRUPT),
     (["/bin/sh", "/start.sh"], "start.sh", IGNORING),
@@ -151,6 +154,8 @@ def test_what_the_code_decides_is_an_assumption_about_it(
         ({"image": "nginx:1.25"}, GRACEFUL),
         ({"image": "docker.io/library/nginx@sha256:0"}, GRACEFUL),
         ({"image": "nginx:1.25", "command": ["nginx", "-g", "daemon off;"]}, GRACEFUL),
+        ({"image": "nginx:1.18"}, ABRUPT),
+        ({"image": "nginx:1.19.5-alpine"}, GRACEFUL),
         ({"image": "nginx:1", "lifecycle": {"stopSignal": "SIGTERM"}}, ABRUPT),
         (
             {"image": "shop/web:1", "command": ["nginx"], "lifecycle": {"stopSignal": "SIGQUIT"}},

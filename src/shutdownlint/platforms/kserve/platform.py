@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from shutdownlint.platforms.kserve import facts
 from shutdownlint.platforms.kserve.problems import (
     PROBLEMS,
@@ -20,7 +22,9 @@ from shutdownlint.platforms.kserve.workloads import (
 )
 from shutdownlint.platforms.platform import Platform
 from shutdownlint.shutdown.durations import seconds
-from shutdownlint.shutdown.pod_plan import Assumption
+from shutdownlint.shutdown.pod_plan import Assumption, Effect
+from shutdownlint.shutdown.process import Phase, Process, WhenFinished
+from shutdownlint.shutdown.provenance import OriginKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,6 +68,11 @@ class Plugin(Platform):
         text = "the presets of KServe 0.19 or later are assumed: a preStop sleep of 15s, and vLLM"
         remedy = "with 0.18 there is no hook, and the default of the grace period is 30s"
         draft.assumptions.append(Assumption(text, remedy))
+        main = draft.containers[0]
+        if any(word.startswith(DRAIN_FLAG) for word in workload.template.spec.containers[0].args):
+            # The preset computes the limit from the grace period, so it never needs a longer one.
+            main.knobs = [k for k in main.knobs if k.effect is not Effect.FINISH_LIMIT]
+            main.process = Process(tuple(_with_preset_limit(p) for p in main.process.phases))
         spec = workload.template.spec
         written = spec.terminationGracePeriodSeconds
         if isinstance(written, int) and f"{DRAIN_FLAG}=0" in spec.containers[0].args[-1:]:
@@ -74,3 +83,12 @@ class Plugin(Platform):
                     sleep=seconds(facts.PRESET_SLEEP.value),
                 )
             )
+
+
+def _with_preset_limit(phase: Phase) -> Phase:
+    """The same phase, with a limit that is the preset's and not written."""
+    ending = phase.ending
+    if not isinstance(ending, WhenFinished) or ending.limit is None:
+        return phase
+    origin = replace(ending.limit.origin, kind=OriginKind.DEFAULT, label="KServe's preset")
+    return replace(phase, ending=WhenFinished(replace(ending.limit, origin=origin)))

@@ -271,15 +271,16 @@ BEHAVIOURS: Final = (
     ),
 )
 
-#: Stop signals that official images set, by their name and a part of the tag.
+#: Stop signals that official images set, by their name and a part of the tag, and since which
+#: release.
 IMAGE_SIGNALS: Final = SourcedValue(
     (
-        ("nginx", "", "SIGQUIT"),
-        ("httpd", "", "SIGWINCH"),
-        ("php", "apache", "SIGWINCH"),
-        ("php", "fpm", "SIGQUIT"),
-        ("haproxy", "", "SIGUSR1"),
-        ("postgres", "", "SIGINT"),
+        ("nginx", "", "SIGQUIT", "1.19.5"),
+        ("httpd", "", "SIGWINCH", ""),
+        ("php", "apache", "SIGWINCH", ""),
+        ("php", "fpm", "SIGQUIT", ""),
+        ("haproxy", "", "SIGUSR1", ""),
+        ("postgres", "", "SIGINT", ""),
     ),
     "the official images' Dockerfiles, 2019-2025 (nginx since 1.19.5)",
 )

@@ -21,7 +21,7 @@ from shutdownlint.platforms.programs.container_config import (
     read_container_config,
 )
 from shutdownlint.platforms.programs.facts import FRAMEWORKS, Framework
-from shutdownlint.platforms.programs.limit_values import is_templated, read_limit
+from shutdownlint.platforms.programs.limit_values import ReadLimit, is_templated, read_limit
 from shutdownlint.platforms.programs.problems import SettingIgnored
 from shutdownlint.platforms.programs.start import StartedProgram, Word, flag_values
 from shutdownlint.shell.syntax import base_name, is_shell, shell_script, tokens
@@ -104,11 +104,11 @@ def detect_program(
         found.asked_to_wait = found.asked_to_wait or _asked_to_wait(
             framework, options, known, limited=bool(limits)
         )
-        for text, limit in limits:
-            if isinstance(limit, SettingIgnored):
-                found.problems.append(limit)
-            elif found.finish_within is None:
-                found.finish_within, found.finish_setting = limit, text
+        for text, read in limits:
+            if read.problem is not None:
+                found.problems.append(read.problem)
+            if read.limit is not None and found.finish_within is None:
+                found.finish_within, found.finish_setting = read.limit, text
         if found.defaults is None:
             found.defaults = _default_limit(
                 framework,
@@ -242,7 +242,7 @@ def _limits(
     words: Sequence[Word],
     options: dict[str, WrittenText],
     known: ContainerConfig,
-) -> list[tuple[str, Setting[timedelta] | SettingIgnored]]:
+) -> list[tuple[str, ReadLimit]]:
     """The limit with its text wherever it is written, the strongest first.
 
     A problem where it has no effect.
@@ -399,8 +399,7 @@ def _delay(
     variable = known.variables.get(name.replace(".", "_").upper())
     for written in (options.get(name), variable, known.properties.get(name)):
         if written is not None:
-            limit = read_limit(framework, name, written)
-            return limit if isinstance(limit, Setting) else None
+            return read_limit(framework, name, written).limit
     return None
 
 

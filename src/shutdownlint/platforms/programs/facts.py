@@ -49,6 +49,7 @@ GUNICORN: Final = "Gunicorn"
 PUMA: Final = "Puma"
 CELERY: Final = "Celery"
 QUARKUS: Final = "Quarkus"
+PM2: Final = "PM2"
 MICRONAUT: Final = "Micronaut"
 
 FRAMEWORKS: Final = (
@@ -164,7 +165,7 @@ FRAMEWORKS: Final = (
     ),
     SourcedValue(
         Framework(
-            "PM2",
+            PM2,
             programs=("pm2-runtime", "pm2"),
             variables=("PM2_KILL_TIMEOUT",),
             proofs=("PM2_KILL",),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shutdownlint.manifests.decoding import has_placeholder
 from shutdownlint.platforms.programs import facts
 from shutdownlint.platforms.programs.problems import SettingIgnored
-from shutdownlint.shutdown.durations import seconds
+from shutdownlint.shutdown.durations import ZERO, seconds
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:
@@ -35,26 +35,38 @@ _ISO: Final = re.compile(
 _LONGEST: Final = 10 * 365 * 86400.0
 
 
-def read_limit(
-    framework: Framework, name: str, written: WrittenText
-) -> Setting[timedelta] | SettingIgnored:
-    """The framework's limit as this flag, variable or property sets it, or why it is ignored."""
+class ReadLimit(NamedTuple):
+    """A limit as a program reads it, and what is wrong with how it is written.
+
+    Without a limit the setting is ignored. With both, the program reads something else than is
+    meant.
+    """
+
+    limit: Setting[timedelta] | None
+    problem: SettingIgnored | None
+
+
+def read_limit(framework: Framework, name: str, written: WrittenText) -> ReadLimit:
+    """The framework's limit as this flag, variable or property sets it."""
     value, reason = _duration(framework, written.text.strip())
-    if value is None:
-        return SettingIgnored(
+    problem = limit = None
+    if reason:
+        problem = SettingIgnored(
             location=written.location,
             key=name,
             value=written.text,
             reason=reason,
             program=framework.name,
         )
-    kind = OriginKind.INHERITED if written.inherited else OriginKind.EXPLICIT
-    origin = Origin(kind, framework.name, written.location)
-    return Setting(f"{framework.name} shutdown timeout", value, origin)
+    if value is not None:
+        kind = OriginKind.INHERITED if written.inherited else OriginKind.EXPLICIT
+        origin = Origin(kind, framework.name, written.location)
+        limit = Setting(f"{framework.name} shutdown timeout", value, origin)
+    return ReadLimit(limit, problem)
 
 
 def _duration(framework: Framework, text: str) -> tuple[timedelta | None, str]:
-    """The duration, or why it is none."""
+    """The duration as the program reads it, None where it reads none, and what is wrong with it."""
     milliseconds = framework.unit < seconds(1)
     wanted = f"a number of {'milliseconds' if milliseconds else 'seconds'}"
     if framework.suffixes:
@@ -68,12 +80,14 @@ def _duration(framework: Framework, text: str) -> tuple[timedelta | None, str]:
         return None, f"is not {wanted}"
     number, unit = float(found.group(1)), found.group(2).lower()
     if unit and not framework.suffixes:
-        return None, f"must be {wanted}, without a unit"
+        reason = f"must be {wanted}, without a unit"
+        # Measured: with a unit PM2 does not wait at all.
+        return (ZERO, reason) if framework.name == facts.PM2 else (None, reason)
     if framework.name == facts.SPRING and "." in text:
         return None, "must be a whole number with a unit, such as 30s"
     if not unit and framework.suffixes and milliseconds and number < 1000:
         reason = f"has no unit and reads as {found.group(1)} milliseconds"
-        return None, f"{reason}: write {found.group(1)}s"
+        return _bounded(number * 0.001), f"{reason}: write {found.group(1)}s"
     unit_seconds = _UNITS[unit] if unit else framework.unit.total_seconds()
     return _bounded(number * unit_seconds), ""
 

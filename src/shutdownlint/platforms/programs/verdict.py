@@ -95,9 +95,11 @@ class _Image:
         """The signal that an official image sets; SIGTERM for those that set none."""
         if not self.official:
             return None
-        for name, part, signal in IMAGE_SIGNALS.value:
+        for name, part, signal, since in IMAGE_SIGNALS.value:
             if self.official == name and part in self.tag:
-                return signal
+                version = self.version
+                older = since and version is not None and version < Version.parse(since)
+                return "SIGTERM" if older else signal
         return "SIGTERM"
 
 
@@ -328,9 +330,15 @@ _TAKES_NEXT: Final = frozenset(
 )
 
 
+#: How the files end that PM2 starts; its options take values of any form.
+_PM2_FILES: Final = (".js", ".mjs", ".cjs", ".ts", ".json", ".yml", ".yaml")
+
+
 def script_name(started: StartedProgram) -> str:
     """The script, module or jar that an interpreter runs, as it is written; empty for none."""
     arguments = list(started.arguments)
+    if started.name.startswith("pm2"):
+        return next((a.rpartition("/")[2] for a in arguments if a.endswith(_PM2_FILES)), "")
     while arguments:
         text = arguments.pop(0)
         if text in ("-m", "-jar") and arguments:
