@@ -63,7 +63,8 @@ def test_the_classics_are_found(corpus: Path) -> None:
     assert (nginx.rule, nginx.severity, nginx.region.line) == ("SL102", "error", 31)
     assert "3m" in nginx.message
     assert "2m" in nginx.message
-    rollouts = findings(corpus, "Rollout/actions/testdata")
+    # Some of them have nginx 1.18, which sets no graceful stop signal: SL134.
+    rollouts = [f for f in findings(corpus, "Rollout/actions/testdata") if f.rule != "SL134"]
     assert {(f.rule, f.severity.value) for f in rollouts} == {("SL102", "error")}
     assert all("30s (the Kubernetes default)" in f.message for f in rollouts)
 
@@ -80,7 +81,8 @@ def test_the_classics_are_found(corpus: Path) -> None:
     ],
 )
 def test_what_must_stay_silent(corpus: Path, part: str) -> None:
-    assert findings(corpus, part) == []
+    # Three pods of Kyverno's tests have nginx before 1.19.5: SL134.
+    assert [f for f in findings(corpus, part) if f.rule != "SL134"] == []
 
 
 def test_a_budget_that_allows_nothing(corpus: Path) -> None:
@@ -108,8 +110,10 @@ def test_no_warning_is_left_unread(selected_corpus: Path) -> None:
     # and gitops-istio, whose kustomization puts its apps into an injected namespace.
     assert warnings == {
         "SL004": 4,
-        "SL134": 3,
+        # Seven of them are nginx images before 1.19.5, which set no graceful stop signal.
+        "SL134": 9,
         "SL153": 2,
+        "SL161": 1,
         "SL209": 1,
         "SL240": 2,
         "SL250": 6,

@@ -274,6 +274,25 @@ class TargetReference(ApiModel, frozen=True):
     name: Str | None = None
 
 
+class ConnectionDraining(ApiModel, frozen=True):
+    """How long Google's load balancers let connections finish."""
+
+    drainingTimeoutSec: Int | None = None  # noqa: N815
+
+
+class BackendConfigSpec(ApiModel, frozen=True):
+    """What GKE's Ingress reads about a Service."""
+
+    connectionDraining: ConnectionDraining | None = None  # noqa: N815
+    timeoutSec: Int | None = None  # noqa: N815
+
+
+class BackendConfig(Resource, frozen=True):
+    """cloud.google.com BackendConfig."""
+
+    spec: BackendConfigSpec = field(default_factory=BackendConfigSpec)
+
+
 class PodDisruptionBudgetSpec(ApiModel, frozen=True):
     """How many pods an eviction must leave. Numbers or percentages, as written."""
 

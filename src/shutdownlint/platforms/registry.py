@@ -236,7 +236,7 @@ PLATFORMS: Final = (
             KindEntry(
                 "cloud.google.com",
                 "BackendConfig",
-                "shutdownlint.platforms.loadbalancers.resources:BackendConfig",
+                f"{_RESOURCES}:BackendConfig",
             ),
             KindEntry(
                 "networking.gke.io",
@@ -248,6 +248,27 @@ PLATFORMS: Final = (
                 "TargetGroupConfiguration",
                 "shutdownlint.platforms.loadbalancers.resources:TargetGroupConfiguration",
             ),
+        ),
+    ),
+    PlatformEntry(
+        "routes",
+        "Routes",
+        "shutdownlint.platforms.routes.platform",
+        words=(b"timeout", b"Timeout"),
+        kinds=tuple(
+            KindEntry(
+                group,
+                kind,
+                f"shutdownlint.platforms.routes.resources:{model}",
+                words=((b"imeout",),),
+            )
+            for group, kind, model in (
+                ("networking.istio.io", "VirtualService", "VirtualService"),
+                ("gateway.networking.k8s.io", "HTTPRoute", "HTTPRoute"),
+                ("projectcontour.io", "HTTPProxy", "HTTPProxy"),
+                ("consul.hashicorp.com", "ServiceRouter", "ServiceRouter"),
+                ("getambassador.io", "Mapping", "Mapping"),
+            )
         ),
     ),
     PlatformEntry(

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from shutdownlint.manifests.decoding import has_placeholder
 from shutdownlint.manifests.resources import Ingress, Service
+from shutdownlint.platforms.annotation_values import read_pair
 from shutdownlint.platforms.loadbalancers import facts
-from shutdownlint.platforms.loadbalancers.detect import parse_whole, read_pair
+from shutdownlint.platforms.loadbalancers.detect import parse_whole
 from shutdownlint.platforms.loadbalancers.problems import TargetGroupAttributes
 
 if TYPE_CHECKING:

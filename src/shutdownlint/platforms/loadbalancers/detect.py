@@ -6,17 +6,20 @@ pod's end, and what holds for a Service inside the cluster holds for it.
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from shutdownlint.manifests.resources import Ingress, IngressClass, Service
+from shutdownlint.manifests.resources import BackendConfig, Ingress, IngressClass, Service
+from shutdownlint.platforms.annotation_values import (
+    backend_config_names,
+    read_json,
+    read_pair,
+)
 from shutdownlint.platforms.kubernetes.services import containers_reached
 from shutdownlint.platforms.loadbalancers import facts
 from shutdownlint.platforms.loadbalancers.resources import (
-    BackendConfig,
     GCPBackendPolicy,
     TargetGroupConfiguration,
 )
@@ -181,7 +184,7 @@ def _gke(
     workload: Workload, service: LoadedResource[Service], context: AnalysisContext
 ) -> Iterator[LoadBalancerFacts]:
     annotations = service.model.metadata.annotations
-    groups = _json(annotations.get(facts.GKE_NEG))
+    groups = read_json(annotations.get(facts.GKE_NEG))
     delay = _gke_policy(workload, service, context)
     label = "Google's load balancer with the pods as endpoints"
     if groups.get("ingress") is True or groups.get("exposed_ports"):
@@ -212,13 +215,7 @@ def _gke_policy(
 def _backend_config(
     workload: Workload, service: LoadedResource[Service], context: AnalysisContext
 ) -> Setting[timedelta] | None:
-    annotations = service.model.metadata.annotations
-    wanted: set[object] = set()
-    for key in facts.GKE_BACKEND_CONFIG:
-        config = _json(annotations.get(key))
-        ports = config.get("ports")
-        names = [config.get("default"), *(ports.values() if isinstance(ports, dict) else ())]
-        wanted |= {name for name in names if isinstance(name, str)}
+    wanted = backend_config_names(service.model)
     for loaded in context.in_namespace_of(BackendConfig, workload):
         draining = loaded.model.spec.connectionDraining
         value = draining.drainingTimeoutSec if draining else None
@@ -263,20 +260,6 @@ def _delay(
     return None
 
 
-def read_pair(part: str) -> tuple[str, str] | None:
-    """``key=value`` without the blanks and line breaks around both; None for anything else."""
-    key, equals, value = part.partition("=")
-    return (key.strip(), value.strip()) if key.strip() and equals else None
-
-
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
     """``k=v,k=v`` as AWS' controller reads it."""
     return (pair for part in text.split(",") if (pair := read_pair(part)) is not None)
-
-
-def _json(text: str | None) -> dict[str, object]:
-    try:
-        data = json.loads(text or "{}")
-    except ValueError:
-        return {}
-    return data if isinstance(data, dict) else {}

@@ -48,10 +48,6 @@ DEREGISTRATION_KEY: Final = "deregistration_delay.timeout_seconds"
 AWS_GATE_LABEL: Final = "elbv2.k8s.aws/pod-readiness-gate-inject"
 #: Container-native load balancing (ingress-gce pkg/negannotation/negannotation.go:36).
 GKE_NEG: Final = "cloud.google.com/neg"
-GKE_BACKEND_CONFIG: Final = (
-    "cloud.google.com/backend-config",
-    "beta.cloud.google.com/backend-config",
-)
 AGIC_CLASSES: Final = ("azure/application-gateway", "azure-application-gateway")
 AGIC_DRAINING: Final = "appgw.ingress.kubernetes.io/connection-draining"
 AGIC_TIMEOUT: Final = "appgw.ingress.kubernetes.io/connection-draining-timeout"

@@ -4,26 +4,8 @@ from __future__ import annotations
 
 from msgspec import field
 
-from shutdownlint.manifests.decoding import ApiModel, Int, Str
-from shutdownlint.manifests.resources import Resource, TargetReference
-
-
-class ConnectionDraining(ApiModel, frozen=True):
-    """How long Google's load balancers let connections finish."""
-
-    drainingTimeoutSec: Int | None = None  # noqa: N815
-
-
-class BackendConfigSpec(ApiModel, frozen=True):
-    """What GKE's Ingress reads about a Service."""
-
-    connectionDraining: ConnectionDraining | None = None  # noqa: N815
-
-
-class BackendConfig(Resource, frozen=True):
-    """cloud.google.com BackendConfig."""
-
-    spec: BackendConfigSpec = field(default_factory=BackendConfigSpec)
+from shutdownlint.manifests.decoding import ApiModel, Str
+from shutdownlint.manifests.resources import BackendConfigSpec, Resource, TargetReference
 
 
 class GCPBackendPolicySpec(ApiModel, frozen=True):

@@ -1,0 +1,1 @@
+"""Routes: objects that say how long a request to a Service may take."""

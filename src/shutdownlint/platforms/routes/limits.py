@@ -1,0 +1,260 @@
+"""How long requests to a Service may take, by the routes that lead to it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+
+from shutdownlint.manifests.decoding import has_placeholder
+from shutdownlint.manifests.resources import BackendConfig, Ingress, Service
+from shutdownlint.platforms.annotation_values import backend_config_names, read_pair
+from shutdownlint.platforms.durations import go_duration
+from shutdownlint.platforms.routes import facts
+from shutdownlint.platforms.routes.facts import Unit
+from shutdownlint.platforms.routes.problems import RouteTimeoutIgnored
+from shutdownlint.platforms.routes.resources import (
+    HTTPProxy,
+    HTTPRoute,
+    Mapping,
+    ServiceRouter,
+    VirtualService,
+)
+from shutdownlint.shutdown.durations import ZERO, seconds
+from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import timedelta
+
+    from shutdownlint.manifests.document import NodeRef
+    from shutdownlint.manifests.object_index import LoadedResource, ObjectIndex
+    from shutdownlint.platforms.routes.facts import TimeoutAnnotation
+
+_SERVER_TIME: Final = re.compile(r"([0-9]{1,9})(us|ms|s|m|h|d)?")
+_SERVER_UNITS: Final = {"us": 1e-6, "ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, None: 1}
+
+
+class RouteLimit(Struct, frozen=True):
+    """How long a request may take on a route. ``total``: all of it, else only each pause."""
+
+    setting: Setting[timedelta]
+    total: bool
+
+
+class RouteTable(Struct):
+    """The limits of all routes, by namespace and name of the Service behind them."""
+
+    limits: dict[tuple[str | None, str], list[RouteLimit]]
+    problems: list[RouteTimeoutIgnored]
+
+
+def read_routes(index: ObjectIndex) -> RouteTable:
+    """The limits that all routes of the files write."""
+    reader = _Reader(index)
+    reader.read()
+    return RouteTable(reader.limits, reader.problems)
+
+
+class _Reader:
+    def __init__(self, index: ObjectIndex) -> None:
+        self.index = index
+        self.limits: dict[tuple[str | None, str], list[RouteLimit]] = {}
+        self.problems: list[RouteTimeoutIgnored] = []
+
+    def read(self) -> None:
+        """Read every kind of route."""
+        for virtual in self.index.all_of(VirtualService):
+            self._virtual_service(virtual)
+        for route in self.index.all_of(HTTPRoute):
+            self._http_route(route)
+        for proxy in self.index.all_of(HTTPProxy):
+            self._http_proxy(proxy)
+        for router in self.index.all_of(ServiceRouter):
+            self._service_router(router)
+        for mapping in self.index.all_of(Mapping):
+            self._mapping(mapping)
+        for ingress in self.index.all_of(Ingress):
+            self._ingress(ingress)
+        for service in self.index.all_of(Service):
+            self._service(service)
+
+    def _namespace(self, loaded: LoadedResource[Any]) -> str | None:
+        written = loaded.model.metadata.namespace
+        return self.index.namespaces.of(written, loaded.ref.document.file)
+
+    def _virtual_service(self, loaded: LoadedResource[VirtualService]) -> None:
+        for at, route in _items(loaded, "http"):
+            value = _duration(route.get("timeout"))
+            for destination in _mappings(route.get("route")):
+                target = destination.get("destination")
+                host = target.get("host") if isinstance(target, dict) else None
+                self._add_host(loaded, host, value, at / "timeout", "timeout", total=True)
+
+    def _http_route(self, loaded: LoadedResource[HTTPRoute]) -> None:
+        for at, rule in _items(loaded, "rules"):
+            timeouts = rule.get("timeouts")
+            if not isinstance(timeouts, dict):
+                continue
+            key = "request" if timeouts.get("request") is not None else "backendRequest"
+            value = _duration(timeouts.get(key))
+            for backend in _mappings(rule.get("backendRefs")):
+                if backend.get("kind") in (None, "Service"):
+                    namespace = backend.get("namespace") or self._namespace(loaded)
+                    where = at / "timeouts" / key
+                    self._add(loaded, namespace, backend.get("name"), value, where, key, total=True)
+
+    def _http_proxy(self, loaded: LoadedResource[HTTPProxy]) -> None:
+        for at, route in _items(loaded, "routes"):
+            policy = route.get("timeoutPolicy")
+            if not isinstance(policy, dict):
+                continue
+            value = _duration(policy.get("response"))
+            where = at / "timeoutPolicy" / "response"
+            for service in _mappings(route.get("services")):
+                namespace, name = self._namespace(loaded), service.get("name")
+                self._add(loaded, namespace, name, value, where, "response", total=True)
+
+    def _service_router(self, loaded: LoadedResource[ServiceRouter]) -> None:
+        for at, route in _items(loaded, "routes"):
+            target = route.get("destination")
+            if isinstance(target, dict):
+                value = _duration(target.get("requestTimeout"))
+                name = target.get("service") or loaded.model.metadata.name
+                where = at / "destination" / "requestTimeout"
+                self._add(
+                    loaded,
+                    self._namespace(loaded),
+                    name,
+                    value,
+                    where,
+                    "requestTimeout",
+                    total=True,
+                )
+
+    def _mapping(self, loaded: LoadedResource[Mapping]) -> None:
+        spec = loaded.model.spec
+        if not isinstance(spec, dict):
+            return
+        value = _number(str(spec.get("timeout_ms", "")), 0.001)
+        host = str(spec.get("service", "")).rpartition("://")[2].partition(":")[0]
+        where = loaded.ref / "spec" / "timeout_ms"
+        self._add_host(loaded, host, value, where, "timeout_ms", total=True)
+
+    def _ingress(self, loaded: LoadedResource[Ingress]) -> None:
+        annotations, whose = loaded.model.metadata.annotations, loaded.model.ingress_class
+        found = []
+        for fact in facts.INGRESS_ANNOTATIONS:
+            entry = fact.value
+            if whose and entry.classes and not any(part in whose for part in entry.classes):
+                continue  # annotations of another controller may be left over
+            found.append((entry, self._annotation(loaded, entry)))
+        key, attribute = facts.ALB_ATTRIBUTES.value
+        for part in annotations.get(key, "").split(","):
+            pair = read_pair(part)
+            if pair is not None and pair[0] == attribute and "alb" in (whose or "alb"):
+                value = _number(pair[1], 1)
+                found.append((facts.TimeoutAnnotation(key, Unit.SECONDS), value))
+        for entry, value in found:
+            where = loaded.ref / "metadata" / "annotations" / entry.key
+            for name in sorted(loaded.model.services):
+                namespace = self._namespace(loaded)
+                self._add(loaded, namespace, name, value, where, entry.key, total=entry.total)
+
+    def _service(self, loaded: LoadedResource[Service]) -> None:
+        namespace, name = self._namespace(loaded), loaded.model.metadata.name
+        for fact in facts.SERVICE_ANNOTATIONS:
+            entry = fact.value
+            value = self._annotation(loaded, entry)
+            where = loaded.ref / "metadata" / "annotations" / entry.key
+            self._add(loaded, namespace, name, value, where, entry.key, total=entry.total)
+        wanted = backend_config_names(loaded.model)
+        for config in self.index.all_of(BackendConfig) if wanted else ():
+            if config.model.metadata.name in wanted and self._namespace(config) == namespace:
+                value = _number(str(config.model.spec.timeoutSec), 1)
+                where = config.ref / "spec" / "timeoutSec"
+                self._add(config, namespace, name, value, where, "timeoutSec", total=True)
+
+    def _annotation(
+        self, loaded: LoadedResource[Any], entry: TimeoutAnnotation
+    ) -> timedelta | None:
+        text = loaded.model.metadata.annotations.get(entry.key)
+        if text is None or has_placeholder(text):
+            return None
+        value = _read(text.strip(), entry.unit)
+        if value is None and entry.unit in (Unit.SECONDS, Unit.MILLISECONDS):
+            location = loaded.ref / "metadata" / "annotations" / entry.key
+            self.problems.append(
+                RouteTimeoutIgnored(
+                    location=location, key=entry.key, value=text, unit=entry.unit.value
+                )
+            )
+        return value
+
+    def _add_host(
+        self,
+        loaded: LoadedResource[Any],
+        host: Any,
+        value: timedelta | None,
+        where: NodeRef,
+        key: str,
+        *,
+        total: bool,
+    ) -> None:
+        """Add a limit for a host: a Service's name, with or without its namespace."""
+        name, _, rest = str(host or "").partition(".")
+        namespace = rest.partition(".")[0] or self._namespace(loaded)
+        self._add(loaded, namespace, name, value, where, key, total=total)
+
+    def _add(
+        self,
+        loaded: LoadedResource[Any],
+        namespace: Any,
+        service: Any,
+        value: timedelta | None,
+        where: NodeRef,
+        key: str,
+        *,
+        total: bool,
+    ) -> None:
+        if value is None or value <= ZERO or not isinstance(service, str) or not service:
+            return
+        kind = type(loaded.model).__name__
+        name = f"{key.rpartition('/')[2]} of {kind} {loaded.model.metadata.name or ''}".strip()
+        setting = Setting(name, value, Origin(OriginKind.INHERITED, name, where))
+        place = (namespace if isinstance(namespace, str) else None, service)
+        self.limits.setdefault(place, []).append(RouteLimit(setting, total))
+
+
+def _items(loaded: LoadedResource[Any], key: str) -> Iterator[tuple[NodeRef, dict[str, Any]]]:
+    """The mappings of a list in the spec, each with its place."""
+    spec = loaded.model.spec
+    found = spec.get(key) if isinstance(spec, dict) else None
+    for number, item in enumerate(found if isinstance(found, list) else ()):
+        if isinstance(item, dict):
+            yield loaded.ref / "spec" / key / number, item
+
+
+def _mappings(data: Any) -> list[dict[str, Any]]:
+    return [item for item in data if isinstance(item, dict)] if isinstance(data, list) else []
+
+
+def _read(text: str, unit: Unit) -> timedelta | None:
+    if unit is Unit.DURATION:
+        return _duration(text)
+    if unit is Unit.SERVER:
+        found = _SERVER_TIME.fullmatch(text)
+        return seconds(int(found[1]) * _SERVER_UNITS[found[2]]) if found is not None else None
+    return _number(text, 0.001 if unit is Unit.MILLISECONDS else 1)
+
+
+def _number(text: str, unit: float) -> timedelta | None:
+    return seconds(int(text) * unit) if re.fullmatch(r"[0-9]{1,9}", text) else None
+
+
+def _duration(value: Any) -> timedelta | None:
+    try:
+        return go_duration(value) if isinstance(value, str) else None
+    except ValueError:
+        return None

@@ -1,0 +1,77 @@
+"""Routes as a platform: how long the requests to a pod may take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from shutdownlint.platforms.fields import Field, Fields, FieldType, SubjectKind, from_pod_facts
+from shutdownlint.platforms.platform import Platform
+from shutdownlint.platforms.routes.limits import RouteLimit, read_routes
+from shutdownlint.platforms.routes.problems import PROBLEMS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import timedelta
+
+    from shutdownlint.platforms.context import AnalysisContext
+    from shutdownlint.platforms.pod_draft import PodDraft
+    from shutdownlint.platforms.problem import Problem
+    from shutdownlint.shutdown.provenance import Setting
+
+
+class RouteFacts(Struct, frozen=True):
+    """The longest limits of the routes to a pod: of whole requests, and of their pauses."""
+
+    total: Setting[timedelta] | None
+    pause: Setting[timedelta] | None
+
+
+_FIELDS: Final[Fields] = {
+    SubjectKind.CONTAINER: (
+        Field(
+            "routeTimeout",
+            FieldType.DURATION,
+            "how long a route lets a whole request take; absent unless written",
+            from_pod_facts(RouteFacts, lambda found: found.total),
+            setting=True,
+        ),
+        Field(
+            "routePause",
+            FieldType.DURATION,
+            "how long a route lets a request pause; absent where one limits whole requests",
+            from_pod_facts(RouteFacts, lambda found: None if found.total else found.pause),
+            setting=True,
+        ),
+    ),
+}
+
+
+class Plugin(Platform):
+    """Routes."""
+
+    name = "routes"
+    fields = _FIELDS
+    problems = PROBLEMS
+
+    def context_problems(self, context: AnalysisContext) -> Iterable[Problem]:
+        """Limits that cannot be read."""
+        return context.read_once(read_routes).problems
+
+    def contribute(self, draft: PodDraft) -> None:
+        """Note the limits of the routes that lead to the pod."""
+        table = draft.context.read_once(read_routes).limits
+        found: list[RouteLimit] = []
+        for service in draft.context.services_for(draft.workload) if table else ():
+            metadata = service.model.metadata
+            file = service.ref.document.file
+            namespace = draft.context.index.namespaces.of(metadata.namespace, file)
+            found += table.get((namespace, metadata.name or ""), ())
+        if found:
+            draft.note(RouteFacts(_longest(found, total=True), _longest(found, total=False)))
+
+
+def _longest(limits: Iterable[RouteLimit], *, total: bool) -> Setting[timedelta] | None:
+    settings = [limit.setting for limit in limits if limit.total is total]
+    return max(settings, key=lambda setting: setting.value, default=None)
