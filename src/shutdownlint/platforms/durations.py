@@ -38,3 +38,16 @@ def go_duration(text: str) -> timedelta:
     if total > _LONGEST.total_seconds():
         raise ValueError(f"duration {text!r} is too long")
     return timedelta(seconds=-total if found.group(1) == "-" else total)
+
+
+_SERVER_DURATION: Final = re.compile(r"([0-9]{1,9})(us|ms|s|m|h|d)?")
+_SERVER_UNITS: Final = {"us": 1e-6, "ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, None: 1}
+
+
+def server_duration(text: str) -> timedelta | None:
+    """Read a time of nginx or HAProxy: a number with one unit, seconds without; None for others."""
+    found = _SERVER_DURATION.fullmatch(text.strip())
+    if found is None:
+        return None
+    length = int(found[1]) * _SERVER_UNITS[found[2]]
+    return timedelta(seconds=min(length, _LONGEST.total_seconds()))

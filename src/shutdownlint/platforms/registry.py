@@ -85,6 +85,7 @@ PLATFORMS: Final = (
                     (b"GUNICORN_CMD_ARGS",),
                     (b"PM2_KILL",),
                     (b"REMAP_SIGTERM",),
+                    (b"worker-shutdown-timeout",),
                     (b"deployment", b"spec"),
                 ),
                 strict=True,

@@ -312,6 +312,8 @@ SHUTDOWN_GRACE: Final = SourcedValue(
 WORKER_SHUTDOWN: Final = SourcedValue(
     seconds(240), "ingress-nginx configmap.md:780-782 (worker-shutdown-timeout)"
 )
+#: The key of its ConfigMap.
+WORKER_SHUTDOWN_KEY: Final = "worker-shutdown-timeout"
 POST_SHUTDOWN: Final = SourcedValue(
     seconds(10), "ingress-nginx pkg/flags/flags.go:225-227 (--post-shutdown-grace-period)"
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from shutdownlint.platforms.durations import go_duration
+from shutdownlint.platforms.durations import go_duration, server_duration
 from shutdownlint.platforms.programs import facts
 from shutdownlint.platforms.programs.start import StartedProgram, Word, flag_values
 from shutdownlint.shell.syntax import bare_words, base_name, shell_script, split_steps, tokens
@@ -28,9 +28,11 @@ from shutdownlint.shutdown.process import (
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import timedelta
 
+    from shutdownlint.manifests.object_index import LoadedResource
+    from shutdownlint.manifests.resources import ConfigMap
     from shutdownlint.yaml_source.location import SourceLocation
 
 INGRESS_NGINX: Final = "nginx-ingress-controller"
@@ -40,12 +42,15 @@ TRAEFIK: Final = "traefik"
 class KnownServer(Struct, frozen=True):
     """How a server stops, by its flags.
 
+    ``budget`` are the times that it may take, one after the other, counted from its stop signal or
+    from the deletion where ``hook`` is set.
     ``hook`` is what ends its preStop hook, where that is the server itself. ``helper``: the app
     calls it, and requests need it. ``life`` is how long a helper goes on after its stop signal.
     """
 
     process: Process
     reason: str
+    budget: tuple[Setting[timedelta], ...] = ()
     hook: Ending | None = None
     helper: bool = False
     life: Setting[timedelta] | None = None
@@ -53,12 +58,18 @@ class KnownServer(Struct, frozen=True):
 
 
 def find_known_server(
-    started: StartedProgram, name: str, hook_command: Sequence[str]
+    started: StartedProgram,
+    name: str,
+    hook_command: Sequence[str],
+    config_maps: Mapping[str, LoadedResource[ConfigMap]],
 ) -> KnownServer | None:
-    """The server that a container starts; ``name`` is the container's."""
+    """The server that a container starts; ``name`` is the container's.
+
+    ``config_maps`` are those of the pod's namespace by name.
+    """
     program = started.name
     if program == INGRESS_NGINX:
-        return _ingress_nginx(started, name, hook_command)
+        return _ingress_nginx(started, name, hook_command, config_maps)
     if program == TRAEFIK:
         return _traefik(started)
     if program in facts.SQL_PROXIES.value:
@@ -66,14 +77,18 @@ def find_known_server(
     return None
 
 
-def _ingress_nginx(started: StartedProgram, name: str, hook_command: Sequence[str]) -> KnownServer:
+def _ingress_nginx(
+    started: StartedProgram,
+    name: str,
+    hook_command: Sequence[str],
+    config_maps: Mapping[str, LoadedResource[ConfigMap]],
+) -> KnownServer:
     flags = _Flags(started)
     grace = flags.read("shutdown grace", ("--shutdown-grace-period",), facts.SHUTDOWN_GRACE.value)
     post = flags.read(
         "post-shutdown grace", ("--post-shutdown-grace-period",), facts.POST_SHUTDOWN.value
     )
-    origin = Origin(OriginKind.DEFAULT, "ingress-nginx's default", started.location)
-    workers = Setting("worker-shutdown-timeout", facts.WORKER_SHUTDOWN.value, origin)
+    workers, assumptions = _worker_shutdown(started, config_maps)
     waits = facts.WAIT_SHUTDOWN in hook_command
     begins = Trigger.DELETION if waits else Trigger.SIGNAL
     phases = (
@@ -81,13 +96,32 @@ def _ingress_nginx(started: StartedProgram, name: str, hook_command: Sequence[st
         Phase(Trigger.NEXT, WhenFinished(workers), CLOSED),
         Phase(Trigger.NEXT, After(post), CLOSED, CLOSED, cuts=True),
     )
-    text = "ingress-nginx's worker-shutdown-timeout is assumed to be its default of 240s"
     return KnownServer(
         Process(phases),
         "ingress-nginx",
+        (grace, workers, post),
         hook=WhenGone((name,)) if waits else None,
-        assumptions=(Assumption(text, "its ConfigMap may set another"),),
+        assumptions=assumptions,
     )
+
+
+def _worker_shutdown(
+    started: StartedProgram, config_maps: Mapping[str, LoadedResource[ConfigMap]]
+) -> tuple[Setting[timedelta], tuple[Assumption, ...]]:
+    """How long nginx's workers may take, by the controller's ConfigMap."""
+    name = facts.WORKER_SHUTDOWN_KEY
+    origin = Origin(OriginKind.DEFAULT, "ingress-nginx's default", started.location)
+    default = Setting(name, facts.WORKER_SHUTDOWN.value, origin)
+    written = next((word.text for _, word in flag_values(started.words, ("--configmap",))), None)
+    loaded = config_maps.get((written or "").rpartition("/")[2])
+    if loaded is None:
+        text = f"ingress-nginx's {name} is assumed to be its default of 240s"
+        return default, (Assumption(text, "its ConfigMap may set another"),)
+    value = server_duration(loaded.model.data.get(name, ""))
+    if value is None:
+        return default, ()
+    where = Origin(OriginKind.EXPLICIT, name, loaded.ref / "data" / name)
+    return Setting(name, value, where), ()
 
 
 def _traefik(started: StartedProgram) -> KnownServer:
@@ -107,6 +141,7 @@ def _traefik(started: StartedProgram) -> KnownServer:
     return KnownServer(
         Process(phases),
         "Traefik",
+        (accept, grace),
         assumptions=(Assumption(text, "a file or its variables may set others"),),
     )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from shutdownlint.manifests.resources import ConfigMap
 from shutdownlint.platforms.alternatives import Alternative, with_behaviour
 from shutdownlint.platforms.edit_target import ValueFormat
 from shutdownlint.platforms.fields import (
@@ -41,10 +42,12 @@ from shutdownlint.shutdown.pod_plan import Assumption, Effect, Knob, Role
 from shutdownlint.shutdown.process import (
     CLOSED,
     OPEN,
+    After,
     Never,
     Phase,
     Process,
     Trigger,
+    WhenFinished,
     Wrapper,
     abrupt,
     graceful,
@@ -52,7 +55,7 @@ from shutdownlint.shutdown.process import (
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import timedelta
 
     from shutdownlint.platforms.context import AnalysisContext
@@ -68,6 +71,21 @@ def _fact(get: Callable[[ProgramFacts], Any]) -> Callable[[CaseView], Any]:
 
 def _default(get: Callable[[Any], Any]) -> Callable[[CaseView], Any]:
     return _fact(lambda found: None if found.defaults is None else get(found.defaults))
+
+
+class ServerFacts(Struct, frozen=True):
+    """What a server may take to stop, counted from the deletion, and its parts as text."""
+
+    budget: Setting[timedelta]
+    text: str
+
+    @classmethod
+    def of(cls, parts: Sequence[Setting[timedelta]]) -> ServerFacts:
+        """The sum of some times; it is shown where the longest one is written."""
+        longest = max(parts, key=lambda part: part.value)
+        total = sum((part.value for part in parts), ZERO)
+        named = [f"{format_duration(part.value)} {part.name}" for part in parts if part.value]
+        return cls(Setting("budget", total, longest.origin), " + ".join(named))
 
 
 def _time_to_stop(found: ProgramFacts) -> timedelta | None:
@@ -116,6 +134,20 @@ _FIELDS: Final[Fields] = {
             FieldType.STRING,
             "where finishWithin is written: the flag, variable or property with its value",
             _fact(lambda found: found.finish_setting or None),
+        ),
+        Field(
+            "serverBudget",
+            _D,
+            "how long a known server may take to stop, counted from the deletion",
+            from_container_facts(ServerFacts, lambda found: found.budget),
+            setting=True,
+        ),
+        Field(
+            "serverBudgetText",
+            FieldType.STRING,
+            "the times that serverBudget is the sum of",
+            from_container_facts(ServerFacts, lambda found: found.text),
+            default="",
         ),
         Field(
             "knownProgram",
@@ -212,7 +244,7 @@ class Plugin(Platform):
         found = detect_program(spec, ref, started, draft.workload, draft.context)
         container.note(found)
         written: ContainerFacts = container.facts[ContainerFacts]
-        server = self._known_server(container, started)
+        server = self._known_server(container, started, draft)
         if server is not None:
             draft.problems += found.problems
             self._take_server(container, draft, server)
@@ -241,6 +273,7 @@ class Plugin(Platform):
             # The stop signal changes nothing for a server that finishes its requests.
             ends = abrupt().phases if written.behaviour.value == "abrupt" else ()
             container.process = Process((*hooked, *ends))
+            container.note(ServerFacts.of([_length(phase) for phase in hooked]))
         if found.finish_within is not None:
             limit = found.finish_within
             container.knobs.append(Knob("finishWithin", Effect.FINISH_LIMIT, limit))
@@ -248,13 +281,17 @@ class Plugin(Platform):
                 container.editable("finishWithin", source_location(limit), ValueFormat.PLAIN)
 
     def _known_server(
-        self, container: ContainerDraft, started: StartedProgram | None
+        self, container: ContainerDraft, started: StartedProgram | None, draft: PodDraft
     ) -> KnownServer | None:
         written: ContainerFacts = container.facts[ContainerFacts]
         from_user = written.behaviour.origin.kind is OriginKind.MEASURED
         if started is None or container.settled or from_user:
             return None
-        return find_known_server(started, container.name, written.handler.value.command)
+        maps = {
+            loaded.model.metadata.name or "": loaded
+            for loaded in draft.context.in_namespace_of(ConfigMap, draft.workload)
+        }
+        return find_known_server(started, container.name, written.handler.value.command, maps)
 
     def _take_server(self, container: ContainerDraft, draft: PodDraft, server: KnownServer) -> None:
         """Take a server whose flags say how it stops."""
@@ -265,6 +302,8 @@ class Plugin(Platform):
         container.process = server.process
         if server.hook is not None:
             container.hook = replace(container.hook, ending=server.hook)
+        before = [] if server.hook is not None else [_hook_time(container)]
+        container.note(ServerFacts.of([*before, *server.budget]))
         draft.assumptions += server.assumptions
         if server.helper:
             container.serves, container.serves_assumed = False, False
@@ -298,6 +337,21 @@ class Plugin(Platform):
                 yield Alternative(
                     when, remedy, with_behaviour(context.user_facts, pod.id, name, behaviour)
                 )
+
+
+def _hook_time(container: ContainerDraft) -> Setting[timedelta]:
+    """What is known of a hook's length, as a part of a server's budget."""
+    duration = container.hook.duration
+    return Setting("preStop", duration.value.low, duration.origin)
+
+
+def _length(phase: Phase) -> Setting[timedelta]:
+    """How long a phase takes at most; nothing where it has no limit."""
+    ending = phase.ending
+    if isinstance(ending, After):
+        return ending.duration
+    limit = ending.limit if isinstance(ending, WhenFinished) else None
+    return limit or Setting("", ZERO, Origin(OriginKind.DEFAULT, ""))
 
 
 def _note_program(started: StartedProgram, found: ProgramFacts) -> None:

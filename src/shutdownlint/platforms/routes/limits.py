@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from shutdownlint.manifests.decoding import has_placeholder
 from shutdownlint.manifests.resources import BackendConfig, Ingress, Service
 from shutdownlint.platforms.annotation_values import backend_config_names, read_pair
-from shutdownlint.platforms.durations import go_duration
+from shutdownlint.platforms.durations import go_duration, server_duration
 from shutdownlint.platforms.routes import facts
 from shutdownlint.platforms.routes.facts import Unit
 from shutdownlint.platforms.routes.problems import RouteTimeoutIgnored
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.object_index import LoadedResource, ObjectIndex
     from shutdownlint.platforms.routes.facts import TimeoutAnnotation
-
-_SERVER_TIME: Final = re.compile(r"([0-9]{1,9})(us|ms|s|m|h|d)?")
-_SERVER_UNITS: Final = {"us": 1e-6, "ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, None: 1}
 
 
 class RouteLimit(Struct, frozen=True):
@@ -244,8 +241,7 @@ def _read(text: str, unit: Unit) -> timedelta | None:
     if unit is Unit.DURATION:
         return _duration(text)
     if unit is Unit.SERVER:
-        found = _SERVER_TIME.fullmatch(text)
-        return seconds(int(found[1]) * _SERVER_UNITS[found[2]]) if found is not None else None
+        return server_duration(text)
     return _number(text, 0.001 if unit is Unit.MILLISECONDS else 1)
 
 
