@@ -347,10 +347,30 @@ PLATFORMS: Final = (
         ),
     ),
     PlatformEntry(
+        "envoy_gateway",
+        "Envoy Gateway",
+        "shutdownlint.platforms.envoy_gateway.platform",
+        words=(b"gateway.envoyproxy.io",),
+        kinds=(
+            KindEntry(
+                "gateway.envoyproxy.io",
+                "EnvoyProxy",
+                "shutdownlint.platforms.envoy_gateway.platform:EnvoyProxy",
+            ),
+        ),
+    ),
+    PlatformEntry(
         "knative",
         "Knative",
         "shutdownlint.platforms.knative.platform",
         words=(b"serving.knative.dev",),
+        kinds=(
+            KindEntry(
+                "serving.knative.dev",
+                "Service",
+                "shutdownlint.platforms.knative.resources:KnativeService",
+            ),
+        ),
         pod_kinds=(("serving.knative.dev", "Revision"),),
     ),
 )

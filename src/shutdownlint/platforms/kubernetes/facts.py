@@ -7,11 +7,16 @@ from typing import Final
 
 from shutdownlint.platforms.facts import SourcedValue, VersionTable
 from shutdownlint.platforms.versions import Version, VersionRange
-from shutdownlint.shutdown.durations import format_duration
+from shutdownlint.shutdown.durations import format_duration, seconds
 
 #: Releases that are tried where the version is not known.
 SUPPORTED_VERSIONS: Final = SourcedValue(
     tuple(Version.parse(f"1.{minor}") for minor in range(31, 37)), "read at v1.36.2 and v1.32.10"
+)
+#: The least delay before a Rollout's old pods end that Argo Rollouts recommends.
+SCALE_DOWN_DELAY: Final = SourcedValue(
+    seconds(30),
+    "argo-rollouts pkg/apis/rollouts/v1alpha1/types.go:196-202, 311-317; validation.go:294-302",
 )
 DEFAULT_GRACE: Final = SourcedValue(
     timedelta(seconds=30),

@@ -70,6 +70,19 @@ class PreStopMisplaced(KubernetesProblem, frozen=True, kw_only=True):
     key: str
 
 
+class ScaleDownDelay(KubernetesProblem, frozen=True, kw_only=True):
+    """A Rollout whose old pods go before everything that sends to them has heard of it."""
+
+    key: str
+    value: int
+
+
+class ScaleDownDelayRejected(KubernetesProblem, frozen=True, kw_only=True):
+    """A scale-down delay of a canary that does not route traffic."""
+
+    key: str
+
+
 class PodReplacementPolicy(KubernetesProblem, frozen=True, kw_only=True):
     """``podReplacementPolicy`` on a Deployment."""
 
@@ -91,5 +104,7 @@ PROBLEMS = (
     GraceMisplaced,
     PreStopMisplaced,
     PodReplacementPolicy,
+    ScaleDownDelay,
+    ScaleDownDelayRejected,
     ServicePublishesNotReady,
 )

@@ -91,10 +91,28 @@ def find_problems(workload: Workload) -> Iterator[Problem]:
         yield field_rejected(update, error, "spec.")
     if workload.id.kind == "Deployment" and workload.update.podReplacementPolicy is not None:
         yield problems.PodReplacementPolicy(location=(update / "podReplacementPolicy").key)
+    if workload.id.kind == "Rollout":
+        yield from _scale_down_delays(workload)
     for duplicate in workload.duplicates:
         yield problems.DuplicateKey(location=duplicate, key=str(duplicate.key_path[-1]))
     yield from _fields_of_wrong_values(workload)
     yield from _misplaced_fields(workload)
+
+
+def _scale_down_delays(workload: Workload) -> Iterator[Problem]:
+    """What Argo Rollouts' own delay leaves of the time that a switch of traffic needs."""
+    strategy = workload.update.strategy
+    key = "scaleDownDelaySeconds"
+    for name in ("blueGreen", "canary"):
+        own = strategy.get(name) if isinstance(strategy, dict) else None
+        value = own.get(key) if isinstance(own, dict) else None
+        if not isinstance(own, dict) or not isinstance(value, int) or isinstance(value, bool):
+            continue
+        location = workload.object_ref / "spec" / "strategy" / name / key
+        if name == "canary" and not own.get("trafficRouting"):
+            yield problems.ScaleDownDelayRejected(location=location.key, key=key)
+        elif seconds(value) < facts.SCALE_DOWN_DELAY.value:
+            yield problems.ScaleDownDelay(location=location, key=key, value=value)
 
 
 def field_rejected(ref: NodeRef, error: FieldError, above: str = "") -> Problem:

@@ -306,6 +306,10 @@ SQL_PROXIES: Final = SourcedValue(
     ("cloud-sql-proxy", "cloud_sql_proxy", "alloydb-auth-proxy"),
     "cloud-sql-proxy cmd/root.go:536-539,1250-1267, internal/proxy/proxy.go:734-789",
 )
+#: The release from which PgBouncer waits for its clients at SIGTERM; before, it ends at once.
+PGBOUNCER_WAITS: Final = SourcedValue(
+    "1.23.0", "pgbouncer NEWS.md:234-244, doc/usage.md:908-927, src/main.c:541-590"
+)
 SHUTDOWN_GRACE: Final = SourcedValue(
     ZERO, "ingress-nginx pkg/flags/flags.go:225-227 (--shutdown-grace-period)"
 )

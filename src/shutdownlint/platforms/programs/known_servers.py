@@ -10,6 +10,7 @@ from msgspec import Struct
 from shutdownlint.platforms.durations import go_duration, server_duration
 from shutdownlint.platforms.programs import facts
 from shutdownlint.platforms.programs.start import StartedProgram, Word, flag_values
+from shutdownlint.platforms.versions import Version
 from shutdownlint.shell.syntax import bare_words, base_name, shell_script, split_steps, tokens
 from shutdownlint.shell.timing import command_time
 from shutdownlint.shutdown.durations import ZERO, seconds
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 INGRESS_NGINX: Final = "nginx-ingress-controller"
 TRAEFIK: Final = "traefik"
+PGBOUNCER: Final = "pgbouncer"
 
 
 class KnownServer(Struct, frozen=True):
@@ -62,10 +64,12 @@ def find_known_server(
     name: str,
     hook_command: Sequence[str],
     config_maps: Mapping[str, LoadedResource[ConfigMap]],
+    image_version: Version | None,
 ) -> KnownServer | None:
     """The server that a container starts; ``name`` is the container's.
 
-    ``config_maps`` are those of the pod's namespace by name.
+    ``config_maps`` are those of the pod's namespace by name, ``image_version`` is what the image's
+    tag names.
     """
     program = started.name
     if program == INGRESS_NGINX:
@@ -74,6 +78,8 @@ def find_known_server(
         return _traefik(started)
     if program in facts.SQL_PROXIES.value:
         return _sql_proxy(started)
+    if program == PGBOUNCER:
+        return _pgbouncer(started, image_version)
     return None
 
 
@@ -163,6 +169,24 @@ def _sql_proxy(started: StartedProgram) -> KnownServer:
         helper=True,
         life=life,
         assumptions=(Assumption(text, "set --min-sigterm-delay, or make it a native sidecar"),),
+    )
+
+
+def _pgbouncer(started: StartedProgram, version: Version | None) -> KnownServer | None:
+    """PgBouncer beside an app, where it ends at once; newer ones wait for their clients."""
+    if version is None or version >= Version.parse(facts.PGBOUNCER_WAITS.value):
+        return None
+    origin = Origin(OriginKind.DEFAULT, f"PgBouncer {version}", started.location)
+    life = Setting("immediate shutdown", ZERO, origin)
+    phases = (Phase(Trigger.SIGNAL, After(life), OPEN, OPEN),)
+    text = f"requests are taken to need {started.name}, which serves until it exits"
+    remedy = "update it to 1.23 or later with a preStop sleep, or make it a native sidecar"
+    return KnownServer(
+        Process(phases),
+        started.name,
+        helper=True,
+        life=life,
+        assumptions=(Assumption(text, remedy),),
     )
 
 

@@ -35,6 +35,7 @@ from shutdownlint.platforms.programs.verdict import (
     Verdict,
     find_behaviour,
     image_program,
+    image_version,
     read_verdict,
 )
 from shutdownlint.shutdown.durations import ZERO, format_duration
@@ -291,7 +292,13 @@ class Plugin(Platform):
             loaded.model.metadata.name or "": loaded
             for loaded in draft.context.in_namespace_of(ConfigMap, draft.workload)
         }
-        return find_known_server(started, container.name, written.handler.value.command, maps)
+        assert container.spec is not None
+        version = image_version(container.spec)
+        hook = written.handler.value.command
+        server = find_known_server(started, container.name, hook, maps, version)
+        # Alone in its pod a helper is what the pod is for.
+        alone = len(draft.workload.template.spec.containers) == 1
+        return None if server is not None and server.helper and alone else server
 
     def _take_server(self, container: ContainerDraft, draft: PodDraft, server: KnownServer) -> None:
         """Take a server whose flags say how it stops."""

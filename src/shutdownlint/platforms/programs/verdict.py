@@ -71,6 +71,11 @@ def image_program(container: Container, ref: NodeRef) -> StartedProgram | None:
     return StartedProgram((Word(name, ref / "image"), *arguments), by_image=True)
 
 
+def image_version(container: Container) -> Version | None:
+    """The version that the tag of a container's image names."""
+    return _Image(container.image or "").version
+
+
 class _Image:
     """An image's name, without its tag; ``official`` is the plain name of an official image."""
 

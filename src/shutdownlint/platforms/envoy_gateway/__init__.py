@@ -1,0 +1,1 @@
+"""Envoy Gateway: how the Envoys that it deploys stop."""

@@ -1,0 +1,112 @@
+"""Envoy Gateway as a platform: the times of EnvoyProxy objects.
+
+The grace period of the pods is drainTimeout and five minutes, unless a patch sets another
+(internal/.../resource_provider.go:623-633).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from shutdownlint.manifests.resources import Resource
+from shutdownlint.platforms.durations import go_duration
+from shutdownlint.platforms.envoy_gateway import facts
+from shutdownlint.platforms.platform import Platform
+from shutdownlint.platforms.problem import Problem
+from shutdownlint.shutdown.durations import seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import timedelta
+
+    from shutdownlint.manifests.object_index import LoadedResource
+    from shutdownlint.platforms.context import AnalysisContext
+
+_GRACE = "terminationGracePeriodSeconds"
+
+
+class EnvoyProxy(Resource, frozen=True):
+    """gateway.envoyproxy.io EnvoyProxy."""
+
+    spec: Any = None
+
+
+class EnvoyGraceShort(Problem, frozen=True, kw_only=True):
+    """A patch whose grace period is shorter than the drain."""
+
+    platform = "envoy_gateway"
+
+    grace: timedelta
+    drain: timedelta
+
+
+class EnvoyShutdownTimes(Problem, frozen=True, kw_only=True):
+    """Two times of a shutdown that contradict each other."""
+
+    platform = "envoy_gateway"
+
+    key: str
+    value: timedelta
+    drain: timedelta
+
+
+class Plugin(Platform):
+    """Envoy Gateway."""
+
+    name = "envoy_gateway"
+    problems = (EnvoyGraceShort, EnvoyShutdownTimes)
+
+    def context_problems(self, context: AnalysisContext) -> Iterator[Problem]:
+        """What is wrong with the times of EnvoyProxy objects."""
+        for loaded in context.index.all_of(EnvoyProxy):
+            yield from _problems(loaded)
+
+
+def _problems(loaded: LoadedResource[EnvoyProxy]) -> Iterator[Problem]:
+    here = loaded.ref / "spec" / "shutdown"
+    shutdown = _below(loaded.model.spec, "shutdown")
+    drain = _duration(shutdown, "drainTimeout", facts.DRAIN_TIMEOUT.value)
+    if drain is None:
+        return
+    for key, default in (
+        ("minDrainDuration", facts.MINIMUM_DRAIN.value),
+        ("healthCheckFailureDelay", facts.HEALTH_CHECK_DELAY.value),
+    ):
+        value = _duration(shutdown, key, default)
+        least = key == "minDrainDuration"
+        written = isinstance(shutdown, dict) and key in shutdown
+        if value is not None and written and (value > drain if least else value >= drain):
+            yield EnvoyShutdownTimes(location=here / key, key=key, value=value, drain=drain)
+    path = (
+        "provider",
+        "kubernetes",
+        "envoyDeployment",
+        "patch",
+        "value",
+        "spec",
+        "template",
+        "spec",
+    )
+    grace = _below(loaded.model.spec, *path, _GRACE)
+    if type(grace) is int and seconds(min(grace, 10**9)) <= drain:
+        place = loaded.ref / "spec"
+        for step in (*path, _GRACE):
+            place /= step
+        yield EnvoyGraceShort(location=place, grace=seconds(max(grace, 0)), drain=drain)
+
+
+def _below(data: Any, *path: str) -> Any:
+    for step in path:
+        data = data.get(step) if isinstance(data, dict) else None
+    return data
+
+
+def _duration(shutdown: Any, key: str, default: timedelta) -> timedelta | None:
+    """A time of the shutdown; None where it cannot be read."""
+    written = shutdown.get(key) if isinstance(shutdown, dict) else None
+    if written is None:
+        return default
+    try:
+        return go_duration(written) if isinstance(written, str) else None
+    except ValueError:
+        return None

@@ -1,0 +1,21 @@
+"""Knative's Service, as far as it says how its pods stop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shutdownlint.manifests.resources import Resource
+
+
+class KnativeService(Resource, frozen=True):
+    """serving.knative.dev Service."""
+
+    spec: Any = None
+
+    @property
+    def template(self) -> dict[str, Any]:
+        """The spec of its template; empty where there is none."""
+        data: Any = self.spec
+        for step in ("template", "spec"):
+            data = data.get(step) if isinstance(data, dict) else None
+        return data if isinstance(data, dict) else {}
