@@ -1,4 +1,4 @@
-"""The pods that KServe makes of its objects."""
+"""The pods of KServe's objects."""
 
 from __future__ import annotations
 

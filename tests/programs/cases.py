@@ -80,7 +80,7 @@ _CADDY: Final = """\
   auto_https off
   {extra}
 }
-http://127.0.0.1:{port} {
+http://:{port} {
   reverse_proxy 127.0.0.1:{backend}
 }
 """

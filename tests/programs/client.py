@@ -43,10 +43,14 @@ class Client:
         assert self.connection is not None
         self.connection.sendall(_request(seconds))
 
-    def answer(self, patience: float) -> str:
-        """What became of a request that has been sent."""
+    def answer(self, patience: float, least: float = 0) -> str:
+        """What became of a request that has been sent; it cannot have been answered before."""
         assert self.connection is not None
-        return _read(self.connection, patience)
+        begin = time.monotonic()
+        found = _read(self.connection, patience)
+        if found == OK and time.monotonic() - begin < least - 0.5:
+            raise AssertionError("the answer came too early: not from the app")
+        return found
 
     def is_closed(self) -> bool:
         """Whether the server has closed the connection, as some do after each answer."""

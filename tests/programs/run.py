@@ -12,13 +12,15 @@ import tempfile
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from tests.programs.client import Client, is_up
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from tests.programs.cases import Case
 
 APPS: Final = Path(__file__).with_name("apps")
@@ -30,6 +32,10 @@ IN_FLIGHT: Final = 4.0
 LATE_AT: Final = 1.5
 #: A program that still runs so long after its signal ignores it, or waits for more than requests.
 _WATCHED: Final = 14.0
+#: How long before the signal requests in flight are sent.
+_BEFORE: Final = 0.4
+_Process: TypeAlias = "subprocess.Popen[bytes]"
+_Result = TypeVar("_Result")
 
 
 class Seen(Struct, frozen=True):
@@ -55,8 +61,29 @@ def missing(case: Case) -> list[str]:
     return [name for name in case.needs if shutil.which(name, path=search_path()) is None]
 
 
+class Asked(Struct, frozen=True):
+    """A request: when it arrives and how long it takes, in seconds. ``seen`` is what became of it."""
+
+    arrival: float
+    duration: float
+    seen: str = ""
+
+
 def observe(case: Case) -> Seen | None:
     """Run a case; None where the program does not come up."""
+    return _with_program(case, _stop)
+
+
+def observe_requests(case: Case, requests: Sequence[Asked]) -> list[Asked] | None:
+    """Run a case with these requests; None where the program does not come up."""
+
+    def send(case: Case, process: _Process, port: int) -> list[Asked]:
+        return _send(case, process, port, requests)
+
+    return _with_program(case, send)
+
+
+def _with_program(case: Case, stop: Callable[[Case, _Process, int], _Result]) -> _Result | None:
     with tempfile.TemporaryDirectory(prefix="program-") as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -64,7 +91,7 @@ def observe(case: Case) -> Seen | None:
         port, backend = _free_port(), _free_port()
         helper = _start_backend(folder, backend) if case.backend else None
         try:
-            return _run(case, folder, port, backend)
+            return _run(case, folder, port, backend, stop)
         finally:
             if helper is not None:
                 helper.kill()
@@ -101,7 +128,13 @@ def _wait_until_up(port: int, process: subprocess.Popen[bytes]) -> bool:
     return False
 
 
-def _run(case: Case, folder: Path, port: int, backend: int) -> Seen | None:
+def _run(
+    case: Case,
+    folder: Path,
+    port: int,
+    backend: int,
+    stop: Callable[[Case, _Process, int], _Result],
+) -> _Result | None:
     values = {
         "{port}": str(port),
         "{backend}": str(backend),
@@ -131,7 +164,7 @@ def _run(case: Case, folder: Path, port: int, backend: int) -> Seen | None:
             if not _wait_until_up(port, process):
                 return None
             time.sleep(1.0)  # some set their handlers after they listen
-            return _stop(case, process, port)
+            return stop(case, process, port)
         finally:
             process.kill()
 
@@ -142,8 +175,41 @@ def _fill(text: str, values: dict[str, str]) -> str:
     return text
 
 
-def _stop(case: Case, process: subprocess.Popen[bytes], port: int) -> Seen:
-    first = int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0])
+def _send(case: Case, process: _Process, port: int, requests: Sequence[Asked]) -> list[Asked]:
+    """Send requests, some before the signal, and collect what became of them."""
+    found: list[Asked] = []
+    begin = threading.Event()
+
+    def ask(request: Asked) -> None:
+        if request.arrival > 0:
+            begin.wait()
+            time.sleep(request.arrival)
+            seen = Client(port).ask(request.duration)
+        else:
+            client = Client(port)
+            client.send(request.duration + _BEFORE)
+            length = request.duration + _BEFORE
+            seen = client.answer(length + 5, least=length)
+        found.append(Asked(request.arrival, request.duration, seen))
+
+    tasks = [threading.Thread(target=ask, args=(request,)) for request in requests]
+    for task in tasks:
+        task.start()
+    time.sleep(_BEFORE)
+    begin.set()
+    os.kill(_first_process(process), getattr(signal, case.signal or default_signal(case)))
+    for task in tasks:
+        task.join()
+    return found
+
+
+def _first_process(process: _Process) -> int:
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
+    return int(children.split()[0])
+
+
+def _stop(case: Case, process: _Process, port: int) -> Seen:
+    first = _first_process(process)
     idle, running, long = Client(port), Client(port), Client(port)
     idle.ask(0)
     time.sleep(0.3)
@@ -175,7 +241,7 @@ def _stop(case: Case, process: subprocess.Popen[bytes], port: int) -> Seen:
         tasks.append(threading.Thread(target=wait_long))
     for task in tasks:
         task.start()
-    in_flight = running.answer(IN_FLIGHT + 3)
+    in_flight = running.answer(IN_FLIGHT + 3, least=IN_FLIGHT - 0.4)
     running.close()
     for task in tasks:
         task.join()
@@ -187,7 +253,7 @@ def _stop(case: Case, process: subprocess.Popen[bytes], port: int) -> Seen:
     )
 
 
-def _watch(process: subprocess.Popen[bytes], begin: float, ended: list[float]) -> None:
+def _watch(process: _Process, begin: float, ended: list[float]) -> None:
     process.wait()
     ended.append(time.monotonic() - begin)
 

@@ -1,4 +1,4 @@
-"""What Envoy Gateway makes of an EnvoyProxy, with sources (tags v1.2 to v1.9)."""
+"""How Envoy Gateway reads an EnvoyProxy, with sources (tags v1.2 to v1.9)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What KServe makes of its objects, with sources (kserve at aaac4e29, tags to 0.20.0)."""
+"""How KServe completes its objects, with sources (kserve at aaac4e29, tags to 0.20.0)."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Plugin(Platform):
                 )
 
     def contribute(self, draft: PodDraft) -> None:
-        """What KServe makes of the pods of an LLMInferenceService."""
+        """The presets of an LLMInferenceService."""
         workload = draft.workload
         if workload.group != facts.GROUP or workload.incomplete is not None:
             return

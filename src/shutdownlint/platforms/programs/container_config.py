@@ -39,11 +39,13 @@ class ContainerConfig(Struct):
     """A container's variables and application properties.
 
     ``variables`` has None where the value is not among the files; ``open_ended``: further ones,
-    of which nothing is known, may be set. Properties are by their canonical name.
+    of which nothing is known, may be set. Properties are by their canonical name. ``files`` are
+    the texts of the files that it mounts.
     """
 
     variables: dict[str, WrittenText | None] = field(default_factory=dict)
     properties: dict[str, WrittenText] = field(default_factory=dict)
+    files: list[WrittenText] = field(default_factory=list)
     open_ended: bool = False
 
 
@@ -68,6 +70,12 @@ def read_container_config(
         else:
             found.variables[variable.name] = _referred(variable.valueFrom, maps)
     mounted = list(_mounted(container, workload, maps))
+    found.files = [
+        WrittenText(config_map.model.data[key], config_map.ref / "data" / key, inherited=True)
+        for config_map, names in mounted
+        for key in names
+        if key in config_map.model.data
+    ]
     active = found.variables.get(_PROFILES)
     profiles = [name.strip() for name in active.text.split(",")] if active is not None else []
     # The file of a profile is stronger than the one of all of them, and the last profile's is so.

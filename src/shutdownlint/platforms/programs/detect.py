@@ -262,12 +262,28 @@ def _limits(
         *((name, options.get(canonical(name))) for name in framework.properties),
         *((name, upper.get(name)) for name in framework.variables),
         *((name, files.get(canonical(name))) for name in framework.properties),
+        *_directives(framework, words, known),
     ]
     return [
         (_as_written(name, written.text), read_limit(framework, name, written))
         for name, written in places
         if written is not None and not is_templated(written.text)
     ]
+
+
+def _directives(
+    framework: Framework, words: Sequence[Word], known: ContainerConfig
+) -> Iterator[tuple[str, WrittenText]]:
+    """The limit in a server's own configuration: on its command line, or in a mounted file."""
+    name = framework.directive
+    if not name:
+        return
+    pattern = re.compile(rf"(?:^|[\s;{{]){re.escape(name)}[ \t]+([^\s;{{}}]+)")
+    texts = (WrittenText(word.text, word.location, word.inherited) for word in words)
+    for written in (*texts, *known.files):
+        found = pattern.search(written.text) if name in written.text else None
+        if found is not None:
+            yield name, WrittenText(found[1], written.location, written.inherited)
 
 
 def _as_written(name: str, value: str) -> str:

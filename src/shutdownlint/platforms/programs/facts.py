@@ -29,7 +29,7 @@ class Framework(Struct, frozen=True):
     of the command line, the environment, and its configuration files or ``-D``. ``unit`` is the
     length of a bare number, ``suffixes`` says whether units may be written. ``default`` is the
     limit where none is written (None: it depends on more); ``unbounded``: it then waits without a
-    limit.
+    limit. ``directive`` is its limit in its own configuration files.
     """
 
     name: str
@@ -42,6 +42,7 @@ class Framework(Struct, frozen=True):
     suffixes: bool = False
     default: timedelta | None = None
     unbounded: bool = False
+    directive: str = ""
 
 
 SPRING: Final = "Spring Boot"
@@ -187,7 +188,13 @@ FRAMEWORKS: Final = (
         "celery docs/userguide/workers.rst:106-215 (TERM finishes running tasks)",
     ),
     SourcedValue(
-        Framework("nginx", programs=("nginx",), unbounded=True),
+        Framework(
+            "nginx",
+            programs=("nginx",),
+            suffixes=True,
+            unbounded=True,
+            directive="worker_shutdown_timeout",
+        ),
         "nginx src/core/ngx_config.h:60-61 (QUIT; worker_shutdown_timeout is off by default)",
     ),
     SourcedValue(
@@ -195,6 +202,27 @@ FRAMEWORKS: Final = (
             "httpd", programs=("httpd", "httpd-foreground", "apache2-foreground"), unbounded=True
         ),
         "httpd docs/manual/mod/mpm_common.xml:118-134 (WINCH; GracefulShutdownTimeout 0)",
+    ),
+    SourcedValue(
+        Framework(
+            "HAProxy",
+            programs=("haproxy",),
+            unit=_MILLISECOND,
+            suffixes=True,
+            unbounded=True,
+            directive="hard-stop-after",
+        ),
+        "measured: HAProxy 2.6.12 (USR1; without hard-stop-after there is no limit)",
+    ),
+    SourcedValue(
+        Framework(
+            "Caddy",
+            programs=("caddy",),
+            suffixes=True,
+            unbounded=True,
+            directive="grace_period",
+        ),
+        "measured: caddy 2.11.7 (without grace_period there is no limit)",
     ),
 )
 #: Flags that name a configuration file, which may set anything; PM2 takes it as an argument.
