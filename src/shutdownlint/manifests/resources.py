@@ -73,9 +73,19 @@ class Lifecycle(ApiModel, frozen=True):
 
 
 class Probe(ApiModel, frozen=True):
-    """Only what a probe says of termination."""
+    """What a probe says of termination, and which port it asks."""
 
     terminationGracePeriodSeconds: Int | None = None  # noqa: N815
+    httpGet: Any = None  # noqa: N815
+    tcpSocket: Any = None  # noqa: N815
+
+    @property
+    def port(self) -> Any:
+        """The port that it asks, a number or a name; None for other probes."""
+        for action in (self.httpGet, self.tcpSocket):
+            if isinstance(action, dict):
+                return action.get("port")
+        return None
 
 
 class EnvVar(ApiModel, frozen=True):
@@ -176,6 +186,13 @@ class Service(Resource, frozen=True):
         return self.spec.clusterIP in ("None", "none")
 
 
+class LabelSelector(ApiModel, frozen=True):
+    """A selector by labels; ``matchExpressions`` (Kubernetes' own only) as written."""
+
+    matchLabels: StrMap = field(default_factory=dict)  # noqa: N815
+    matchExpressions: Any = None  # noqa: N815
+
+
 class WorkloadSpec(ApiModel, frozen=True):
     """What a workload says of how its pods are replaced."""
 
@@ -184,6 +201,9 @@ class WorkloadSpec(ApiModel, frozen=True):
     strategy: Any = None
     updateStrategy: Any = None  # noqa: N815
     podReplacementPolicy: Any = None  # noqa: N815
+    progressDeadlineSeconds: Int | None = None  # noqa: N815
+    paused: Bool | None = None
+    selector: Any = None
     #: No field of a workload, but people write it here.
     terminationGracePeriodSeconds: Any = None  # noqa: N815
 
@@ -196,13 +216,6 @@ class ConfigMap(Resource, frozen=True):
     """A ConfigMap: the configuration of a mesh, or files and variables of an app."""
 
     data: StrMap = field(default_factory=dict)
-
-
-class LabelSelector(ApiModel, frozen=True):
-    """A selector by labels; ``matchExpressions`` (Kubernetes' own only) as written."""
-
-    matchLabels: StrMap = field(default_factory=dict)  # noqa: N815
-    matchExpressions: Any = None  # noqa: N815
 
 
 class Node(Resource, frozen=True):

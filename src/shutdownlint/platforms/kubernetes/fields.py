@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from shutdownlint.platforms.fields import (
     Fields,
@@ -18,11 +18,10 @@ from shutdownlint.platforms.kubernetes.container_fields import (
     container_balancer,
     path_fields,
 )
+from shutdownlint.platforms.kubernetes.controllers import selects
 from shutdownlint.platforms.kubernetes.pod_fields import POD_FIELDS, WHOLE_POD_FIELDS
 from shutdownlint.platforms.kubernetes.proxy_fields import PROXY_FIELDS, slowest_app
-
-if TYPE_CHECKING:
-    from shutdownlint.shutdown.provenance import Setting
+from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 _S = FieldType.STRING
 
@@ -30,6 +29,25 @@ _S = FieldType.STRING
 def _disruptions_allowed(view: WorkloadView) -> Setting[int] | None:
     budgets = view.context.state(BudgetIndex).for_entry(view.entry)
     return disruptions_allowed(view.entry, view.workloads, budgets)
+
+
+def _budgets(view: WorkloadView) -> Setting[int] | None:
+    """How many PodDisruptionBudgets of different names select the pods; at the second one."""
+    folder = view.entry.region.file.rpartition("/")[0]
+    found = {
+        budget.model.metadata.name: budget
+        for budget in view.context.state(BudgetIndex).for_entry(view.entry)
+        # Those of other folders may belong to other installations of the same names.
+        if budget.ref.document.file.rpartition("/")[0] == folder
+        and budget.model.spec.selector is not None
+        and selects(budget.model.spec.selector, view.entry.labels)
+    }
+    if len(found) < 2 or not view.entry.complete:
+        return None
+    names = sorted(str(name) for name in found)
+    second = found[names[1]]
+    origin = Origin(OriginKind.EXPLICIT, "budgets", second.ref / "spec" / "selector")
+    return Setting(" and ".join(names[:2]), len(found), origin)
 
 
 _WORKLOAD_FIELDS: Final = (
@@ -46,6 +64,18 @@ _WORKLOAD_FIELDS: Final = (
         FieldType.INT,
         "how many pods a PodDisruptionBudget lets go at a time; absent where that is not certain",
         _disruptions_allowed,
+    ),
+    setting_field(
+        "budgets",
+        FieldType.INT,
+        "how many PodDisruptionBudgets select the pods; absent for fewer than two",
+        _budgets,
+    ),
+    plain_field(
+        "budgetNames",
+        _S,
+        "the names of the PodDisruptionBudgets that budgets counts",
+        lambda view: found.name if (found := _budgets(view)) is not None else "",
     ),
 )
 FIELDS: Final[Fields] = {

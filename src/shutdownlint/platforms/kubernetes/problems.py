@@ -70,6 +70,41 @@ class PreStopMisplaced(KubernetesProblem, frozen=True, kw_only=True):
     key: str
 
 
+class SelectorMismatch(KubernetesProblem, frozen=True, kw_only=True):
+    """A selector that its own template does not match."""
+
+
+class ProgressDeadlineRejected(KubernetesProblem, frozen=True, kw_only=True):
+    """A progress deadline that is not above minReadySeconds, both in seconds."""
+
+    deadline: int
+    ready: int
+
+
+class RollingUpdateStuck(KubernetesProblem, frozen=True, kw_only=True):
+    """A rolling update that may neither add nor remove a pod."""
+
+
+class RollingUpdateTakesAll(KubernetesProblem, frozen=True, kw_only=True):
+    """A rolling update that may remove all pods at once."""
+
+    value: str
+    replicas: int
+
+
+class ReplicasBesideAutoscaler(KubernetesProblem, frozen=True, kw_only=True):
+    """A number of replicas that an autoscaler decides."""
+
+    replicas: int
+    autoscaler: str
+
+
+class ProbePortMissing(KubernetesProblem, frozen=True, kw_only=True):
+    """A readiness probe of a port by a name that the container does not have."""
+
+    port: str
+
+
 class ScaleDownDelay(KubernetesProblem, frozen=True, kw_only=True):
     """A Rollout whose old pods go before everything that sends to them has heard of it."""
 
@@ -104,6 +139,12 @@ PROBLEMS = (
     GraceMisplaced,
     PreStopMisplaced,
     PodReplacementPolicy,
+    SelectorMismatch,
+    ProgressDeadlineRejected,
+    RollingUpdateStuck,
+    RollingUpdateTakesAll,
+    ReplicasBesideAutoscaler,
+    ProbePortMissing,
     ScaleDownDelay,
     ScaleDownDelayRejected,
     ServicePublishesNotReady,

@@ -1,0 +1,122 @@
+"""Whether pods can be replaced at all: what the API server rejects, and what takes all at once."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from shutdownlint.manifests.decoding import Placeholder, decode
+from shutdownlint.manifests.resources import LabelSelector, Scaler
+from shutdownlint.platforms.kubernetes import facts, problems
+from shutdownlint.platforms.kubernetes.controllers import selects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shutdownlint.manifests.workloads import Workload
+    from shutdownlint.platforms.context import AnalysisContext
+    from shutdownlint.platforms.problem import Problem
+
+_SELECTING: Final = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet")
+_SCALED: Final = ("Deployment", "StatefulSet")
+
+
+def availability_problems(workload: Workload, context: AnalysisContext) -> Iterator[Problem]:
+    """What keeps pods from being replaced, or replaces all of them at once."""
+    if workload.incomplete is None and not workload.unresolved and workload.group == "apps":
+        yield from _selector(workload)
+        yield from _strategy(workload)
+        yield from _replicas(workload, context)
+    if not workload.runs_to_completion:
+        yield from _probe_ports(workload)
+
+
+def _selector(workload: Workload) -> Iterator[Problem]:
+    written = workload.update.selector
+    if workload.id.kind not in _SELECTING or not isinstance(written, dict):
+        return
+    selector, rejected = decode(LabelSelector, written)
+    labels = workload.template.metadata.labels
+    texts = [*selector.matchLabels.values(), *labels.values()]
+    if rejected or any(isinstance(text, Placeholder) for text in texts):
+        return
+    if not selects(selector, labels):
+        yield problems.SelectorMismatch(location=(workload.object_ref / "spec" / "selector").key)
+
+
+def _strategy(workload: Workload) -> Iterator[Problem]:
+    spec, here = workload.update, workload.object_ref / "spec"
+    if workload.id.kind == "Deployment":
+        ready = spec.minReadySeconds if type(spec.minReadySeconds) is int else 0
+        deadline = spec.progressDeadlineSeconds
+        default = int(facts.PROGRESS_DEADLINE.value.total_seconds())
+        limit = default if deadline is None else deadline
+        if type(limit) is int and 0 < limit <= ready:
+            key = "minReadySeconds" if deadline is None else "progressDeadlineSeconds"
+            yield problems.ProgressDeadlineRejected(
+                location=here / key, deadline=limit, ready=ready
+            )
+    strategy = spec.strategy if workload.id.kind == "Deployment" else None
+    rolling = strategy.get("rollingUpdate") if isinstance(strategy, dict) else None
+    if not isinstance(rolling, dict):
+        return
+    place = here / "strategy" / "rollingUpdate"
+    surge, gone = rolling.get("maxSurge"), rolling.get("maxUnavailable")
+    if _is_zero(surge) and _is_zero(gone):
+        yield problems.RollingUpdateStuck(location=place / "maxUnavailable")
+        return
+    # Without written replicas an autoscaler, or somebody's hand, may decide them.
+    count = spec.replicas if type(spec.replicas) is int else 0
+    if count and _takes_all(gone, count):
+        yield problems.RollingUpdateTakesAll(
+            location=place / "maxUnavailable", value=str(gone), replicas=count
+        )
+
+
+def _is_zero(value: Any) -> bool:
+    return (type(value) is int and value == 0) or (isinstance(value, str) and value == "0%")
+
+
+def _takes_all(value: Any, count: int) -> bool:
+    if type(value) is int:
+        return value >= count
+    found = re.fullmatch(r"([0-9]{1,4})%", value) if isinstance(value, str) else None
+    return found is not None and int(found[1]) * count // 100 >= count
+
+
+def _replicas(workload: Workload, context: AnalysisContext) -> Iterator[Problem]:
+    """Replicas that every apply sets back, whatever the autoscaler has decided."""
+    replicas = workload.update.replicas
+    if workload.id.kind not in _SCALED or type(replicas) is not int or replicas == 0:
+        return
+    folder = workload.ref.document.file.rpartition("/")[0]
+    for scaler in context.in_namespace_of(Scaler, workload):
+        target = scaler.model.spec.scaleTargetRef
+        if scaler.ref.document.file.rpartition("/")[0] != folder:
+            continue  # one of the same name that belongs to another installation
+        if (
+            target is not None
+            and target.name == workload.id.name
+            and (target.kind in (None, workload.id.kind))
+        ):
+            yield problems.ReplicasBesideAutoscaler(
+                location=(workload.object_ref / "spec" / "replicas").key,
+                replicas=replicas,
+                autoscaler=scaler.model.metadata.name or "",
+            )
+            return
+
+
+def _probe_ports(workload: Workload) -> Iterator[Problem]:
+    """Readiness probes of ports by a name that the container does not have."""
+    for number, container in enumerate(workload.template.spec.containers):
+        probe = container.readinessProbe
+        port = probe.port if probe is not None else None
+        if not isinstance(port, str) or isinstance(port, Placeholder) or port.isdigit():
+            continue
+        if any(isinstance(each.name, Placeholder) for each in container.ports):
+            continue
+        if port not in {each.name for each in container.ports}:
+            action = "httpGet" if probe is not None and probe.httpGet is not None else "tcpSocket"
+            here = workload.spec / "containers" / number / "readinessProbe" / action / "port"
+            yield problems.ProbePortMissing(location=here, port=port, container=container.name)
