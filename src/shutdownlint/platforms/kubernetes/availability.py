@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from shutdownlint.manifests.decoding import Placeholder, decode
+from shutdownlint.manifests.decoding import decode, has_placeholder
 from shutdownlint.manifests.resources import LabelSelector, Scaler
 from shutdownlint.platforms.kubernetes import facts, problems
 from shutdownlint.platforms.kubernetes.controllers import selects
@@ -38,7 +38,7 @@ def _selector(workload: Workload) -> Iterator[Problem]:
     selector, rejected = decode(LabelSelector, written)
     labels = workload.template.metadata.labels
     texts = [*selector.matchLabels.values(), *labels.values()]
-    if rejected or any(isinstance(text, Placeholder) for text in texts):
+    if rejected or any(has_placeholder(text) for text in texts):
         return
     if not selects(selector, labels):
         yield problems.SelectorMismatch(location=(workload.object_ref / "spec" / "selector").key)
@@ -112,9 +112,9 @@ def _probe_ports(workload: Workload) -> Iterator[Problem]:
     for number, container in enumerate(workload.template.spec.containers):
         probe = container.readinessProbe
         port = probe.port if probe is not None else None
-        if not isinstance(port, str) or isinstance(port, Placeholder) or port.isdigit():
+        if not isinstance(port, str) or has_placeholder(port) or port.isdigit():
             continue
-        if any(isinstance(each.name, Placeholder) for each in container.ports):
+        if any(has_placeholder(each.name or "") for each in container.ports):
             continue
         if port not in {each.name for each in container.ports}:
             action = "httpGet" if probe is not None and probe.httpGet is not None else "tcpSocket"

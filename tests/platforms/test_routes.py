@@ -1,0 +1,158 @@
+"""How long routes let requests take."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.helpers import check_text, dedent, rule_lines
+
+POD = """\
+    apiVersion: v1
+    kind: Service
+    metadata: {name: shop, namespace: web ANNOTATIONS}
+    spec: {selector: {app: shop}, ports: [{port: 80, targetPort: 8080}]}
+    ---
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: shop, namespace: web, labels: {app: shop}}
+    spec:
+      containers:
+      - {name: app, image: "shop/app:1", ports: [{containerPort: 8080}], lifecycle: {preStop: {sleep: {seconds: 10}}}}
+    ---
+"""
+
+
+def pod(annotations: str = "") -> str:
+    return dedent(POD).replace("ANNOTATIONS", annotations)
+
+
+def found(route: str, annotations: str = "") -> list[tuple[str, int]]:
+    result = check_text(pod(annotations) + dedent(route))
+    lines = rule_lines(result.findings, notes=True)
+    assert result.complete
+    return [(rule, line) for rule, line in lines if rule.startswith("SL46")]
+
+
+VIRTUAL = """\
+    apiVersion: networking.istio.io/v1
+    kind: VirtualService
+    metadata: {name: shop, namespace: NAMESPACE}
+    spec:
+      hosts: [shop]
+      http:
+      - timeout: TIMEOUT
+        route: [{destination: {host: HOST}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("host", "namespace", "timeout", "reported"),
+    [
+        ("shop", "web", "21s", True),
+        ("shop", "web", "20s", False),
+        ("shop", "web", "0s", False),
+        ("shop", "web", "soon", False),
+        ("shop", "web", "[1]", False),
+        ("shop", "web", "${T}", False),
+        ("shop", "other", "21s", False),
+        ("shop.web", "other", "21s", True),
+        ("shop.web.svc.cluster.local", "other", "21s", True),
+        ("[1]", "web", "21s", False),
+    ],
+)
+def test_virtual_services(host: str, namespace: str, timeout: str, reported: bool) -> None:
+    text = VIRTUAL.replace("HOST", host).replace("NAMESPACE", namespace)
+    assert found(text.replace("TIMEOUT", timeout)) == ([("SL461", 19)] if reported else [])
+
+
+ROUTE = """\
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: HTTPRoute
+    metadata: {name: shop, namespace: web}
+    spec:
+      rules:
+      - timeouts: TIMEOUTS
+        backendRefs: [{name: shop, port: 80}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("timeouts", "reported"),
+    [
+        ("{request: 25s, backendRequest: 20s}", True),
+        ("{backendRequest: 25s}", True),
+        ("{request: 15s}", False),
+        ("{request: 0s}", False),
+        ("{}", False),
+        ("5", False),
+    ],
+)
+def test_http_routes(timeouts: str, reported: bool) -> None:
+    lines = found(ROUTE.replace("TIMEOUTS", timeouts))
+    assert [rule for rule, _ in lines] == (["SL461"] if reported else [])
+
+
+INGRESS = """\
+    apiVersion: networking.k8s.io/v1
+    kind: Ingress
+    metadata:
+      name: shop
+      namespace: web
+      annotations:
+        KEY: "VALUE"
+    spec:
+      ingressClassName: CLASS
+      rules: [{http: {paths: [{backend: {service: {name: shop, port: {number: 80}}}}]}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "value", "rules"),
+    [
+        ("nginx", "nginx.ingress.kubernetes.io/proxy-read-timeout", "3600", ["SL462"]),
+        ("nginx", "nginx.ingress.kubernetes.io/proxy-read-timeout", "15", []),
+        ("nginx", "nginx.ingress.kubernetes.io/proxy-read-timeout", "60s", ["SL463"]),
+        ("nginx-internal", "nginx.ingress.kubernetes.io/proxy-read-timeout", "90", ["SL462"]),
+        ("alb", "nginx.ingress.kubernetes.io/proxy-read-timeout", "3600", []),
+        ("contour", "projectcontour.io/response-timeout", "2m", ["SL461"]),
+        ("contour", "projectcontour.io/response-timeout", "infinity", []),
+        ("haproxy", "haproxy.org/timeout-server", "2m", ["SL462"]),
+        (
+            "alb",
+            "alb.ingress.kubernetes.io/load-balancer-attributes",
+            "a=b, idle_timeout.timeout_seconds = 600",
+            ["SL462"],
+        ),
+    ],
+)
+def test_ingresses(name: str, key: str, value: str, rules: list[str]) -> None:
+    text = INGRESS.replace("CLASS", name).replace("KEY", key).replace("VALUE", value)
+    assert [rule for rule, _ in found(text)] == rules
+
+
+@pytest.mark.parametrize(
+    ("annotations", "rules"),
+    [
+        (", annotations: {konghq.com/read-timeout: '60000'}", ["SL462"]),
+        (", annotations: {konghq.com/read-timeout: '60s'}", ["SL463"]),
+        (", annotations: {timeout.linkerd.io/request: 90s}", ["SL461"]),
+        (', annotations: {cloud.google.com/backend-config: \'{"default": "b"}\'}', ["SL461"]),
+        (", annotations: {cloud.google.com/backend-config: '[1]'}", []),
+    ],
+)
+def test_services(annotations: str, rules: list[str]) -> None:
+    config = """\
+        apiVersion: cloud.google.com/v1
+        kind: BackendConfig
+        metadata: {name: b, namespace: web}
+        spec: {timeoutSec: 300}
+    """
+    assert [rule for rule, _ in found(config, annotations)] == rules
+
+
+def test_a_measured_length_of_requests_settles_it() -> None:
+    text = pod() + dedent(VIRTUAL.replace("TIMEOUT", "90s").replace("HOST", "shop"))
+    text = text.replace("NAMESPACE", "web").replace(
+        "labels: {app: shop}}", "labels: {app: shop}, annotations: {shutdownlint.dev/p99: 2s}}"
+    )
+    assert "SL461" not in {rule for rule, _ in rule_lines(check_text(text).findings)}
