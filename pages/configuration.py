@@ -20,7 +20,7 @@ _SECTIONS: Final = {
         "own-rules.md",
         "rule-fields.md",
     ),
-    "Sources and verification": ("facts.md", "conformance.md", "story.md"),
+    "Sources and verification": ("platforms.md", "facts.md", "conformance.md", "story.md"),
     "Project": (
         "security.md",
         "limits.md",

@@ -61,6 +61,17 @@ limits on what it may ask of a run. Made from the code ({_COMMAND}).
 """
 
 
+_PLATFORMS = f"""# Platforms
+
+What shutdownlint reads of each system beside the pods themselves, and how that was checked.
+Made from the registry ({_COMMAND}). [Facts](facts.md) has each fact with its source,
+[the runs against real programs](conformance.md) what came out.
+
+| platform | versions | objects that are read | rules | verified |
+|---|---|---|---|---|
+"""
+
+
 def limits_page() -> str:
     """Every limit, with the comment above it."""
     lines = Path(limits.__file__).read_text(encoding="utf-8").split("\n")
@@ -73,6 +84,21 @@ def limits_page() -> str:
             rows.append(f"| `{name}` | {getattr(limits, name):,} | {comment} |")
             comment = ""
     return _LIMITS + "\n".join(rows) + "\n"
+
+
+def platforms_page() -> str:
+    """Every platform: versions, kinds of objects, rules, and how it was verified."""
+    rules = RuleLoader().load_all_bundled()
+    rows = []
+    for entry in PLATFORMS:
+        plugin = import_module(entry.module).Plugin
+        versions = [str(version) for version in plugin.supported_versions]
+        kinds = dict.fromkeys(kind.kind for kind in entry.kinds if kind.kind)
+        count = sum(rule.folder == entry.name for rule in rules)
+        covered = f"{versions[0]} to {versions[-1]}" if versions else "as the sources of its facts"
+        cells = (entry.title, covered, ", ".join(kinds) or "pods", str(count), entry.verified)
+        rows.append("| " + " | ".join(cells) + " |")
+    return _PLATFORMS + "\n".join(rows) + "\n"
 
 
 def rules_page() -> str:
@@ -211,6 +237,7 @@ def _cell(text: str) -> str:
 
 
 PAGES = {
+    DOCS / "platforms.md": platforms_page,
     DOCS / "rule-list.md": rules_page,
     DOCS / "rule-fields.md": fields_page,
     DOCS / "facts.md": facts_page,

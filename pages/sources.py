@@ -37,6 +37,7 @@ PAGES: Final = {
     "fixes.md": ("docs/fixes.md", "Fixes"),
     "own-rules.md": ("docs/rules.md", "Rule files"),
     "rule-fields.md": ("docs/rule-fields.md", "Fields of rules"),
+    "platforms.md": ("docs/platforms.md", "Platforms"),
     "facts.md": ("docs/facts.md", "Facts and sources"),
     "conformance.md": ("docs/conformance.md", "Tested against real programs"),
     "story.md": ("docs/story.md", "One request, three endings"),
