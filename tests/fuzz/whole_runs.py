@@ -72,6 +72,50 @@ SEEDS: Final[dict[str, tuple[bytes, ...]]] = {
             b"at: preStop\nmessage: '{container} {preStop}'\n"
         ),
     ),
+    "kinds.yaml": (
+        (
+            b"apiVersion: serving.kserve.io/v1alpha2\nkind: LLMInferenceService\nmetadata: {name: a}\n"
+            b"spec: {template: {terminationGracePeriodSeconds: 20, containers: [{name: main, args: [a]}]}, "
+            b"prefill: {template: {}}, router: {scheduler: {template: {terminationGracePeriodSeconds: 9}}}}\n"
+        ),
+        (
+            b"apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nmetadata: {name: a}\nspec: "
+            b"{predictor: {terminationGracePeriodSeconds: 5, model: {args: [a]}, containers: [{name: a}]}}\n"
+        ),
+        (
+            b"apiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {name: a}\nspec: {http: "
+            b"[{timeout: 90s, route: [{destination: {host: a.n}}]}]}\n---\napiVersion: v1\nkind: Service\n"
+            b"metadata: {name: a, annotations: {konghq.com/read-timeout: '9', cloud.google.com/backend-config: "
+            b'\'{"default": "a"}\'}}\nspec: {selector: {app: a}, ports: [{port: 80, targetPort: http}]}\n'
+        ),
+        (
+            b"apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: a}\nspec: {rules: "
+            b"[{timeouts: {request: 25s}, backendRefs: [{name: a, namespace: n}]}]}\n---\napiVersion: "
+            b"projectcontour.io/v1\nkind: HTTPProxy\nmetadata: {name: a}\nspec: {routes: [{services: [{name: "
+            b"a}], timeoutPolicy: {response: 9m}}]}\n"
+        ),
+        (
+            b"apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: a, annotations: {"
+            b"nginx.ingress.kubernetes.io/proxy-read-timeout: '90'}}\nspec: {defaultBackend: {service: {name: "
+            b"a}}}\n---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: a}\nspec: "
+            b"{selector: {matchLabels: {app: a}}}\n---\napiVersion: autoscaling/v2\nkind: "
+            b"HorizontalPodAutoscaler\nmetadata: {name: a}\nspec: {scaleTargetRef: {name: a}}\n"
+        ),
+        (
+            b"apiVersion: gateway.envoyproxy.io/v1alpha1\nkind: EnvoyProxy\nmetadata: {name: a}\nspec: "
+            b"{shutdown: {drainTimeout: 9s, minDrainDuration: 5s}, provider: {kubernetes: {envoyDeployment: "
+            b"{patch: {value: {spec: {template: {spec: {terminationGracePeriodSeconds: 5}}}}}}}}}\n---\n"
+            b"apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: a}\nspec: {template: {spec: "
+            b"{timeoutSeconds: 9, containers: [{image: a}]}}}\n"
+        ),
+        (
+            b"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a, labels: {app: a}}\nspec: {replicas: 2, "
+            b"minReadySeconds: 5, progressDeadlineSeconds: 5, strategy: {rollingUpdate: {maxSurge: 0, "
+            b"maxUnavailable: 50%}}, selector: {matchLabels: {app: a}}, template: {metadata: {labels: {app: "
+            b"a}}, spec: {containers: [{name: a, image: 'edoburu/pgbouncer:1.2', readinessProbe: {httpGet: "
+            b"{port: http}}}, {name: b, image: 'traefik:3', command: [sh, -c, 'f() { exec a; }; f']}]}}}\n"
+        ),
+    ),
     "dump.json": (
         (
             b'{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "Pod", '
