@@ -404,3 +404,21 @@ def test_an_encoding_without_a_character_costs_nothing(
         assert out == expected
     else:
         assert "\\u65e5" in out.decode(encoding)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Each of these failed in a run of tests/fuzz/whole_runs.py.
+        GOOD.replace("name: a, image", "name: [a], image"),
+        GOOD.replace("metadata: {name: good}", "metadata: 5"),
+        GOOD.replace("metadata: {name: good}\n", ""),
+        GOOD.replace("name: a, image: a", "image: a"),
+    ],
+)
+@pytest.mark.parametrize("name", ["kustomize", "helm", "diff", "text"])
+def test_suggestions_for_odd_pods(tmp_path: Path, text: str, name: str) -> None:
+    (tmp_path / "a.yaml").write_text(text)
+    code, _, err = run_command("suggest", "--format", name, "--p99", "40s", str(tmp_path))
+    assert code in (0, 1, 2)
+    assert "internal error" not in err

@@ -21,10 +21,11 @@ def make_patch(pod: PlannedPod, texts: Mapping[str, bytes]) -> dict[str, Any] | 
     before, after = _before_and_after(pod, texts)
     if before == after:
         return None
-    if "name" not in before["metadata"]:  # generateName: nothing that a patch could name
-        return None
+    written = before.get("metadata")
+    if not isinstance(written, dict) or "name" not in written:
+        return None  # generateName, or no name at all: nothing that a patch could name
     names = {key: before[key] for key in ("apiVersion", "kind")}
-    metadata = {k: v for k, v in before["metadata"].items() if k in ("name", "namespace")}
+    metadata = {k: v for k, v in written.items() if k in ("name", "namespace")}
     # Strategic merges know the lists of the API's own kinds only.
     merges = before["apiVersion"] in _OWN_KINDS
     changed = _difference(before, after, merges=merges)
