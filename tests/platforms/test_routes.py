@@ -49,7 +49,8 @@ VIRTUAL = """\
     ("host", "namespace", "timeout", "reported"),
     [
         ("shop", "web", "21s", True),
-        ("shop", "web", "20s", False),
+        ("shop", "web", "19s", False),
+        ("shop", "web", "20s", True),
         ("shop", "web", "0s", False),
         ("shop", "web", "soon", False),
         ("shop", "web", "[1]", False),
@@ -63,6 +64,27 @@ VIRTUAL = """\
 def test_virtual_services(host: str, namespace: str, timeout: str, reported: bool) -> None:
     text = VIRTUAL.replace("HOST", host).replace("NAMESPACE", namespace)
     assert found(text.replace("TIMEOUT", timeout)) == ([("SL461", 19)] if reported else [])
+
+
+RETRIES = """\
+    apiVersion: networking.istio.io/v1
+    kind: VirtualService
+    metadata: {name: shop, namespace: web}
+    spec:
+      http:
+      - timeout: 60s
+        retries: {attempts: 3, perTryTimeout: TRY}
+        route: [{destination: {host: shop}, weight: WEIGHT}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("limit", "weight", "lines"),
+    [("10s", 100, []), ("25s", 100, [("SL461", 19)]), ("25s", 0, [])],
+)
+def test_one_pod_sees_one_try(limit: str, weight: int, lines: list[tuple[str, int]]) -> None:
+    text = RETRIES.replace("TRY", limit).replace("WEIGHT", str(weight))
+    assert found(text) == lines
 
 
 ROUTE = """\
@@ -117,6 +139,8 @@ INGRESS = """\
         ("contour", "projectcontour.io/response-timeout", "2m", ["SL461"]),
         ("contour", "projectcontour.io/response-timeout", "infinity", []),
         ("haproxy", "haproxy.org/timeout-server", "2m", ["SL462"]),
+        ("haproxy", "haproxy.org/timeout-server", "60000", ["SL462"]),
+        ("haproxy", "haproxy.org/timeout-server", "6000", []),
         (
             "alb",
             "alb.ingress.kubernetes.io/load-balancer-attributes",

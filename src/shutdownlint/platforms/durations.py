@@ -40,14 +40,16 @@ def go_duration(text: str) -> timedelta:
     return timedelta(seconds=-total if found.group(1) == "-" else total)
 
 
-_SERVER_DURATION: Final = re.compile(r"([0-9]{1,9})(us|ms|s|m|h|d)?")
+_SERVER_PART: Final = r"([0-9]{1,9})(us|ms|s|m|h|d)?"
+_SERVER_DURATION: Final = re.compile(rf"(?:{_SERVER_PART} ?){{1,6}}")
+_SERVER_EACH: Final = re.compile(_SERVER_PART)
 _SERVER_UNITS: Final = {"us": 1e-6, "ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, None: 1}
 
 
 def server_duration(text: str) -> timedelta | None:
-    """Read a time of nginx or HAProxy: a number with one unit, seconds without; None for others."""
-    found = _SERVER_DURATION.fullmatch(text.strip())
-    if found is None:
+    """Read a time of nginx: ``90s``, ``1m30s``, seconds without a unit; None for anything else."""
+    text = text.strip()
+    if len(text) > 60 or _SERVER_DURATION.fullmatch(text) is None:
         return None
-    length = int(found[1]) * _SERVER_UNITS[found[2]]
+    length = sum(int(n) * _SERVER_UNITS[unit or None] for n, unit in _SERVER_EACH.findall(text))
     return timedelta(seconds=min(length, _LONGEST.total_seconds()))

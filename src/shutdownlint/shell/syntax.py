@@ -50,13 +50,14 @@ def shell_script(command: Sequence[str]) -> str | None:
         words = words[1:]
     if len(words) < 2 or not is_shell(words[0]):
         return None
-    for index, word in enumerate(words[1:], 1):
-        if word.startswith("-") and not word.startswith("--") and "c" in word:
-            rest = [w for w in words[index + 1 :] if w != "--"]
-            return rest[0] if rest else None
-        if not word.startswith(("-", "+")):
-            return None
-    return None
+    index, runs_script = 1, False
+    while index < len(words) and words[index].startswith(("-", "+")) and words[index] != "--":
+        word = words[index]
+        cluster = word[1:] if not word.startswith("--") else ""
+        runs_script = runs_script or (word.startswith("-") and "c" in cluster)
+        index += 2 if cluster.endswith(("o", "O")) else 1  # it takes an option's name
+    rest = [word for word in words[index:] if word != "--"]
+    return rest[0] if runs_script and rest else None
 
 
 def shell_name(command: Sequence[str]) -> str:

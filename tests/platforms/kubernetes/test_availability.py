@@ -18,6 +18,13 @@ DEPLOYMENT = """\
         spec:
           containers: [{name: app, image: "shop/app:1" CONTAINER}]
 """
+SERVICE = dedent("""\
+    ---
+    apiVersion: v1
+    kind: Service
+    metadata: {name: shop}
+    spec: {selector: {app: shop}, ports: [{port: 80}]}
+""")
 RULES = {"SL171", "SL172", "SL173", "SL174", "SL175", "SL176", "SL177"}
 
 
@@ -46,12 +53,15 @@ def rules(text: str) -> set[str]:
         ("replicas: 2\n  strategy: {rollingUpdate: {maxUnavailable: 2}}", {"SL174"}),
         ("replicas: 2\n  strategy: {rollingUpdate: {maxUnavailable: 100%}}", {"SL174"}),
         ("replicas: 2\n  strategy: {rollingUpdate: {maxUnavailable: 99%}}", set()),
+        ("replicas: 1\n  strategy: {rollingUpdate: {maxSurge: 0}}", {"SL174"}),
+        ("replicas: 4\n  strategy: {rollingUpdate: {maxSurge: 0}}", set()),
         ("replicas: 0\n  strategy: {rollingUpdate: {maxUnavailable: 1}}", set()),
         ("strategy: {rollingUpdate: {maxUnavailable: 1}}", set()),
     ],
 )
 def test_strategies(more: str, expected: set[str]) -> None:
-    assert rules(deployment(more)) == expected
+    assert rules(deployment(more) + SERVICE) == expected
+    assert rules(deployment(more)) == expected - {"SL174"}  # no requests, none lost
 
 
 @pytest.mark.parametrize(

@@ -65,11 +65,15 @@ class Plugin(Platform):
             return
         if workload.id.kind != LLMInferenceService.__name__:
             return
-        text = "the presets of KServe 0.19 or later are assumed: a preStop sleep of 15s, and vLLM"
+        text = (
+            "the presets of KServe 0.19 or later are assumed where nothing is written: a preStop "
+            "sleep of 15s, and vLLM; configurations that baseRefs names are not applied"
+        )
         remedy = "with 0.18 there is no hook, and the default of the grace period is 30s"
         draft.assumptions.append(Assumption(text, remedy))
         main = draft.containers[0]
-        if any(word.startswith(DRAIN_FLAG) for word in workload.template.spec.containers[0].args):
+        arguments = workload.template.spec.containers[0].args
+        if arguments and arguments[-1].startswith(f"{DRAIN_FLAG}="):
             # The preset computes the limit from the grace period, so it never needs a longer one.
             main.knobs = [k for k in main.knobs if k.effect is not Effect.FINISH_LIMIT]
             main.process = Process(tuple(_with_preset_limit(p) for p in main.process.phases))
@@ -79,7 +83,7 @@ class Plugin(Platform):
             draft.problems.append(
                 PresetLeavesNoDrain(
                     location=workload.spec / "terminationGracePeriodSeconds",
-                    grace=seconds(written),
+                    grace=seconds(max(written, 0)),
                     sleep=seconds(facts.PRESET_SLEEP.value),
                 )
             )

@@ -24,6 +24,8 @@ from shutdownlint.manifests.resources import (
 from shutdownlint.manifests.skips import SkipReason
 from shutdownlint.manifests.workloads import Workload
 from shutdownlint.platforms.kserve import facts
+from shutdownlint.platforms.kubernetes.hooks import MAX_SECONDS
+from shutdownlint.platforms.versions import Version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +35,11 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.kserve.resources import InferenceService, LLMInferenceService
     from shutdownlint.yaml_source.location import KeyPath
 
+_KNATIVE_MODE: Final = SkipReason(
+    "kserve-knative", "InferenceServices in Knative's mode (Knative sets their shutdown itself)"
+)
+#: The release of vLLM from which the presets pass the flag.
+_DRAINS_SINCE: Final = Version.parse("0.18.0")
 #: vLLM's flag that the presets add.
 DRAIN_FLAG: Final = "--shutdown-timeout"
 _MODE_UNKNOWN: Final = SkipReason(
@@ -58,8 +65,9 @@ def of_inference_service(loaded: LoadedResource[InferenceService]) -> Iterator[W
         by_hand = spec.terminationGracePeriodSeconds is not None or any(
             container.lifecycle is not None for container in spec.containers
         )
+        reason = _MODE_UNKNOWN if mode is None else _KNATIVE_MODE
         standard = mode in facts.STANDARD_MODES.value or (mode is None and by_hand)
-        yield workload if standard else replace(workload, incomplete=_MODE_UNKNOWN)
+        yield workload if standard else replace(workload, incomplete=reason)
 
 
 def of_llm_service(loaded: LoadedResource[LLMInferenceService]) -> Iterator[Workload]:
@@ -77,23 +85,35 @@ def of_llm_service(loaded: LoadedResource[LLMInferenceService]) -> Iterator[Work
 def scheduler_grace(loaded: LoadedResource[LLMInferenceService]) -> int | None:
     """The scheduler's grace period in seconds; None where there is no scheduler of its own."""
     scheduler = _below(loaded, ("spec", "router", "scheduler"))
-    if not isinstance(scheduler, dict):
+    if not isinstance(scheduler, dict) or _has_other_presets(loaded):
         return None
+    pool = scheduler.get("pool")
+    if isinstance(pool, dict) and pool.get("ref"):
+        return None  # the scheduler of another object
     spec, _ = decode(PodSpec, scheduler.get("template"))
     return _seconds(spec)
 
 
 def pods_grace(loaded: LoadedResource[LLMInferenceService]) -> int | None:
-    """The grace period of the pods that serve, in seconds; None where it is a placeholder."""
-    spec, _ = decode(PodSpec, _below(loaded, ("spec", "template")))
-    return _seconds(spec)
+    """The longest grace period of the pods that serve, in seconds; None where one is not known."""
+    found = []
+    for path in (("spec", "template"), ("spec", "prefill", "template")):
+        if path[1] == "template" or isinstance(_below(loaded, path[:-1]), dict):
+            spec, _ = decode(PodSpec, _below(loaded, path))
+            found.append(_seconds(spec))
+    return None if None in found else max(each for each in found if each is not None)
+
+
+def _has_other_presets(loaded: LoadedResource[LLMInferenceService]) -> bool:
+    """Whether it names configurations of its own, which may set anything."""
+    return bool(_below(loaded, ("spec", "baseRefs")))
 
 
 def _seconds(spec: PodSpec) -> int | None:
     grace = spec.terminationGracePeriodSeconds
     if isinstance(grace, Placeholder):
         return None
-    return facts.PRESET_GRACE.value if grace is None else grace
+    return facts.PRESET_GRACE.value if grace is None else max(0, min(grace, MAX_SECONDS))
 
 
 def _drain_seconds(spec: PodSpec) -> int | None:
@@ -112,8 +132,9 @@ def _with_presets(spec: PodSpec) -> PodSpec:
     if lifecycle.preStop is None:
         hook = LifecycleHandler(sleep=SleepAction(seconds=facts.PRESET_SLEEP.value))
         main = replace(main, lifecycle=replace(lifecycle, preStop=hook))
+    version = Version.find((main.image or "").rpartition(":")[2])
     if not main.command:
-        drain = _drain_seconds(spec)
+        drain = None if version is not None and version < _DRAINS_SINCE else _drain_seconds(spec)
         written = any(word.startswith("--shutdown") for word in main.args)
         added = [] if written or drain is None else [f"{DRAIN_FLAG}={drain}"]
         main = replace(main, command=["vllm", "serve"], args=[*main.args, *added])

@@ -13,6 +13,7 @@ from shutdownlint.platforms.kubernetes.controllers import selects
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from shutdownlint.manifests.object_index import LoadedResource
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.context import AnalysisContext
     from shutdownlint.platforms.problem import Problem
@@ -21,11 +22,13 @@ _SELECTING: Final = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet")
 _SCALED: Final = ("Deployment", "StatefulSet")
 
 
-def availability_problems(workload: Workload, context: AnalysisContext) -> Iterator[Problem]:
+def availability_problems(
+    workload: Workload, context: AnalysisContext, *, serves: bool
+) -> Iterator[Problem]:
     """What keeps pods from being replaced, or replaces all of them at once."""
     if workload.incomplete is None and not workload.unresolved and workload.group == "apps":
         yield from _selector(workload)
-        yield from _strategy(workload)
+        yield from _strategy(workload, context, serves=serves)
         yield from _replicas(workload, context)
     if not workload.runs_to_completion:
         yield from _probe_ports(workload)
@@ -44,7 +47,7 @@ def _selector(workload: Workload) -> Iterator[Problem]:
         yield problems.SelectorMismatch(location=(workload.object_ref / "spec" / "selector").key)
 
 
-def _strategy(workload: Workload) -> Iterator[Problem]:
+def _strategy(workload: Workload, context: AnalysisContext, *, serves: bool) -> Iterator[Problem]:
     spec, here = workload.update, workload.object_ref / "spec"
     if workload.id.kind == "Deployment":
         ready = spec.minReadySeconds if type(spec.minReadySeconds) is int else 0
@@ -67,9 +70,17 @@ def _strategy(workload: Workload) -> Iterator[Problem]:
         return
     # Without written replicas an autoscaler, or somebody's hand, may decide them.
     count = spec.replicas if type(spec.replicas) is int else 0
-    if count and _takes_all(gone, count):
+    scaled = any(_scales(each, workload) for each in context.in_namespace_of(Scaler, workload))
+    if not serves or not count or scaled:
+        return
+    # Where both round down to nothing, one pod may go (ResolveFenceposts).
+    if gone is None and _is_zero(surge) and count * 25 // 100 == 0:
+        gone = 1
+    if _takes_all(gone, count):
         yield problems.RollingUpdateTakesAll(
-            location=place / "maxUnavailable", value=str(gone), replicas=count
+            location=place / ("maxUnavailable" if "maxUnavailable" in rolling else "maxSurge"),
+            value=str(gone),
+            replicas=count,
         )
 
 
@@ -91,20 +102,22 @@ def _replicas(workload: Workload, context: AnalysisContext) -> Iterator[Problem]
         return
     folder = workload.ref.document.file.rpartition("/")[0]
     for scaler in context.in_namespace_of(Scaler, workload):
-        target = scaler.model.spec.scaleTargetRef
         if scaler.ref.document.file.rpartition("/")[0] != folder:
             continue  # one of the same name that belongs to another installation
-        if (
-            target is not None
-            and target.name == workload.id.name
-            and (target.kind in (None, workload.id.kind))
-        ):
+        if _scales(scaler, workload):
             yield problems.ReplicasBesideAutoscaler(
                 location=(workload.object_ref / "spec" / "replicas").key,
                 replicas=replicas,
                 autoscaler=scaler.model.metadata.name or "",
             )
             return
+
+
+def _scales(scaler: LoadedResource[Scaler], workload: Workload) -> bool:
+    target = scaler.model.spec.scaleTargetRef
+    return target is not None and (
+        target.name == workload.id.name and target.kind in (None, workload.id.kind)
+    )
 
 
 def _probe_ports(workload: Workload) -> Iterator[Problem]:

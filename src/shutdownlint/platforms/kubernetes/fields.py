@@ -40,6 +40,8 @@ def _budgets(view: WorkloadView) -> Setting[int] | None:
         # Those of other folders may belong to other installations of the same names.
         if budget.ref.document.file.rpartition("/")[0] == folder
         and budget.model.spec.selector is not None
+        # An empty selector is everything in policy/v1, and nothing in policy/v1beta1.
+        and (budget.model.spec.selector.matchLabels or budget.model.spec.selector.matchExpressions)
         and selects(budget.model.spec.selector, view.entry.labels)
     }
     if len(found) < 2 or not view.entry.complete:
@@ -47,7 +49,7 @@ def _budgets(view: WorkloadView) -> Setting[int] | None:
     names = sorted(str(name) for name in found)
     second = found[names[1]]
     origin = Origin(OriginKind.EXPLICIT, "budgets", second.ref / "spec" / "selector")
-    return Setting(" and ".join(names[:2]), len(found), origin)
+    return Setting(" and ".join(names), len(found), origin)
 
 
 _WORKLOAD_FIELDS: Final = (

@@ -87,7 +87,7 @@ class Plugin(Platform):
             draft.grace_counts_hook = version not in facts.GRACE_AFTER_HOOK_IN.value
         services = [s for s in context.services_for(workload) if leads_to_pod(s.model, workload)]
         draft.problems += service_problems(services)
-        draft.problems += availability_problems(workload, context)
+        draft.problems += availability_problems(workload, context, serves=bool(services))
         draft.p99 = _read_duration(draft, "p99", P99_ANNOTATION, lambda app: app.p99)
         draft.job = _read_duration(draft, "job", JOB_ANNOTATION, lambda app: app.job)
         self._add_service(draft, services)

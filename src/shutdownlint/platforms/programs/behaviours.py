@@ -42,7 +42,8 @@ class Behaviour(Struct, frozen=True):
     after its signal. ``by_signal`` is what it does at other signals than SIGTERM. ``signal`` is the
     one that its code gets, ``check`` says what to look for there. ``limit_finishes``: with a limit
     written, it finishes within that. ``limit_since``: the release of its image from which it takes
-    that limit. ``exit_tail`` is how long it lives on after its last request.
+    that limit. ``exit_tail`` is how long it lives on after its last request. ``lives_on``: where
+    it cuts its requests, it does not exit while clients hold their connections.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Behaviour(Struct, frozen=True):
     limit_finishes: bool = False
     limit_since: str = ""
     exit_tail: timedelta = ZERO
+    lives_on: bool = False
 
 
 #: A parent holds the socket: the kernel accepts, and there is no answer.
@@ -186,6 +188,7 @@ BEHAVIOURS: Final = (
             limit_finishes=True,
             limit_since="0.18.0",
             exit_tail=seconds(5),
+            lives_on=True,
         ),
         "measured: vLLM 0.32.0 (a drain only with --shutdown-timeout, since 0.18.0)",
     ),

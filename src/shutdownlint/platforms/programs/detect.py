@@ -271,6 +271,10 @@ def _limits(
     ]
 
 
+#: A comment of a configuration file.
+_COMMENT: Final = re.compile(r"(?m)(?<!\S)#.*$")
+
+
 def _directives(
     framework: Framework, words: Sequence[Word], known: ContainerConfig
 ) -> Iterator[tuple[str, WrittenText]]:
@@ -281,7 +285,9 @@ def _directives(
     pattern = re.compile(rf"(?:^|[\s;{{]){re.escape(name)}[ \t]+([^\s;{{}}]+)")
     texts = (WrittenText(word.text, word.location, word.inherited) for word in words)
     for written in (*texts, *known.files):
-        found = pattern.search(written.text) if name in written.text else None
+        if name not in written.text:
+            continue
+        found = pattern.search(_COMMENT.sub("", written.text))
         if found is not None:
             yield name, WrittenText(found[1], written.location, written.inherited)
 

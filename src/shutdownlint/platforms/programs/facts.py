@@ -51,6 +51,7 @@ PUMA: Final = "Puma"
 CELERY: Final = "Celery"
 QUARKUS: Final = "Quarkus"
 PM2: Final = "PM2"
+VLLM: Final = "vLLM"
 MICRONAUT: Final = "Micronaut"
 
 FRAMEWORKS: Final = (
@@ -84,7 +85,7 @@ FRAMEWORKS: Final = (
     ),
     SourcedValue(
         Framework(
-            "vLLM",
+            VLLM,
             programs=("vllm", "vllm.entrypoints.openai.api_server"),
             flags=("--shutdown-timeout", "--shutdown_timeout"),
         ),
@@ -328,6 +329,8 @@ WAIT_SETTING: Final = {
     QUARKUS: "quarkus.shutdown.timeout",
     MICRONAUT: MICRONAUT_SWITCH.value + "=true",
 }
+#: vLLM drains only with this flag.
+VLLM_FLAG: Final = "--shutdown-timeout"
 #: How long su and runuser let a program live after its stop signal.
 SU_LIMIT: Final = SourcedValue(seconds(2), "measured: util-linux su -c, runuser --")
 SQL_PROXIES: Final = SourcedValue(

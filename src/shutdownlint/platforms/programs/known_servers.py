@@ -123,9 +123,14 @@ def _worker_shutdown(
     if loaded is None:
         text = f"ingress-nginx's {name} is assumed to be its default of 240s"
         return default, (Assumption(text, "its ConfigMap may set another"),)
-    value = server_duration(loaded.model.data.get(name, ""))
-    if value is None:
+    written_value = loaded.model.data.get(name)
+    if written_value is None:
         return default, ()
+    value = server_duration(written_value)
+    if value is None:
+        text = f"{name} {written_value} is not read: ingress-nginx's workers are taken to be done"
+        unread = Setting(name, ZERO, origin)
+        return unread, (Assumption(text, "write a time such as 240s"),)
     where = Origin(OriginKind.EXPLICIT, name, loaded.ref / "data" / name)
     return Setting(name, value, where), ()
 
@@ -133,12 +138,15 @@ def _worker_shutdown(
 def _traefik(started: StartedProgram) -> KnownServer:
     flags = _Flags(started)
     prefix = r"--entrypoints\.[^.]+\.transport\.lifecycle\."
-    accept = flags.read(
-        "requestAcceptGraceTimeout",
-        (f"{prefix}requestacceptgracetimeout",),
-        facts.TRAEFIK_ACCEPT.value,
-    )
-    grace = flags.read("graceTimeOut", (f"{prefix}gracetimeout",), facts.TRAEFIK_GRACE.value)
+    # Each entry point stops by its own times, all at once: the slowest one counts.
+    pairs = []
+    for entry in flags.named(prefix) or [""]:
+        own = prefix.replace(r"[^.]+", re.escape(entry)) if entry else prefix
+        names = f"{own}requestacceptgracetimeout", f"{own}gracetimeout"
+        accept = flags.read("requestAcceptGraceTimeout", names[:1], facts.TRAEFIK_ACCEPT.value)
+        grace = flags.read("graceTimeOut", names[1:], facts.TRAEFIK_GRACE.value)
+        pairs.append((accept, grace))
+    accept, grace = max(pairs, key=lambda pair: pair[0].value + pair[1].value)
     phases = (
         Phase(Trigger.SIGNAL, After(accept), OPEN, OPEN),
         Phase(Trigger.NEXT, WhenFinished(grace), CLOSED),
@@ -244,6 +252,12 @@ class _Flags:
         self._words = started.words[1:]
         label = f"the default of {started.name}"
         self._default = Origin(OriginKind.DEFAULT, label, started.location)
+
+    def named(self, prefix: str) -> list[str]:
+        """The names of the entry points among flags that begin like this."""
+        pattern = re.compile(prefix.replace("[^.]+", "([^.]+)"), re.IGNORECASE)
+        found = (pattern.match(word.text) for word in self._words)
+        return sorted({each[1].lower() for each in found if each is not None})
 
     def read(self, name: str, patterns: tuple[str, ...], default: timedelta) -> Setting[timedelta]:
         """The longest value of these flags; a bare number is seconds."""

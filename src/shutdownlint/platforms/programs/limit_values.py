@@ -85,6 +85,8 @@ def _duration(framework: Framework, text: str) -> tuple[timedelta | None, str]:
         return (ZERO, reason) if framework.name == facts.PM2 else (None, reason)
     if framework.name == facts.SPRING and "." in text:
         return None, "must be a whole number with a unit, such as 30s"
+    if framework.name == facts.VLLM and "." in text:
+        return None, "must be a whole number of seconds"
     if not unit and framework.suffixes and milliseconds and number < 1000:
         reason = f"has no unit and reads as {found.group(1)} milliseconds"
         return _bounded(number * 0.001), f"{reason}: write {found.group(1)}s"

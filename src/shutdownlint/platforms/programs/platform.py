@@ -85,7 +85,12 @@ class ServerFacts(Struct, frozen=True):
         """The sum of some times; it is shown where the longest one is written."""
         longest = max(parts, key=lambda part: part.value)
         total = sum((part.value for part in parts), ZERO)
-        named = [f"{format_duration(part.value)} {part.name}" for part in parts if part.value]
+        named = [
+            f"{format_duration(part.value)} {part.name}"
+            + ("" if part.origin.written else " by default")
+            for part in parts
+            if part.value
+        ]
         return cls(Setting("budget", total, longest.origin), " + ".join(named))
 
 
@@ -332,6 +337,9 @@ class Plugin(Platform):
         set_behaviour(container, behaviour)
         if found.behaviour is not None and behaviour.origin.written:
             container.editable("behaviour", source_location(behaviour))
+        if verdict.lives_on and found.behaviour is None:
+            phase = Phase(Trigger.SIGNAL, Never(), CLOSED, CLOSED, cuts=True)
+            container.process = Process((phase,))
         if verdict.restarts and found.behaviour is None:
             phase = Phase(Trigger.SIGNAL, Never(), OPEN, OPEN, cuts=True)
             container.process = Process((phase,))

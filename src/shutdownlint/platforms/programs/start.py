@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,7 +14,7 @@ from shutdownlint.shell.signals import SignalForwarding, run_script
 from shutdownlint.shell.syntax import base_name, is_shell, shell_script, tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.resources import Container, PodSpec
@@ -78,8 +78,9 @@ def flag_values(words: Sequence[Word], flags: Sequence[str]) -> Iterator[tuple[s
 
 def find_program(container: Container, spec: PodSpec, ref: NodeRef) -> StartedProgram | None:
     """The program of a container's command line; None where that is the image's own."""
+    known = {each.name: each.value for each in container.env if each.value is not None}
     words = [
-        Word(text, ref / field / index)
+        Word(_expand(text, known), ref / field / index)
         for field in ("command", "args")
         for index, text in enumerate(getattr(container, field))
     ]
@@ -98,6 +99,16 @@ def find_program(container: Container, spec: PodSpec, ref: NodeRef) -> StartedPr
             return None
         started = inner
     return None
+
+
+def _expand(text: str, known: Mapping[str, str]) -> str:
+    """The text with the variables that the kubelet fills in: ``$(NAME)``."""
+    if "$(" not in text:
+        return text
+    return _REFERENCE.sub(lambda found: known.get(found[1], found[0]), text)
+
+
+_REFERENCE: Final = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
 
 
 def _inside(started: StartedProgram) -> StartedProgram | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from shutdownlint.manifests.decoding import has_placeholder
 from shutdownlint.platforms.locations import source_location
 from shutdownlint.platforms.programs import facts
 from shutdownlint.platforms.programs.behaviours import (
@@ -43,7 +44,7 @@ class Verdict(Struct, frozen=True):
 
     ``behaviour`` is set where that is certain, ``assumption`` where it is not; ``others`` are the
     cases that fit as well. ``late`` is what it does with requests after the signal. ``restarts``:
-    it cuts what it has, and goes on serving.
+    it cuts what it has, and goes on serving. ``lives_on``: it cuts what it has, and does not exit.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Verdict(Struct, frozen=True):
     others: tuple[_Other, ...] = ()
     late: Acceptance = CLOSED
     restarts: bool = False
+    lives_on: bool = False
 
 
 def read_verdict(
@@ -134,6 +136,8 @@ class _Reader:
         if started.shell_ends:
             return self._certain(_ABRUPT, f"the shell behind {started.init or 'an init'} ends")
         entry = find_behaviour(started)
+        if entry is not None and entry.name == facts.VLLM and _serves_nothing(started):
+            return self._unknown(started.name)
         if entry is None and (is_shell(started.name) or started.name.endswith(".sh")):
             return self._script_file(started)
         if entry is None:
@@ -169,6 +173,17 @@ class _Reader:
                 other = ("where HAProxy has no master process", _IGNORING)
                 behaviour = self._setting(_ABRUPT, OriginKind.DEFAULT, f"{name} ends at SIGTERM")
                 return Verdict(name, behaviour, Assumption(text, "write -W"), (other,))
+            case AtSignal.CUTS if entry.limit_finishes and self._may_have_limit(started):
+                text = (
+                    f"{name} is assumed to have a limit for its requests, which a variable or a "
+                    "file may set; without one it cuts them"
+                )
+                remedy = f"write {facts.VLLM_FLAG} with its value"
+                other = (f"without {facts.VLLM_FLAG}", _ABRUPT)
+                return Verdict(name, None, Assumption(text, remedy), (other,), entry.late)
+            case AtSignal.CUTS if entry.lives_on:
+                verdict = self._certain(_ABRUPT, f"{name} ends at its stop signal")
+                return replace(verdict, lives_on=True)
             case AtSignal.CUTS:
                 return self._certain(_ABRUPT, f"{name} ends at its stop signal")
             case AtSignal.RESTARTS:
@@ -190,6 +205,14 @@ class _Reader:
                 return self._in_package_manager(entry)
             case _:
                 return self._by_code(entry, started, at_signal)
+
+    @staticmethod
+    def _may_have_limit(started: StartedProgram) -> bool:
+        """Whether the limit may be set where it is not read."""
+        words = started.arguments
+        return any("$" in word or has_placeholder(word) for word in words) or any(
+            word.partition("=")[0] == "--config" for word in words
+        )
 
     @staticmethod
     def _may_lack_master(started: StartedProgram) -> bool:
@@ -311,6 +334,14 @@ class _Reader:
     def _setting(self, value: str, kind: OriginKind, reason: str) -> Setting[str]:
         location = self.started.location if self.started is not None else self.ref / "name"
         return Setting("app", value, Origin(kind, reason, location))
+
+
+def _serves_nothing(started: StartedProgram) -> bool:
+    """Whether a command of vLLM is a client, or a worker without an interface of its own."""
+    arguments = started.arguments
+    command = started.name == "vllm" and not started.by_image
+    other = command and arguments[:1] != ("serve",)
+    return other or "--headless" in arguments
 
 
 def find_behaviour(started: StartedProgram) -> Behaviour | None:

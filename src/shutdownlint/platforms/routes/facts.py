@@ -18,8 +18,10 @@ class Unit(StrEnum):
     MILLISECONDS = "whole milliseconds"
     #: A duration of Go.
     DURATION = "duration"
-    #: A number with one of the units of nginx or HAProxy, or seconds.
-    SERVER = "server"
+    #: A time of nginx: numbers with units, or seconds.
+    SERVER = "a time of nginx"
+    #: A time of HAProxy: a number with a unit, or milliseconds.
+    HAPROXY = "a time of HAProxy"
 
 
 class TimeoutAnnotation(Struct, frozen=True):
@@ -58,11 +60,11 @@ INGRESS_ANNOTATIONS: Final = (
         "contour docs annotations.md:50",
     ),
     SourcedValue(
-        TimeoutAnnotation("haproxy-ingress.github.io/timeout-server", Unit.SERVER),
+        TimeoutAnnotation("haproxy-ingress.github.io/timeout-server", Unit.HAPROXY),
         "haproxy-ingress docs keys.md, defaults.go:78",
     ),
     SourcedValue(
-        TimeoutAnnotation("haproxy.org/timeout-server", Unit.SERVER),
+        TimeoutAnnotation("haproxy.org/timeout-server", Unit.HAPROXY),
         "haproxytech kubernetes-ingress documentation/annotations.md:94",
     ),
     SourcedValue(

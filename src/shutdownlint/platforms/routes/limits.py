@@ -83,35 +83,38 @@ class _Reader:
 
     def _virtual_service(self, loaded: LoadedResource[VirtualService]) -> None:
         for at, route in _items(loaded, "http"):
-            value = _duration(route.get("timeout"))
+            key, value = _least(route, ("timeout",), ("retries", "perTryTimeout"))
             for destination in _mappings(route.get("route")):
                 target = destination.get("destination")
                 host = target.get("host") if isinstance(target, dict) else None
-                self._add_host(loaded, host, value, at / "timeout", "timeout", total=True)
+                if destination.get("weight") != 0:
+                    self._add_host(loaded, host, value, _place(at, key), key[-1], total=True)
 
     def _http_route(self, loaded: LoadedResource[HTTPRoute]) -> None:
         for at, rule in _items(loaded, "rules"):
             timeouts = rule.get("timeouts")
             if not isinstance(timeouts, dict):
                 continue
-            key = "request" if timeouts.get("request") is not None else "backendRequest"
-            value = _duration(timeouts.get(key))
+            key, value = _least(timeouts, ("request",), ("backendRequest",))
             for backend in _mappings(rule.get("backendRefs")):
-                if backend.get("kind") in (None, "Service"):
+                if backend.get("kind") in (None, "Service") and backend.get("weight") != 0:
                     namespace = backend.get("namespace") or self._namespace(loaded)
-                    where = at / "timeouts" / key
-                    self._add(loaded, namespace, backend.get("name"), value, where, key, total=True)
+                    where, name = _place(at / "timeouts", key), backend.get("name")
+                    self._add(loaded, namespace, name, value, where, key[-1], total=True)
 
     def _http_proxy(self, loaded: LoadedResource[HTTPProxy]) -> None:
         for at, route in _items(loaded, "routes"):
             policy = route.get("timeoutPolicy")
             if not isinstance(policy, dict):
                 continue
-            value = _duration(policy.get("response"))
-            where = at / "timeoutPolicy" / "response"
+            key, value = _least(
+                route, ("timeoutPolicy", "response"), ("retryPolicy", "perTryTimeout")
+            )
             for service in _mappings(route.get("services")):
                 namespace, name = self._namespace(loaded), service.get("name")
-                self._add(loaded, namespace, name, value, where, "response", total=True)
+                if service.get("mirror") is not True:
+                    where = _place(at, key)
+                    self._add(loaded, namespace, name, value, where, key[-1], total=True)
 
     def _service_router(self, loaded: LoadedResource[ServiceRouter]) -> None:
         for at, route in _items(loaded, "routes"):
@@ -237,11 +240,35 @@ def _mappings(data: Any) -> list[dict[str, Any]]:
     return [item for item in data if isinstance(item, dict)] if isinstance(data, list) else []
 
 
+def _least(
+    data: dict[str, Any], *paths: tuple[str, ...]
+) -> tuple[tuple[str, ...], timedelta | None]:
+    """The shortest of these limits, and where it is: one pod sees one try."""
+    found = []
+    for path in paths:
+        value: Any = data
+        for step in path:
+            value = value.get(step) if isinstance(value, dict) else None
+        duration = _duration(value)
+        if duration is not None and duration > ZERO:
+            found.append((duration, path))
+    shortest = min(found, default=None)
+    return (paths[0], None) if shortest is None else (shortest[1], shortest[0])
+
+
+def _place(at: NodeRef, path: tuple[str, ...]) -> NodeRef:
+    for step in path:
+        at /= step
+    return at
+
+
 def _read(text: str, unit: Unit) -> timedelta | None:
     if unit is Unit.DURATION:
         return _duration(text)
     if unit is Unit.SERVER:
         return server_duration(text)
+    if unit is Unit.HAPROXY:
+        return server_duration(f"{text}ms" if text.isdigit() else text)
     return _number(text, 0.001 if unit is Unit.MILLISECONDS else 1)
 
 
