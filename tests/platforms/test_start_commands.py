@@ -104,6 +104,7 @@ CERTAIN = [
     ([*SHELL, "vllm serve mistral"], ABRUPT),
     (["vllm", "serve", "mistral", "--shutdown-timeout", "60"], GRACEFUL),
     (["vllm", "serve", "mistral", "--shutdown-timeout=0"], ABRUPT),
+    (["bash", "-euo", "pipefail", "-c", "gunicorn shop:app | cat"], IGNORING),
 ]
 
 
@@ -194,6 +195,36 @@ def test_other_cases(keys: dict[str, Any], when: str) -> None:
     (other,) = others(planned(**keys))
     assert other[0].startswith(when)
     assert other[1] == ABRUPT
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--shutdown-timeout", "$(DRAIN)"], ["$EXTRA"], ["--config", "/etc/vllm.yaml"], ["${ARGS}"]],
+)
+def test_a_limit_of_vllm_that_is_not_visible_is_an_assumption(arguments: list[str]) -> None:
+    pod = planned(command=["vllm", "serve", "m", *arguments])
+    assert behaviour(pod) == GRACEFUL
+    assert others(pod) == [("without --shutdown-timeout", ABRUPT)]
+
+
+def test_a_variable_of_the_container_is_filled_in() -> None:
+    arguments = ["vllm", "serve", "m", "--shutdown-timeout", "$(DRAIN)"]
+    pod = planned(command=arguments, env={"DRAIN": "20"})
+    assert behaviour(pod) == GRACEFUL
+    assert others(pod) == []
+    assert pod.container_facts["app"][ProgramFacts].finish_within.value == seconds(20)
+
+
+@pytest.mark.parametrize("command", [["vllm", "bench", "serve"], ["vllm", "serve", "--headless"]])
+def test_other_commands_of_vllm_serve_nothing(command: list[str]) -> None:
+    assert not certain(planned(command=command))
+
+
+def test_vllm_that_aborts_lives_on_until_it_is_killed() -> None:
+    pod = planned(command=["vllm", "serve", "m"])
+    assert pod.plan is not None
+    timeline = ShutdownAnalysis(pod.plan).loaded_timeline.container("app")
+    assert timeline.exit.at == seconds(30)
 
 
 def test_the_process_namespace_of_the_pod_has_another_first_process() -> None:

@@ -107,6 +107,10 @@ def test_inner_quotes_make_one_word() -> None:
 def test_only_dash_c_has_a_script() -> None:
     assert shell_script(["sh", "-c", "x"]) == "x"
     assert shell_script(["sh", "-x", "/file"]) is None
+    assert shell_script(["bash", "-euo", "pipefail", "-c", "x"]) == "x"
+    assert shell_script(["bash", "-o", "pipefail", "-c", "x"]) == "x"
+    assert shell_script(["bash", "-euo", "pipefail", "/file"]) is None
+    assert shell_script(["bash", "-c", "--", "x"]) == "x"
     assert shell_script(["/app/sh-like", "-c", "x"]) is None
 
 
