@@ -387,10 +387,13 @@ PLATFORMS: Final = (
         "read in the sources",
         words=(b"serving.knative.dev",),
         kinds=(
-            KindEntry(
-                "serving.knative.dev",
-                "Service",
-                "shutdownlint.platforms.knative.resources:KnativeService",
+            *(
+                KindEntry(
+                    "serving.knative.dev",
+                    kind,
+                    "shutdownlint.platforms.knative.resources:KnativeService",
+                )
+                for kind in ("Service", "Configuration")
             ),
         ),
         pod_kinds=(("serving.knative.dev", "Revision"),),

@@ -120,3 +120,10 @@ def test_two_budgets() -> None:
     assert rules(one) == set()
     assert rules(one + budget.replace("NAME", "a")) == set()
     assert rules(one + budget.replace("NAME", "b")) == {"SL177"}
+
+
+def test_probes_of_native_sidecars() -> None:
+    sidecar = "{name: s, image: s, restartPolicy: Always, readinessProbe: {httpGet: {port: x}}}"
+    text = deployment().rstrip() + f"\n      initContainers: [{sidecar}]\n"
+    assert rules(text) == {"SL176"}
+    assert rules(text.replace("restartPolicy: Always, ", "")) == set()

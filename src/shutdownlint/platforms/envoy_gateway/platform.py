@@ -77,22 +77,24 @@ def _problems(loaded: LoadedResource[EnvoyProxy]) -> Iterator[Problem]:
         written = isinstance(shutdown, dict) and key in shutdown
         if value is not None and written and (value > drain if least else value >= drain):
             yield EnvoyShutdownTimes(location=here / key, key=key, value=value, drain=drain)
-    path = (
-        "provider",
-        "kubernetes",
-        "envoyDeployment",
-        "patch",
-        "value",
-        "spec",
-        "template",
-        "spec",
-    )
-    grace = _below(loaded.model.spec, *path, _GRACE)
-    if type(grace) is int and seconds(min(grace, 10**9)) <= drain:
-        place = loaded.ref / "spec"
-        for step in (*path, _GRACE):
-            place /= step
-        yield EnvoyGraceShort(location=place, grace=seconds(max(grace, 0)), drain=drain)
+    for kind in ("envoyDeployment", "envoyDaemonSet"):
+        path = (
+            "provider",
+            "kubernetes",
+            kind,
+            "patch",
+            "value",
+            "spec",
+            "template",
+            "spec",
+            _GRACE,
+        )
+        grace = _below(loaded.model.spec, *path)
+        if type(grace) is int and seconds(min(grace, 10**9)) <= drain:
+            place = loaded.ref / "spec"
+            for step in path:
+                place /= step
+            yield EnvoyGraceShort(location=place, grace=seconds(max(grace, 0)), drain=drain)
 
 
 def _below(data: Any, *path: str) -> Any:

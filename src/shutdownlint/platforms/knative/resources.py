@@ -8,7 +8,7 @@ from shutdownlint.manifests.resources import Resource
 
 
 class KnativeService(Resource, frozen=True):
-    """serving.knative.dev Service."""
+    """serving.knative.dev Service, or the Configuration that it becomes."""
 
     spec: Any = None
 

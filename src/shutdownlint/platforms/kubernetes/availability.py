@@ -122,14 +122,21 @@ def _scales(scaler: LoadedResource[Scaler], workload: Workload) -> bool:
 
 def _probe_ports(workload: Workload) -> Iterator[Problem]:
     """Readiness probes of ports by a name that the container does not have."""
-    for number, container in enumerate(workload.template.spec.containers):
+    spec = workload.template.spec
+    places = [("containers", *each) for each in enumerate(spec.containers)]
+    places += [
+        ("initContainers", number, container)
+        for number, container in enumerate(spec.initContainers)
+        if container.restartPolicy == "Always"
+    ]
+    for field, number, container in places:
         probe = container.readinessProbe
         port = probe.port if probe is not None else None
-        if not isinstance(port, str) or has_placeholder(port) or port.isdigit():
+        if not isinstance(port, str) or not port or has_placeholder(port) or port.isdigit():
             continue
         if any(has_placeholder(each.name or "") for each in container.ports):
             continue
         if port not in {each.name for each in container.ports}:
             action = "httpGet" if probe is not None and probe.httpGet is not None else "tcpSocket"
-            here = workload.spec / "containers" / number / "readinessProbe" / action / "port"
+            here = workload.spec / field / number / "readinessProbe" / action / "port"
             yield problems.ProbePortMissing(location=here, port=port, container=container.name)
