@@ -25,6 +25,15 @@ class TooEarlyError(Exception):
     """An answer that came before the app can have given it: something else answered."""
 
 
+def ask_once(port: int, seconds: float) -> str:
+    """What becomes of a request on a new connection."""
+    client = Client(port)
+    try:
+        return client.ask(seconds)
+    finally:
+        client.close()
+
+
 class Client:
     """A connection that is opened at once, and used later."""
 

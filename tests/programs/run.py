@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from tests.programs.client import Client, TooEarlyError, is_up
+from tests.programs.client import Client, TooEarlyError, ask_once, is_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -186,11 +186,12 @@ def _send(case: Case, process: _Process, port: int, requests: Sequence[Asked]) -
         if request.arrival > 0:
             begin.wait()
             time.sleep(request.arrival)
-            seen = Client(port).ask(request.duration)
+            seen = ask_once(port, request.duration)
         else:
             client = Client(port)
             client.send(request.duration + _BEFORE)
             seen = client.answer(request.duration + _BEFORE + 5)
+            client.close()
         found.append(Asked(request.arrival, request.duration, seen))
 
     tasks = [threading.Thread(target=ask, args=(request,)) for request in requests]
@@ -228,7 +229,7 @@ def _stop(case: Case, process: _Process, port: int) -> Seen:
 
     def late() -> None:
         time.sleep(max(0.0, begin + LATE_AT - time.monotonic()))
-        found["new"] = Client(port).ask(0)
+        found["new"] = ask_once(port, 0)
 
     def reuse() -> None:
         time.sleep(max(0.0, begin + LATE_AT - time.monotonic()))
