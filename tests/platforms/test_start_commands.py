@@ -207,6 +207,20 @@ def test_a_limit_of_vllm_that_is_not_visible_is_an_assumption(arguments: list[st
     assert others(pod) == [("without --shutdown-timeout", ABRUPT)]
 
 
+@pytest.mark.parametrize(
+    ("image", "expected"),
+    [
+        ("vllm/vllm-openai:v0.11.0", ABRUPT),
+        ("mirror.example/vllm/vllm-openai:v0.11.0", ABRUPT),
+        ("vllm/vllm-openai:v0.18.0-cu129", GRACEFUL),
+        ("ghcr.io/llm-d/llm-d-cuda:v0.4.0", GRACEFUL),  # its own version, not vLLM's
+    ],
+)
+def test_only_vllm_images_name_its_release(image: str, expected: str) -> None:
+    command = ["vllm", "serve", "m", "--shutdown-timeout", "60"]
+    assert behaviour(planned(image=image, command=command)) == expected
+
+
 def test_a_variable_of_the_container_is_filled_in() -> None:
     arguments = ["vllm", "serve", "m", "--shutdown-timeout", "$(DRAIN)"]
     pod = planned(command=arguments, env={"DRAIN": "20"})

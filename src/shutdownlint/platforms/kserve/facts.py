@@ -27,5 +27,7 @@ PRESET_SLEEP: Final = SourcedValue(
 )
 #: What the presets leave for vLLM's own end, in seconds.
 PRESET_RESERVE: Final = SourcedValue(5, "kserve pkg/.../llmisvc/config_merge.go:766-788")
+#: The image whose tags are vLLM's releases.
+VLLM_IMAGE: Final = "vllm/vllm-openai"
 #: The container that serves the model.
 MAIN_CONTAINER: Final = "main"

@@ -132,7 +132,8 @@ def _with_presets(spec: PodSpec) -> PodSpec:
     if lifecycle.preStop is None:
         hook = LifecycleHandler(sleep=SleepAction(seconds=facts.PRESET_SLEEP.value))
         main = replace(main, lifecycle=replace(lifecycle, preStop=hook))
-    version = Version.find((main.image or "").rpartition(":")[2])
+    image, _, tag = (main.image or "").rpartition(":")
+    version = Version.find(tag) if image.endswith(facts.VLLM_IMAGE) else None
     if not main.command:
         drain = None if version is not None and version < _DRAINS_SINCE else _drain_seconds(spec)
         written = any(word.startswith("--shutdown") for word in main.args)

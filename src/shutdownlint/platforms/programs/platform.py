@@ -298,7 +298,7 @@ class Plugin(Platform):
             for loaded in draft.context.in_namespace_of(ConfigMap, draft.workload)
         }
         assert container.spec is not None
-        version = image_version(container.spec)
+        version = image_version(container.spec, started.name)
         hook = written.handler.value.command
         server = find_known_server(started, container.name, hook, maps, version)
         # Alone in its pod a helper is what the pod is for.
@@ -338,8 +338,8 @@ class Plugin(Platform):
         if found.behaviour is not None and behaviour.origin.written:
             container.editable("behaviour", source_location(behaviour))
         if verdict.lives_on and found.behaviour is None:
-            phase = Phase(Trigger.SIGNAL, Never(), CLOSED, CLOSED, cuts=True)
-            container.process = Process((phase,))
+            stays = Phase(Trigger.NEXT, Never(), CLOSED, CLOSED, cuts=True)
+            container.process = Process((*abrupt(behaviour).phases, stays))
         if verdict.restarts and found.behaviour is None:
             phase = Phase(Trigger.SIGNAL, Never(), OPEN, OPEN, cuts=True)
             container.process = Process((phase,))

@@ -73,9 +73,9 @@ def image_program(container: Container, ref: NodeRef) -> StartedProgram | None:
     return StartedProgram((Word(name, ref / "image"), *arguments), by_image=True)
 
 
-def image_version(container: Container) -> Version | None:
-    """The version that the tag of a container's image names."""
-    return _Image(container.image or "").version
+def image_version(container: Container, program: str) -> Version | None:
+    """A program's version by its own image's tag; None for images that others build."""
+    return _Image(container.image or "").version_of(program)
 
 
 class _Image:
@@ -92,10 +92,13 @@ class _Image:
     @property
     def version(self) -> Version | None:
         """The version that the tag names; None for tags that name none."""
-        try:
-            return Version.parse(self.tag)
-        except ValueError:
-            return None
+        return Version.find(self.tag)
+
+    def version_of(self, program: str) -> Version | None:
+        """The version of a program, if the image is its own: also behind a registry's mirror."""
+        own = (path for path, name in IMAGE_PROGRAMS.value.items() if name == program)
+        known = any(self.path == path or self.path.endswith(f"/{path}") for path in own)
+        return self.version if known else None
 
     @property
     def stop_signal(self) -> str | None:
@@ -268,7 +271,7 @@ class _Reader:
 
     def _drop_unknown_limit(self, entry: Behaviour) -> None:
         """Leave a limit out that the release in the image does not take, and report it."""
-        limit, version = self.found.finish_within, self.image.version
+        limit, version = self.found.finish_within, self.image.version_of(entry.programs[0])
         if limit is None or version is None or version >= Version.parse(entry.limit_since):
             return
         flag, _, value = self.found.finish_setting.partition(" ")
