@@ -122,7 +122,8 @@ def format_request(request: Request) -> str:
     """A request: how long it takes, and when it arrives."""
     kind = "outbound call" if request.direction is Direction.OUTBOUND else "request"
     length, arrival = format_duration(request.duration), format_duration(request.arrival)
-    return f"{length} {kind} at {arrival}"
+    kept = " on a kept connection" if request.reused else ""
+    return f"{length} {kind} at {arrival}{kept}"
 
 
 def format_outcome(answer: Answer) -> str:

@@ -146,7 +146,9 @@ class _Reader:
         if entry is None:
             label = script_name(started) if started.name == "dotnet" else started.name
             verdict = self._unknown(label)
-            return replace(verdict, others=((f"where {label} does not finish them", _ABRUPT),))
+            return replace(
+                verdict, others=((f"where {label} does not finish its requests", _ABRUPT),)
+            )
         at_signal = self._at_signal(entry, started)
         if at_signal is None:
             wanted = entry.by_signal[0][0]
