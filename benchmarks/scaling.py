@@ -53,6 +53,12 @@ def _service(number: int, labels: Mapping[str, str]) -> dict[str, Any]:
     return _object("v1", "Service", f"s{number}", spec={"selector": labels})
 
 
+def _virtual_service(number: int) -> dict[str, Any]:
+    route = [{"destination": {"host": f"s{number}"}}]
+    spec = {"http": [{"timeout": "90s", "route": route}]}
+    return _object("networking.istio.io/v1", "VirtualService", f"v{number}", spec=spec)
+
+
 def _budget(number: int, labels: Mapping[str, str]) -> dict[str, Any]:
     spec = {"minAvailable": 3, "selector": {"matchLabels": labels}}
     return _object("policy/v1", "PodDisruptionBudget", f"p{number}", spec=spec)
@@ -161,6 +167,14 @@ CASES: Final[dict[str, tuple[int, Callable[[int], _Files]]]] = {
     "Services of all workloads": (
         60,
         lambda n: _documents(*_many(n, _deployment), *_many(n, lambda i: _service(i, _all(i)))),
+    ),
+    "routes, one a workload": (
+        40,
+        lambda n: _documents(
+            *_many(n, _deployment),
+            *_many(n, lambda i: _service(i, _own(i))),
+            *_many(n, _virtual_service),
+        ),
     ),
     "budgets, one a workload": (
         60,

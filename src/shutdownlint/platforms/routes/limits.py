@@ -59,6 +59,10 @@ class _Reader:
         self.index = index
         self.limits: dict[tuple[str | None, str], list[RouteLimit]] = {}
         self.problems: list[RouteTimeoutIgnored] = []
+        self.configs: dict[tuple[str | None, str], list[LoadedResource[BackendConfig]]] = {}
+        for config in index.all_of(BackendConfig):
+            place = (self._namespace(config), config.model.metadata.name or "")
+            self.configs.setdefault(place, []).append(config)
 
     def read(self) -> None:
         """Read every kind of route."""
@@ -169,9 +173,8 @@ class _Reader:
             value = self._annotation(loaded, entry)
             where = loaded.ref / "metadata" / "annotations" / entry.key
             self._add(loaded, namespace, name, value, where, entry.key, total=entry.total)
-        wanted = backend_config_names(loaded.model)
-        for config in self.index.all_of(BackendConfig) if wanted else ():
-            if config.model.metadata.name in wanted and self._namespace(config) == namespace:
+        for wanted in sorted(backend_config_names(loaded.model)):
+            for config in self.configs.get((namespace, wanted), ()):
                 value = _number(str(config.model.spec.timeoutSec), 1)
                 where = config.ref / "spec" / "timeoutSec"
                 self._add(config, namespace, name, value, where, "timeoutSec", total=True)
