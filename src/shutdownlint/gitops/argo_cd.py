@@ -104,9 +104,7 @@ def _deployments(ref: NodeRef, at: KeyPath, data: Any) -> Iterator[Deployment]:
 
 
 def _deployment(title: str, ref: NodeRef, at: KeyPath, source: Any, data: Any) -> Deployment:
-    place: Source = ref
-    for step in at:
-        place /= step
+    place: Source = ref.below(*at)
     file, path = ref.document.file, source.get("path")
     folder = find_folder(file, path) if isinstance(path, str) and not source.get("chart") else ""
     namespace = _text(value_at(data, "spec", "destination", "namespace"))

@@ -154,6 +154,10 @@ class NodeRef(Struct, frozen=True):
     def __truediv__(self, step: str | int) -> NodeRef:
         return NodeRef(self.document, (*self.key_path, step), self.part)
 
+    def below(self, *steps: str | int) -> NodeRef:
+        """The entry that several steps lead to."""
+        return NodeRef(self.document, (*self.key_path, *steps), self.part)
+
     @property
     def key(self) -> NodeRef:
         """The same entry, shown by its key."""

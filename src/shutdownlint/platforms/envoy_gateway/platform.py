@@ -6,8 +6,9 @@ The grace period of the pods is drainTimeout and five minutes, unless a patch se
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from shutdownlint.manifests.decoding import value_at
 from shutdownlint.manifests.resources import Resource
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.envoy_gateway import facts
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.object_index import LoadedResource
     from shutdownlint.platforms.context import AnalysisContext
 
-_GRACE = "terminationGracePeriodSeconds"
+_GRACE: Final = "terminationGracePeriodSeconds"
+#: Where a patch has the spec of the pods.
+_TEMPLATE: Final = ("patch", "value", "spec", "template", "spec")
 
 
 class EnvoyProxy(Resource, frozen=True):
@@ -64,7 +67,7 @@ class Plugin(Platform):
 
 def _problems(loaded: LoadedResource[EnvoyProxy]) -> Iterator[Problem]:
     here = loaded.ref / "spec" / "shutdown"
-    shutdown = _below(loaded.model.spec, "shutdown")
+    shutdown = value_at(loaded.model.spec, "shutdown")
     drain = _duration(shutdown, "drainTimeout", facts.DRAIN_TIMEOUT.value)
     if drain is None:
         return
@@ -78,34 +81,16 @@ def _problems(loaded: LoadedResource[EnvoyProxy]) -> Iterator[Problem]:
         if value is not None and written and (value > drain if least else value >= drain):
             yield EnvoyShutdownTimes(location=here / key, key=key, value=value, drain=drain)
     for kind in ("envoyDeployment", "envoyDaemonSet"):
-        path = (
-            "provider",
-            "kubernetes",
-            kind,
-            "patch",
-            "value",
-            "spec",
-            "template",
-            "spec",
-            _GRACE,
-        )
-        grace = _below(loaded.model.spec, *path)
+        path = ("provider", "kubernetes", kind, *_TEMPLATE, _GRACE)
+        grace = value_at(loaded.model.spec, *path)
         if type(grace) is int and seconds(min(grace, 10**9)) <= drain:
-            place = loaded.ref / "spec"
-            for step in path:
-                place /= step
+            place = (loaded.ref / "spec").below(*path)
             yield EnvoyGraceShort(location=place, grace=seconds(max(grace, 0)), drain=drain)
-
-
-def _below(data: Any, *path: str) -> Any:
-    for step in path:
-        data = data.get(step) if isinstance(data, dict) else None
-    return data
 
 
 def _duration(shutdown: Any, key: str, default: timedelta) -> timedelta | None:
     """A time of the shutdown; None where it cannot be read."""
-    written = shutdown.get(key) if isinstance(shutdown, dict) else None
+    written = value_at(shutdown, key)
     if written is None:
         return default
     try:

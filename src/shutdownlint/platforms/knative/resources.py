@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shutdownlint.manifests.decoding import value_at
 from shutdownlint.manifests.resources import Resource
 
 
@@ -15,7 +16,5 @@ class KnativeService(Resource, frozen=True):
     @property
     def template(self) -> dict[str, Any]:
         """The spec of its template; empty where there is none."""
-        data: Any = self.spec
-        for step in ("template", "spec"):
-            data = data.get(step) if isinstance(data, dict) else None
+        data = value_at(self.spec, "template", "spec")
         return data if isinstance(data, dict) else {}

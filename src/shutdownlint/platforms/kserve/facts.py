@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from shutdownlint.platforms.facts import SourcedValue
+from shutdownlint.platforms.versions import Version
 
 GROUP: Final = "serving.kserve.io"
 #: The annotation with which an InferenceService says who runs its pods.
@@ -27,6 +28,10 @@ PRESET_SLEEP: Final = SourcedValue(
 )
 #: What the presets leave for vLLM's own end, in seconds.
 PRESET_RESERVE: Final = SourcedValue(5, "kserve pkg/.../llmisvc/config_merge.go:766-788")
+#: The release of vLLM from which the presets pass the flag.
+DRAINS_SINCE: Final = SourcedValue(
+    Version.parse("0.18.0"), "kserve config/llmisvcconfig/config-llm-template.yaml:152"
+)
 #: The image whose tags are vLLM's releases.
 VLLM_IMAGE: Final = "vllm/vllm-openai"
 #: The container that serves the model.

@@ -67,7 +67,8 @@ class Plugin(Platform):
             return
         text = (
             "the presets of KServe 0.19 or later are assumed where nothing is written: a preStop "
-            "sleep of 15s, and vLLM; configurations that baseRefs names are not applied"
+            f"sleep of {facts.PRESET_SLEEP.value}s, and vLLM; configurations that baseRefs names "
+            "are not applied"
         )
         remedy = "with 0.18 there is no hook, and the default of the grace period is 30s"
         draft.assumptions.append(Assumption(text, remedy))

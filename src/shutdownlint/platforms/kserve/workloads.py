@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
-from shutdownlint.manifests.decoding import Placeholder, decode
+from shutdownlint.manifests.decoding import Placeholder, decode, value_at
 from shutdownlint.manifests.object_id import ObjectId
 from shutdownlint.manifests.resources import (
     Container,
@@ -30,7 +30,6 @@ from shutdownlint.platforms.versions import Version
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.object_index import LoadedResource
     from shutdownlint.platforms.kserve.resources import InferenceService, LLMInferenceService
     from shutdownlint.yaml_source.location import KeyPath
@@ -38,8 +37,6 @@ if TYPE_CHECKING:
 _KNATIVE_MODE: Final = SkipReason(
     "kserve-knative", "InferenceServices in Knative's mode (Knative sets their shutdown itself)"
 )
-#: The release of vLLM from which the presets pass the flag.
-_DRAINS_SINCE: Final = Version.parse("0.18.0")
 #: vLLM's flag that the presets add.
 DRAIN_FLAG: Final = "--shutdown-timeout"
 _MODE_UNKNOWN: Final = SkipReason(
@@ -53,7 +50,7 @@ def of_inference_service(loaded: LoadedResource[InferenceService]) -> Iterator[W
     """The pods of each component, where a Deployment and not Knative makes them."""
     mode = loaded.model.metadata.annotations.get(facts.DEPLOYMENT_MODE)
     for component in facts.COMPONENTS:
-        data = _below(loaded, ("spec", component))
+        data = value_at(loaded.model.spec, component)
         if not isinstance(data, dict):
             continue
         spec, _ = decode(PodSpec, data)
@@ -71,9 +68,9 @@ def of_inference_service(loaded: LoadedResource[InferenceService]) -> Iterator[W
 
 
 def of_llm_service(loaded: LoadedResource[LLMInferenceService]) -> Iterator[Workload]:
-    """The pods that serve the model, those of the prefill, and the scheduler."""
+    """The pods that serve the model, and those of the prefill."""
     for suffix, path in (("", ("spec", "template")), ("-prefill", ("spec", "prefill", "template"))):
-        above = _below(loaded, path[:-1])
+        above = value_at(loaded.model.spec, *path[1:-1])
         if isinstance(above, dict) and (not suffix or above):
             spec, _ = decode(PodSpec, above.get("template"))
             yield replace(
@@ -84,7 +81,7 @@ def of_llm_service(loaded: LoadedResource[LLMInferenceService]) -> Iterator[Work
 
 def scheduler_grace(loaded: LoadedResource[LLMInferenceService]) -> int | None:
     """The scheduler's grace period in seconds; None where there is no scheduler of its own."""
-    scheduler = _below(loaded, ("spec", "router", "scheduler"))
+    scheduler = value_at(loaded.model.spec, "router", "scheduler")
     if not isinstance(scheduler, dict) or _has_other_presets(loaded):
         return None
     pool = scheduler.get("pool")
@@ -97,16 +94,16 @@ def scheduler_grace(loaded: LoadedResource[LLMInferenceService]) -> int | None:
 def pods_grace(loaded: LoadedResource[LLMInferenceService]) -> int | None:
     """The longest grace period of the pods that serve, in seconds; None where one is not known."""
     found = []
-    for path in (("spec", "template"), ("spec", "prefill", "template")):
-        if path[1] == "template" or isinstance(_below(loaded, path[:-1]), dict):
-            spec, _ = decode(PodSpec, _below(loaded, path))
+    for path in (("template",), ("prefill", "template")):
+        if len(path) == 1 or isinstance(value_at(loaded.model.spec, *path[:-1]), dict):
+            spec, _ = decode(PodSpec, value_at(loaded.model.spec, *path))
             found.append(_seconds(spec))
     return None if None in found else max(each for each in found if each is not None)
 
 
 def _has_other_presets(loaded: LoadedResource[LLMInferenceService]) -> bool:
     """Whether it names configurations of its own, which may set anything."""
-    return bool(_below(loaded, ("spec", "baseRefs")))
+    return bool(value_at(loaded.model.spec, "baseRefs"))
 
 
 def _seconds(spec: PodSpec) -> int | None:
@@ -135,7 +132,11 @@ def _with_presets(spec: PodSpec) -> PodSpec:
     image, _, tag = (main.image or "").rpartition(":")
     version = Version.find(tag) if image.endswith(facts.VLLM_IMAGE) else None
     if not main.command:
-        drain = None if version is not None and version < _DRAINS_SINCE else _drain_seconds(spec)
+        drain = (
+            None
+            if version is not None and version < facts.DRAINS_SINCE.value
+            else _drain_seconds(spec)
+        )
         written = any(word.startswith("--shutdown") for word in main.args)
         added = [] if written or drain is None else [f"{DRAIN_FLAG}={drain}"]
         main = replace(main, command=["vllm", "serve"], args=[*main.args, *added])
@@ -143,21 +144,11 @@ def _with_presets(spec: PodSpec) -> PodSpec:
     return replace(spec, containers=[main, *others])
 
 
-def _below(loaded: LoadedResource[Any], path: KeyPath) -> Any:
-    data: Any = {"spec": loaded.model.spec}
-    for step in path:
-        data = data.get(step) if isinstance(data, dict) else None
-    return data
-
-
 def _workload(
     loaded: LoadedResource[Any], suffix: str, path: KeyPath, spec: PodSpec, own: dict[str, Any]
 ) -> Workload:
     model, ref = loaded.model, loaded.ref
     metadata, _ = decode(Metadata, own)
-    place: NodeRef = ref
-    for step in path:
-        place /= step
     name = "-".join(part for part in (model.metadata.name or "", suffix) if part)
     return Workload(
         id=ObjectId(type(model).__name__, name, model.metadata.namespace),
@@ -174,5 +165,5 @@ def _workload(
             spec=spec,
         ),
         annotations_at=ref / "metadata" / "annotations",
-        spec_at=place,
+        spec_at=ref.below(*path),
     )

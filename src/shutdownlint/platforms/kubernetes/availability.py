@@ -70,13 +70,13 @@ def _strategy(workload: Workload, context: AnalysisContext, *, serves: bool) -> 
         return
     # Without written replicas an autoscaler, or somebody's hand, may decide them.
     count = spec.replicas if type(spec.replicas) is int else 0
-    scaled = any(_scales(each, workload) for each in context.in_namespace_of(Scaler, workload))
-    if not serves or not count or scaled:
+    if not serves or not count:
         return
     # Where both round down to nothing, one pod may go (ResolveFenceposts).
     if gone is None and _is_zero(surge) and count * 25 // 100 == 0:
         gone = 1
-    if _takes_all(gone, count):
+    scalers = context.in_namespace_of(Scaler, workload)
+    if _takes_all(gone, count) and not any(_scales(each, workload) for each in scalers):
         yield problems.RollingUpdateTakesAll(
             location=place / ("maxUnavailable" if "maxUnavailable" in rolling else "maxSurge"),
             value=str(gone),

@@ -29,7 +29,7 @@ from shutdownlint.shutdown.process import (
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from datetime import timedelta
 
     from shutdownlint.manifests.object_index import LoadedResource
@@ -63,17 +63,17 @@ def find_known_server(
     started: StartedProgram,
     name: str,
     hook_command: Sequence[str],
-    config_maps: Mapping[str, LoadedResource[ConfigMap]],
+    config_map: Callable[[str], LoadedResource[ConfigMap] | None],
     image_version: Version | None,
 ) -> KnownServer | None:
     """The server that a container starts; ``name`` is the container's.
 
-    ``config_maps`` are those of the pod's namespace by name, ``image_version`` is what the image's
-    tag names.
+    ``config_map`` looks one of the pod's namespace up by its name, ``image_version`` is what the
+    image's tag names.
     """
     program = started.name
     if program == INGRESS_NGINX:
-        return _ingress_nginx(started, name, hook_command, config_maps)
+        return _ingress_nginx(started, name, hook_command, config_map)
     if program == TRAEFIK:
         return _traefik(started)
     if program in facts.SQL_PROXIES.value:
@@ -87,14 +87,14 @@ def _ingress_nginx(
     started: StartedProgram,
     name: str,
     hook_command: Sequence[str],
-    config_maps: Mapping[str, LoadedResource[ConfigMap]],
+    config_map: Callable[[str], LoadedResource[ConfigMap] | None],
 ) -> KnownServer:
     flags = _Flags(started)
     grace = flags.read("shutdown grace", ("--shutdown-grace-period",), facts.SHUTDOWN_GRACE.value)
     post = flags.read(
         "post-shutdown grace", ("--post-shutdown-grace-period",), facts.POST_SHUTDOWN.value
     )
-    workers, assumptions = _worker_shutdown(started, config_maps)
+    workers, assumptions = _worker_shutdown(started, config_map)
     waits = facts.WAIT_SHUTDOWN in hook_command
     begins = Trigger.DELETION if waits else Trigger.SIGNAL
     phases = (
@@ -112,14 +112,14 @@ def _ingress_nginx(
 
 
 def _worker_shutdown(
-    started: StartedProgram, config_maps: Mapping[str, LoadedResource[ConfigMap]]
+    started: StartedProgram, config_map: Callable[[str], LoadedResource[ConfigMap] | None]
 ) -> tuple[Setting[timedelta], tuple[Assumption, ...]]:
     """How long nginx's workers may take, by the controller's ConfigMap."""
     name = facts.WORKER_SHUTDOWN_KEY
     origin = Origin(OriginKind.DEFAULT, "ingress-nginx's default", started.location)
     default = Setting(name, facts.WORKER_SHUTDOWN.value, origin)
     written = next((word.text for _, word in flag_values(started.words, ("--configmap",))), None)
-    loaded = config_maps.get((written or "").rpartition("/")[2])
+    loaded = config_map((written or "").rpartition("/")[2])
     if loaded is None:
         text = f"ingress-nginx's {name} is assumed to be its default of 240s"
         return default, (Assumption(text, "its ConfigMap may set another"),)
@@ -169,15 +169,7 @@ def _sql_proxy(started: StartedProgram) -> KnownServer:
     # The app's pool has connections open, so it stays for both.
     origin = most.origin if most.value > least.value else least.origin
     life = Setting("sigterm delay", least.value + most.value, origin)
-    phases = (Phase(Trigger.SIGNAL, After(life), OPEN, OPEN),)
-    text = f"requests are taken to need {started.name}, which serves until it exits"
-    return KnownServer(
-        Process(phases),
-        started.name,
-        helper=True,
-        life=life,
-        assumptions=(Assumption(text, "set --min-sigterm-delay, or make it a native sidecar"),),
-    )
+    return _helper(started, life, "set --min-sigterm-delay, or make it a native sidecar")
 
 
 def _pgbouncer(started: StartedProgram, version: Version | None) -> KnownServer | None:
@@ -185,10 +177,14 @@ def _pgbouncer(started: StartedProgram, version: Version | None) -> KnownServer 
     if version is None or version >= Version.parse(facts.PGBOUNCER_WAITS.value):
         return None
     origin = Origin(OriginKind.DEFAULT, f"PgBouncer {version}", started.location)
-    life = Setting("immediate shutdown", ZERO, origin)
+    remedy = "update it to 1.23 or later with a preStop sleep, or make it a native sidecar"
+    return _helper(started, Setting("immediate shutdown", ZERO, origin), remedy)
+
+
+def _helper(started: StartedProgram, life: Setting[timedelta], remedy: str) -> KnownServer:
+    """A container that the app calls, and that goes on for some time after its stop signal."""
     phases = (Phase(Trigger.SIGNAL, After(life), OPEN, OPEN),)
     text = f"requests are taken to need {started.name}, which serves until it exits"
-    remedy = "update it to 1.23 or later with a preStop sleep, or make it a native sidecar"
     return KnownServer(
         Process(phases),
         started.name,

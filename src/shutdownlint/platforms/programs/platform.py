@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import timedelta
 
+    from shutdownlint.manifests.object_index import LoadedResource
     from shutdownlint.platforms.context import AnalysisContext
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
@@ -293,14 +294,16 @@ class Plugin(Platform):
         from_user = written.behaviour.origin.kind is OriginKind.MEASURED
         if started is None or container.settled or from_user:
             return None
-        maps = {
-            loaded.model.metadata.name or "": loaded
-            for loaded in draft.context.in_namespace_of(ConfigMap, draft.workload)
-        }
         assert container.spec is not None
+
+        def config_map(name: str) -> LoadedResource[ConfigMap] | None:
+            maps = draft.context.in_namespace_of(ConfigMap, draft.workload)
+            found = [each for each in maps if (each.model.metadata.name or "") == name]
+            return found[-1] if found else None
+
         version = image_version(container.spec, started.name)
         hook = written.handler.value.command
-        server = find_known_server(started, container.name, hook, maps, version)
+        server = find_known_server(started, container.name, hook, config_map, version)
         # Alone in its pod a helper is what the pod is for.
         alone = len(draft.workload.template.spec.containers) == 1
         return None if server is not None and server.helper and alone else server

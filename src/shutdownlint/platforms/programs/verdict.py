@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from shutdownlint.manifests.decoding import has_placeholder
 from shutdownlint.platforms.locations import source_location
 from shutdownlint.platforms.programs import facts
 from shutdownlint.platforms.programs.behaviours import (
@@ -19,6 +18,7 @@ from shutdownlint.platforms.programs.behaviours import (
     AtSignal,
     Behaviour,
 )
+from shutdownlint.platforms.programs.limit_values import is_templated
 from shutdownlint.platforms.programs.problems import SettingIgnored
 from shutdownlint.platforms.programs.start import StartedProgram, Word, flag_values
 from shutdownlint.platforms.versions import Version
@@ -215,7 +215,7 @@ class _Reader:
     def _may_have_limit(started: StartedProgram) -> bool:
         """Whether the limit may be set where it is not read."""
         words = started.arguments
-        return any("$" in word or has_placeholder(word) for word in words) or any(
+        return any(is_templated(word) for word in words) or any(
             word.partition("=")[0] == "--config" for word in words
         )
 

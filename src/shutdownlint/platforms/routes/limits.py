@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from shutdownlint.manifests.decoding import has_placeholder
+from shutdownlint.manifests.decoding import has_placeholder, mappings, value_at
 from shutdownlint.manifests.resources import BackendConfig, Ingress, Service
 from shutdownlint.platforms.annotation_values import backend_config_names, read_pair
 from shutdownlint.platforms.durations import go_duration, server_duration
@@ -88,11 +88,11 @@ class _Reader:
     def _virtual_service(self, loaded: LoadedResource[VirtualService]) -> None:
         for at, route in _items(loaded, "http"):
             key, value = _least(route, ("timeout",), ("retries", "perTryTimeout"))
-            for destination in _mappings(route.get("route")):
+            for destination in mappings(route.get("route")):
                 target = destination.get("destination")
                 host = target.get("host") if isinstance(target, dict) else None
                 if destination.get("weight") != 0:
-                    self._add_host(loaded, host, value, _place(at, key), key[-1], total=True)
+                    self._add_host(loaded, host, value, at.below(*key), key[-1], total=True)
 
     def _http_route(self, loaded: LoadedResource[HTTPRoute]) -> None:
         for at, rule in _items(loaded, "rules"):
@@ -100,10 +100,10 @@ class _Reader:
             if not isinstance(timeouts, dict):
                 continue
             key, value = _least(timeouts, ("request",), ("backendRequest",))
-            for backend in _mappings(rule.get("backendRefs")):
+            for backend in mappings(rule.get("backendRefs")):
                 if backend.get("kind") in (None, "Service") and backend.get("weight") != 0:
                     namespace = backend.get("namespace") or self._namespace(loaded)
-                    where, name = _place(at / "timeouts", key), backend.get("name")
+                    where, name = (at / "timeouts").below(*key), backend.get("name")
                     self._add(loaded, namespace, name, value, where, key[-1], total=True)
 
     def _http_proxy(self, loaded: LoadedResource[HTTPProxy]) -> None:
@@ -114,10 +114,10 @@ class _Reader:
             key, value = _least(
                 route, ("timeoutPolicy", "response"), ("retryPolicy", "perTryTimeout")
             )
-            for service in _mappings(route.get("services")):
+            for service in mappings(route.get("services")):
                 namespace, name = self._namespace(loaded), service.get("name")
                 if service.get("mirror") is not True:
-                    where = _place(at, key)
+                    where = at.below(*key)
                     self._add(loaded, namespace, name, value, where, key[-1], total=True)
 
     def _service_router(self, loaded: LoadedResource[ServiceRouter]) -> None:
@@ -239,30 +239,17 @@ def _items(loaded: LoadedResource[Any], key: str) -> Iterator[tuple[NodeRef, dic
             yield loaded.ref / "spec" / key / number, item
 
 
-def _mappings(data: Any) -> list[dict[str, Any]]:
-    return [item for item in data if isinstance(item, dict)] if isinstance(data, list) else []
-
-
 def _least(
     data: dict[str, Any], *paths: tuple[str, ...]
 ) -> tuple[tuple[str, ...], timedelta | None]:
     """The shortest of these limits, and where it is: one pod sees one try."""
     found = []
     for path in paths:
-        value: Any = data
-        for step in path:
-            value = value.get(step) if isinstance(value, dict) else None
-        duration = _duration(value)
+        duration = _duration(value_at(data, *path))
         if duration is not None and duration > ZERO:
             found.append((duration, path))
     shortest = min(found, default=None)
     return (paths[0], None) if shortest is None else (shortest[1], shortest[0])
-
-
-def _place(at: NodeRef, path: tuple[str, ...]) -> NodeRef:
-    for step in path:
-        at /= step
-    return at
 
 
 def _read(text: str, unit: Unit) -> timedelta | None:
