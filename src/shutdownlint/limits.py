@@ -109,3 +109,5 @@ MAX_SCRIPT_NESTING: Final = 30
 
 #: Rounds in which fixes are tried: those that make way for each other settle in a few.
 MAX_FIX_ROUNDS: Final = 8
+#: Checks that fixes may take together. Those that are left are refused.
+MAX_FIX_CHECKS: Final = 40

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from shutdownlint.engine.finding import Change, EditAction, Severity
 from shutdownlint.fixes.apply import (
     FixApplier,
-    _find_regression,
+    _find_regressions,
     _key,
     _kinds,
     _overlap,
@@ -185,26 +185,24 @@ def found(
 
 def test_what_a_fix_does_not_resolve_or_causes_is_a_regression() -> None:
     fixed = found("SL102", Severity.ERROR)
-    assert _find_regression([fixed], [], [fixed]) is None
-    assert _find_regression([fixed], [fixed], [fixed]) == (
-        "shop.yaml",
-        "the fix does not resolve the finding",
-    )
+    assert _find_regressions([fixed], [], [fixed]) == {}
+    assert _find_regressions([fixed], [fixed], [fixed]) == {
+        ("shop.yaml", str(fixed.workload)): "the fix does not resolve the finding"
+    }
     two = [fixed, fixed]
-    assert _find_regression(two, [fixed], [fixed]) is None
-    assert _find_regression(two, two, [fixed]) is not None
+    assert _find_regressions(two, [fixed], [fixed]) == {}
+    assert _find_regressions(two, two, [fixed])
     warning = found("SL240")
     worse = found("SL999", Severity.ERROR)
-    assert _find_regression([warning], [worse], [warning]) == (
-        "shop.yaml",
-        "the fix would cause SL999",
-    )
+    assert _find_regressions([warning], [worse], [warning]) == {
+        ("shop.yaml", str(worse.workload)): "the fix would cause SL999"
+    }
     same = found("SL998")
-    assert _find_regression([warning], [same], [warning]) is not None
-    assert _find_regression([fixed], [same], [fixed]) is None, "less severe than what is fixed"
+    assert _find_regressions([warning], [same], [warning])
+    assert _find_regressions([fixed], [same], [fixed]) == {}, "less severe than what is fixed"
     other = found("SL240", container="other")
-    assert _find_regression([warning, other], [other], [warning]) is None
-    assert _find_regression([warning], [other], [warning]) is not None
+    assert _find_regressions([warning, other], [other], [warning]) == {}
+    assert _find_regressions([warning], [other], [warning])
 
 
 def test_what_must_not_change_is_compared() -> None:
@@ -428,9 +426,9 @@ def test_a_patch_is_for_its_own_document(tmp_path: Path) -> None:
 def test_what_is_left_of_a_group_is_not_a_new_finding() -> None:
     one, two = (replace(found("SL250"), container=name) for name in ("a", "b"))
     both = replace(one, container=None, workload=None, group=(one, two))
-    assert _find_regression([both], [two], [one]) is None
-    assert _find_regression([both], [both], [one]) is not None
-    assert _find_regression([two], [both], [found("SL240")]) is not None
+    assert _find_regressions([both], [two], [one]) == {}
+    assert _find_regressions([both], [both], [one])
+    assert _find_regressions([two], [both], [found("SL240")])
 
 
 def test_one_bad_fix_among_many_is_found_where_its_file_is_not_named() -> None:

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from tests.fuzz.targets import TARGETS
-from tests.fuzz.whole_runs import run_one
+from tests.fuzz.whole_runs import run_batch, run_one
 
 FOUND = sorted(path for path in (Path(__file__).parent / "found").iterdir() if path.suffix != ".md")
 
@@ -29,3 +29,8 @@ def test_what_was_found(path: Path) -> None:
 @pytest.mark.parametrize("number", range(40))
 def test_whole_runs(number: int) -> None:
     assert run_one(f"test-{number}") == ""
+
+
+@pytest.mark.parametrize("number", range(2))
+def test_batches(number: int) -> None:
+    assert run_batch(f"test-{number}")[1] == ""

@@ -2,12 +2,15 @@
 
 A repository is made of mutated manifests, kustomizations, Applications, charts, configuration, rules,
 links and names; then one command runs on it. Each run must end with 0, 1 or 2, without a traceback,
-in 3 s of CPU, and all together in 2 GB. ``--processes`` of them are real processes.
+in 3 s of CPU, and all together in 2 GB. ``--processes`` of them are real processes. With ``--documents``
+the repositories are large instead, until there were so many documents; where one takes long, each of
+its files must take less than 3 s.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import resource
 import shutil
@@ -17,13 +20,16 @@ import tempfile
 import time
 from pathlib import Path
 from random import Random
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from typer.testing import CliRunner
 
 from shutdownlint.cli.app import command_line
 from shutdownlint.reports.registry import CHECK_REPORTERS, EXPLAIN_REPORTERS, SUGGEST_REPORTERS
 from tests.fuzz.targets import FIXABLE, TARGETS, mutated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MOST_SECONDS: Final = 3.0
 MOST_KILOBYTES: Final = 2 * 1024 * 1024
@@ -149,6 +155,9 @@ NAMES: Final = (
     "\udcff.yaml",
     "x\n.yaml",
 )
+#: The documents of a large repository, and how many a file may have.
+BATCH: Final = 500
+MOST_IN_A_FILE: Final = 20
 FOLDERS: Final = ("", "sub/", "sub/deep/", "templates/", "sub/templates/")
 
 
@@ -181,9 +190,16 @@ def write(folder: Path, name: str, data: bytes) -> None:
     path.write_bytes(data)
 
 
-def make_command(rng: Random) -> list[str]:
+COMMANDS: Final = ("check", "check", "check", "explain", "suggest", "init")
+#: Solving and fixing take their time for each workload, so there is less of them.
+COMMANDS_OF_BATCHES: Final = (*("check",) * 36, *("explain",) * 2, "suggest", "init")
+
+
+def make_command(
+    rng: Random, commands: tuple[str, ...] = COMMANDS, option_share: float = 0.12
+) -> list[str]:
     """One command with some options."""
-    command = rng.choice(("check", "check", "check", "explain", "suggest", "init"))
+    command = rng.choice(commands)
     found = [command]
     if command == "init":
         return found
@@ -201,7 +217,7 @@ def make_command(rng: Random) -> list[str]:
     if command == "check":
         chosen = ("--notes", "--fix", "--unsafe-fixes", "--diff", "--write-baseline=known.json")
         for option in chosen:
-            if rng.random() < 0.12:
+            if rng.random() < option_share:
                 found.append(option)
     return [*found, "--", rng.choice((".", "sub", "a.yaml", "."))]
 
@@ -248,16 +264,95 @@ def run_one(seed: str, *, process: bool = False) -> str:
     return f"{seed} {command}: {'; '.join(problems)}" if problems else ""
 
 
+def make_document(rng: Random) -> bytes:
+    """A mutated document of any kind."""
+    kind = rng.random()
+    if kind < 0.4:
+        return vary(rng, rng.choice(SEEDS[rng.choice([*SEEDS])]))
+    return vary(rng, POD if kind < 0.7 else TARGETS["manifests"][0].make(rng))
+
+
+def make_large_repository(folder: Path, rng: Random) -> int:
+    """Fill a folder with a batch of documents; how many there are."""
+    (folder / ".git").mkdir()
+    made = number = 0
+    while made < BATCH:
+        parts = [make_document(rng) for _ in range(rng.randint(1, MOST_IN_A_FILE))]
+        write(folder, f"{rng.choice(FOLDERS)}{number}.yaml", b"\n---\n".join(parts))
+        made, number = made + len(parts), number + 1
+    for name in ("kustomization.yaml", "shutdownlint.toml", "rules/own.yaml", "Chart.yaml"):
+        if rng.random() < 0.3:
+            write(folder, rng.choice(FOLDERS) + name, vary(rng, rng.choice(SEEDS[name])))
+    return made
+
+
+def run_batch(seed: str) -> tuple[int, str]:
+    """One command on a large repository: its documents, and what is wrong."""
+    rng = Random(seed)
+    folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
+    before = Path.cwd()
+    try:
+        documents = make_large_repository(folder, rng)
+        command = make_command(rng, COMMANDS_OF_BATCHES, option_share=0.02)
+        if len(command) > 1:
+            command[-1] = "."  # the whole of it
+        os.chdir(folder)
+        problems = []
+        begin = time.process_time()
+        code, output = run_here(command)
+        if code not in (0, 1, 2):
+            problems.append(f"exit code {code}: {output[-300:]}")
+        if "internal error" in output or "Traceback (most" in output:
+            problems.append(output[-400:])
+        if time.process_time() - begin > MOST_SECONDS:
+            files = sorted(folder.rglob("*.yaml"))
+            problems += [f"{path} is slow" for path in files if is_slow(command[0], path)]
+    finally:
+        os.chdir(before)
+        shutil.rmtree(folder, ignore_errors=True)
+    return documents, f"{seed} {command}: {problems}" if problems else ""
+
+
+def is_slow(command: str, path: Path) -> bool:
+    """Whether one file alone takes longer than it may."""
+    gc.collect()  # what the run before has left is not this file's
+    begin = time.process_time()
+    run_here([command, "--isolated", "--", str(path)])
+    return time.process_time() - begin > MOST_SECONDS
+
+
+def run_batches(seed: int, documents: int) -> Iterator[str]:
+    """What is wrong in each of the batches that so many documents take."""
+    made = number = 0
+    while made < documents:
+        count, problem = run_batch(f"batch-{seed}-{number}")
+        made, number = made + count, number + 1
+        yield problem
+
+
+def run_small(seed: int, runs: int, processes: int) -> Iterator[str]:
+    """What is wrong in each run on a small repository."""
+    for number in range(runs):
+        yield run_one(f"{seed}-{number}", process=number < processes)
+
+
 def main() -> None:
     """Run, and print what went wrong and how much memory it took."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--processes", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--documents", type=int, default=0)
     asked = parser.parse_args()
-    wrong, begin = 0, time.monotonic()
-    for number in range(asked.runs):
-        problem = run_one(f"{asked.seed}-{number}", process=number < asked.processes)
+    runs = wrong = 0
+    begin = time.monotonic()
+    problems = (
+        run_batches(asked.seed, asked.documents)
+        if asked.documents
+        else run_small(asked.seed, asked.runs, asked.processes)
+    )
+    for problem in problems:
+        runs += 1
         if problem:
             wrong += 1
             sys.stdout.write(f"{problem}\n")
@@ -266,7 +361,7 @@ def main() -> None:
             break
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     took = time.monotonic() - begin
-    sys.stdout.write(f"{asked.runs:,} runs in {took:.0f} s, {peak // 1024} MB, {wrong} wrong\n")
+    sys.stdout.write(f"{runs:,} runs in {took:.0f} s, {peak // 1024} MB, {wrong} wrong\n")
     sys.exit(1 if wrong or peak > MOST_KILOBYTES else 0)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from shutdownlint.shutdown.process import WhenFinished
 from tests.helpers import check_text, dedent, plan_pod_text, rule_lines
 
 POD = """\
@@ -84,6 +85,15 @@ def test_the_budget_of_ingress_nginx(value: str, name: str, reported: bool) -> N
     text = dedent(NGINX).replace("VALUE", value).replace("NAME", name)
     rules = [rule for rule, _ in rule_lines(check_text(text).findings)]
     assert ("SL162" in rules) is reported
+
+
+@pytest.mark.parametrize("value", ["'${X}'", "soon"])
+def test_a_budget_that_cannot_be_read_is_no_limit(value: str) -> None:
+    pod = plan_pod_text(dedent(NGINX).replace("VALUE", value).replace("NAME", "nginx"))
+    assert pod.plan is not None
+    closing = pod.plan.container("controller").process.phases[1].ending
+    assert closing == WhenFinished(None)
+    assert any("cannot be read" in known.text for known in pod.plan.assumptions)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ finding is gone, and nothing as severe has come instead.
 from __future__ import annotations
 
 from collections import Counter
-from itertools import combinations
+from itertools import combinations, zip_longest
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 NOT_WRITABLE: Final = "the file is not writable in this run (context, rendering or another folder)"
 _BOM: Final = b"\xef\xbb\xbf"
 _Key = tuple[str, str, str, str]
+#: Where a fix goes wrong: the file, and the workload where it is one's.
+_Place = tuple[str, str | None]
 #: A part of a file that edits count in: the file, and where the part begins in it, in bytes.
 ChunkKey = tuple[str, int]
 
@@ -162,10 +164,11 @@ class FixApplier:
         self.only = only
         self.result = FixResult()
         self._refused_keys: set[_Key] = set()
+        self._checks = 0
 
     def run(self) -> FixResult:
         """Round by round, until nothing more can be fixed."""
-        findings = self.check({})
+        findings = self._check({})
         for _ in range(limits.MAX_FIX_ROUNDS):
             candidates = [finding for finding in findings if self._may_fix(finding)]
             if not candidates:
@@ -194,19 +197,30 @@ class FixApplier:
         if not chosen:
             return before
         texts = dict(self.result.texts)
+        problems: dict[_Place, str] = {}
         for file in dict.fromkeys(chunk[0] for chunk in edits):
             try:
                 chunks = {start: new for (name, start), new in edits.items() if name == file}
                 texts[file] = self._change(file, chunks, changes[file])
             except (EditError, VerificationError) as error:
-                return self._retry_individually(before, chosen, file, str(error))
-        after = self.check(texts)
-        regression = _find_regression(before, after, chosen)
-        if regression:
-            return self._retry_individually(before, chosen, *regression)
+                problems[file, None] = str(error)
+        if problems:
+            return self._retry_in_parts(before, chosen, problems)
+        if self._checks == limits.MAX_FIX_CHECKS:
+            for finding in chosen:
+                self._refuse(finding, "too many fixes were refused before it")
+            return before
+        after = self._check(texts)
+        problems = _find_regressions(before, after, chosen)
+        if problems:
+            return self._retry_in_parts(before, chosen, problems)
         self.result.texts = texts
         self.result.fixed += chosen
         return after
+
+    def _check(self, texts: Mapping[str, bytes]) -> list[Finding]:
+        self._checks += 1
+        return self.check(texts)
 
     def _collect(
         self, candidates: Iterable[Finding]
@@ -230,31 +244,45 @@ class FixApplier:
                     changes.setdefault(locate(change).ref.document.file, []).append(change)
         return edits, changes, chosen
 
-    def _retry_individually(
-        self, before: list[Finding], chosen: list[Finding], file: str, reason: str
+    def _retry_in_parts(
+        self, before: list[Finding], chosen: list[Finding], problems: Mapping[_Place, str]
     ) -> list[Finding]:
-        """One of the fixes of this file is not verified: try them one by one, then refuse.
+        """Some of the fixes are not verified, those at ``problems``: try fewer at a time.
 
-        Where no fix changes this file, they are tried in two parts, and those again: one bad fix
-        among many costs few checks.
+        The others are tried together, then the first fix of each of these places, then the second:
+        few checks, however many fixes are bad. Where none of the fixes changes such a place, they
+        are tried in two parts, and those again.
         """
-        here = [finding for finding in chosen if file in _files(finding)]
-        if not here and len(chosen) > 1:
+        blamed = {place: _find_blamed(place, chosen) for place in problems}
+        ordered = [finding for own in blamed.values() for finding in own]
+        others = [finding for finding in chosen if finding not in ordered]
+        if len(chosen) == 1 or (not others and all(len(own) == 1 for own in blamed.values())):
+            for finding in chosen:
+                place = next((place for place, own in blamed.items() if finding in own), None)
+                self._refuse(finding, problems[place or next(iter(problems))])
+            return before
+        if not ordered:
             middle = len(chosen) // 2
-            findings = self._run_round(before, chosen[:middle])
-            known = {_key(finding) for finding in chosen[middle:]} - self._refused_keys
-            rest = [finding for finding in findings if _key(finding) in known]
-            return self._run_round(findings, rest) if rest else findings
-        if len(chosen) > 1:
-            others = [finding for finding in chosen if finding not in here]
-            findings = self._run_round(before, others) if others else before
-            for finding in here:
-                if _key(finding) not in self._refused_keys:
-                    again = [f for f in findings if _key(f) == _key(finding)]
-                    findings = self._run_round(findings, again[:1]) if again else findings
-            return findings
-        self._refuse(chosen[0], reason)
-        return before
+            parts = [chosen[:middle], chosen[middle:]]
+        else:
+            waves = zip_longest(*(own for own in blamed.values() if own))
+            parts = [others, *([each for each in wave if each is not None] for wave in waves)]
+        findings = before
+        for part in parts:
+            again = self._find_again(part, findings)
+            findings = self._run_round(findings, again) if again else findings
+        return findings
+
+    def _find_again(self, part: Iterable[Finding], findings: Iterable[Finding]) -> list[Finding]:
+        """What is left of some findings after others were fixed."""
+        wanted = Counter(_key(finding) for finding in part)
+        found = []
+        for finding in findings:
+            key = _key(finding)
+            if wanted[key] and key not in self._refused_keys:
+                wanted[key] -= 1
+                found.append(finding)
+        return found
 
     def _change(self, file: str, chunks: dict[int, list[Edit]], changes: list[Change]) -> bytes:
         if file not in self.result.originals:
@@ -276,6 +304,13 @@ def add_unless_overlapping(
     for chunk, new in own.items():
         edits.setdefault(chunk, []).extend(new)
     return True
+
+
+def _find_blamed(place: _Place, chosen: Iterable[Finding]) -> list[Finding]:
+    """The fixes that change this workload, or else any of its file."""
+    file, workload = place
+    here = [finding for finding in chosen if file in _files(finding)]
+    return [finding for finding in here if str(finding.workload) == workload] or here
 
 
 def _files(finding: Finding) -> set[str]:
@@ -309,17 +344,19 @@ def _count_kinds(findings: Iterable[Finding]) -> Counter[_Key]:
     return Counter(kind for finding in findings for kind in _kinds(finding))
 
 
-def _find_regression(
+def _find_regressions(
     before: Iterable[Finding], after: Iterable[Finding], fixed: list[Finding]
-) -> tuple[str, str] | None:
-    """What the fixes did not resolve, or what as severe has come; the file and the reason."""
+) -> dict[_Place, str]:
+    """What the fixes did not resolve, or what as severe has come: the reason, by place."""
     was, now = _count_kinds(before), _count_kinds(after)
+    found: dict[_Place, str] = {}
     for kind, count in _count_kinds(fixed).items():
         if now[kind] > was[kind] - count:
-            return kind[3], "the fix does not resolve the finding"
+            found.setdefault((kind[3], kind[1]), "the fix does not resolve the finding")
     least = min(finding.severity.rank for finding in fixed)
     for finding in after:
         more = any(now[kind] > was[kind] for kind in _kinds(finding))
         if more and finding.severity.rank >= least:
-            return finding.region.file, f"the fix would cause {finding.rule}"
-    return None
+            place = finding.region.file, str(finding.workload)
+            found.setdefault(place, f"the fix would cause {finding.rule}")
+    return found

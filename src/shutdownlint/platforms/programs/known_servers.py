@@ -105,7 +105,7 @@ def _ingress_nginx(
     return KnownServer(
         Process(phases),
         "ingress-nginx",
-        (grace, workers, post),
+        tuple(time for time in (grace, workers, post) if time is not None),
         hook=WhenGone((name,)) if waits else None,
         assumptions=assumptions,
     )
@@ -113,8 +113,8 @@ def _ingress_nginx(
 
 def _worker_shutdown(
     started: StartedProgram, config_map: Callable[[str], LoadedResource[ConfigMap] | None]
-) -> tuple[Setting[timedelta], tuple[Assumption, ...]]:
-    """How long nginx's workers may take, by the controller's ConfigMap."""
+) -> tuple[Setting[timedelta] | None, tuple[Assumption, ...]]:
+    """How long nginx's workers may take, by the controller's ConfigMap; None: it cannot be read."""
     name = facts.WORKER_SHUTDOWN_KEY
     origin = Origin(OriginKind.DEFAULT, "ingress-nginx's default", started.location)
     default = Setting(name, facts.WORKER_SHUTDOWN.value, origin)
@@ -128,9 +128,8 @@ def _worker_shutdown(
         return default, ()
     value = server_duration(written_value)
     if value is None:
-        text = f"{name} {written_value} is not read: ingress-nginx's workers are taken to be done"
-        unread = Setting(name, ZERO, origin)
-        return unread, (Assumption(text, "write a time such as 240s"),)
+        text = f"{name} {written_value} cannot be read: no limit is assumed"
+        return None, (Assumption(text, "write a time such as 240s"),)
     where = Origin(OriginKind.EXPLICIT, name, loaded.ref / "data" / name)
     return Setting(name, value, where), ()
 
