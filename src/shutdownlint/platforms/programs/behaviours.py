@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from shutdownlint.platforms.facts import SourcedValue
+from shutdownlint.platforms.programs import facts
 from shutdownlint.shutdown.durations import ZERO, seconds
 from shutdownlint.shutdown.process import CLOSED, OPEN, Acceptance, Reaction
 
@@ -43,7 +44,8 @@ class Behaviour(Struct, frozen=True):
     one that its code gets, ``check`` says what to look for there. ``limit_finishes``: with a limit
     written, it finishes within that. ``limit_since``: the release of its image from which it takes
     that limit. ``exit_tail`` is how long it lives on after its last request. ``lives_on``: where
-    it cuts its requests, it does not exit while clients hold their connections.
+    it cuts its requests, it does not exit while clients hold their connections. ``reconnects``: its
+    clients expect to be cut, and connect again.
     """
 
     name: str
@@ -59,6 +61,7 @@ class Behaviour(Struct, frozen=True):
     limit_since: str = ""
     exit_tail: timedelta = ZERO
     lives_on: bool = False
+    reconnects: bool = False
 
 
 #: A parent holds the socket: the kernel accepts, and there is no answer.
@@ -164,7 +167,7 @@ BEHAVIOURS: Final = (
     ),
     _measured(
         Behaviour(
-            "HAProxy", ("haproxy",), AtSignal.CUTS, by_signal=(("SIGUSR1", AtSignal.FINISHES),)
+            facts.HAPROXY, ("haproxy",), AtSignal.CUTS, by_signal=(("SIGUSR1", AtSignal.FINISHES),)
         ),
         "haproxy 2.6.12 with -W",
     ),
@@ -177,6 +180,16 @@ BEHAVIOURS: Final = (
         "lighttpd 1.4.69",
     ),
     _measured(Behaviour("Varnish", ("varnishd",), AtSignal.CUTS), "varnish 7.1.1"),
+    _measured(
+        Behaviour(
+            "PostgreSQL",
+            ("postgres",),
+            AtSignal.FINISHES,
+            by_signal=(("SIGINT", AtSignal.CUTS), ("SIGQUIT", AtSignal.CUTS)),
+            reconnects=True,
+        ),
+        "PostgreSQL 15 (TERM: smart, INT: fast shutdown)",
+    ),
     SourcedValue(
         Behaviour(
             "vLLM",
@@ -294,6 +307,7 @@ IMAGE_PROGRAMS: Final = SourcedValue(
         "httpd": "httpd",
         "haproxy": "haproxy",
         "caddy": "caddy",
+        "postgres": "postgres",
         "varnish": "varnishd",
         "traefik": "traefik",
         "vllm/vllm-openai": "vllm",

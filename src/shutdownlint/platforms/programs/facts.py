@@ -49,6 +49,7 @@ SPRING: Final = "Spring Boot"
 GUNICORN: Final = "Gunicorn"
 PUMA: Final = "Puma"
 CELERY: Final = "Celery"
+HAPROXY: Final = "HAProxy"
 QUARKUS: Final = "Quarkus"
 PM2: Final = "PM2"
 VLLM: Final = "vLLM"
@@ -206,7 +207,7 @@ FRAMEWORKS: Final = (
     ),
     SourcedValue(
         Framework(
-            "HAProxy",
+            HAPROXY,
             programs=("haproxy",),
             unit=_MILLISECOND,
             suffixes=True,

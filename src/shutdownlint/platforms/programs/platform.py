@@ -384,6 +384,11 @@ def _note_program(started: StartedProgram, found: ProgramFacts) -> None:
 
 def _limit(found: ProgramFacts, draft: PodDraft) -> Setting[timedelta] | None:
     """How long the program lets its requests finish: as it is written, else its default."""
+    delay = found.defaults.delay if found.defaults is not None else None
+    if found.defaults is not None and delay is not None:
+        text = f"{delay.name} {format_duration(delay.value)} is assumed to have no effect"
+        remedy = f"it has one where the app was built with {delay.name}-enabled"
+        draft.assumptions.append(Assumption(text, remedy))
     if found.finish_within is not None or found.defaults is None:
         return found.finish_within
     default = found.defaults.default

@@ -146,22 +146,28 @@ class _Reader:
         if entry is None:
             label = script_name(started) if started.name == "dotnet" else started.name
             verdict = self._unknown(label)
-            return replace(
-                verdict, others=((f"where {label} does not finish its requests", _ABRUPT),)
-            )
+            others = [(f"where {label} does not finish its requests", _ABRUPT)]
+            if started.first is not False:
+                others.append((f"where {label} has no handler for its stop signal", _IGNORING))
+            return replace(verdict, others=tuple(others))
         at_signal = self._at_signal(entry, started)
         if at_signal is None:
-            wanted = entry.by_signal[0][0]
-            return Verdict(
-                entry.name,
-                assumption=Assumption(
-                    f"{entry.name} is assumed to get {wanted}, which its official image sets: "
-                    "it finishes what it has",
-                    _SETTLE,
-                ),
-                others=((f"with SIGTERM as {entry.name}'s stop signal", _ABRUPT),),
-            )
+            return self._at_unknown_signal(entry, started)
         return self._by_signal(entry, started, at_signal)
+
+    def _at_unknown_signal(self, entry: Behaviour, started: StartedProgram) -> Verdict:
+        """What it does where an image that is not official may set a signal."""
+        name, (other, at_other) = entry.name, entry.by_signal[0]
+        if at_other is AtSignal.FINISHES:
+            text = f"{name} is assumed to get {other}, which its official image sets"
+            others = [(f"with SIGTERM as {name}'s stop signal", _ABRUPT)]
+            if name == facts.HAPROXY and self._may_lack_master(started):
+                others.append((f"with SIGTERM, where {name} has no master process", _IGNORING))
+        else:
+            text = f"{name} is assumed to get SIGTERM"
+            others = [(f"with {other} as {name}'s stop signal", _ABRUPT)]
+        assumption = Assumption(f"{text}: it finishes what it has", _SETTLE)
+        return Verdict(name, assumption=assumption, others=tuple(others))
 
     def _by_signal(self, entry: Behaviour, started: StartedProgram, at_signal: AtSignal) -> Verdict:
         name = entry.name or started.name
@@ -170,7 +176,7 @@ class _Reader:
                 # uWSGI serves late requests only where it restarts its workers.
                 late = HANGS if entry.at_signal is AtSignal.RESTARTS else entry.late
                 return self._certain(_GRACEFUL, name, late=late)
-            case AtSignal.CUTS if entry.name == "HAProxy" and self._may_lack_master(started):
+            case AtSignal.CUTS if entry.name == facts.HAPROXY and self._may_lack_master(started):
                 text = (
                     "HAProxy is assumed to have a master process (-W, or master-worker in its "
                     "configuration), which ends at SIGTERM"
@@ -186,6 +192,11 @@ class _Reader:
                 remedy = f"write {facts.VLLM_FLAG} with its value"
                 other = (f"without {facts.VLLM_FLAG}", _ABRUPT)
                 return Verdict(name, None, Assumption(text, remedy), (other,), entry.late)
+            case AtSignal.CUTS if entry.reconnects:
+                reason = f"{name} ends at its stop signal"
+                text = f"{name} cuts open transactions at {self._stop_signal()}"
+                assumption = Assumption(f"{text}; clients are assumed to connect again", _SETTLE)
+                return Verdict(name, self._setting(_ABRUPT, OriginKind.DEFAULT, reason), assumption)
             case AtSignal.CUTS if entry.lives_on:
                 verdict = self._certain(_ABRUPT, f"{name} ends at its stop signal")
                 return replace(verdict, lives_on=True)
@@ -235,8 +246,10 @@ class _Reader:
             f"{without}"
         )
         remedy = f"look for {entry.check} in it, and {_SETTLE}"
-        other = (f"without a {signal} handler in {label}", _IGNORING if goes_on else _ABRUPT)
-        return Verdict(entry.name, None, Assumption(text, remedy), (other,), entry.late)
+        others = [(f"without a {signal} handler in {label}", _IGNORING if goes_on else _ABRUPT)]
+        if goes_on:
+            others.append((f"with a {signal} handler in {label} that ends at once", _ABRUPT))
+        return Verdict(entry.name, None, Assumption(text, remedy), tuple(others), entry.late)
 
     def _in_package_manager(self, entry: Behaviour) -> Verdict:
         debian = self.image.official == "node" and "alpine" not in self.image.tag
