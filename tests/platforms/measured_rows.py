@@ -4,6 +4,7 @@ Measured on Debian 12: the program as process 1, its stop signal from outside, H
 interface. ``seen`` has four signs: a request of 8 s in flight, one of 40 s in flight, a new one at
 1 s, one at 1 s on a connection from before. ``+`` is answered, ``-`` is not (cut, refused, reset, or
 answered with an error of the server), ``?`` was not measured or differed from run to run.
+What inference servers do was read from their sources, vLLM and Ray were measured.
 """
 
 from __future__ import annotations
@@ -323,6 +324,31 @@ FIRST_PROCESSES: Final = _rows(
     ("a script file with exec", "sh start.sh", "++-?"),
 )
 
+_VLLM: Final = "image: vllm/vllm-openai:v0.32.0\nargs: [--model, m%s]"
+INFERENCE: Final = _rows(
+    ("vLLM 0.17", "image: vllm/vllm-openai:v0.17.0\nargs: [--model, m]", "--??"),
+    ("vLLM", _VLLM % "", "----"),
+    ("vLLM, 3", _VLLM % ", --shutdown-timeout, '3'", "----"),
+    ("vLLM, 30", _VLLM % ", --shutdown-timeout=30", "+---"),
+    ("SGLang", "python3 -m sglang.launch_server --model-path m", "++??"),
+    ("TGI", "text-generation-launcher", "++??"),
+    ("TGI, 5", "text-generation-launcher -g 5", "--??"),
+    ("Triton", "tritonserver --model-repository=/m", "+-??"),
+    ("Triton, 5", "tritonserver --exit-timeout-secs=5", "--??"),
+    ("TensorFlow Serving", "image: tensorflow/serving:2.16.1", "+++?"),
+    ("Ollama", "image: ollama/ollama:0.33.0", "---?"),
+    ("llama.cpp", "llama-server -m m.gguf", "--??"),
+    ("Ray 2.60", "image: rayproject/ray:2.60.0-py311", "+-+?"),
+    (
+        "Ray 2.60, 5",
+        "image: rayproject/ray:2.60.0\n" + _variables(RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S="5"),
+        "--+?",
+    ),
+    ("Ray 2.40", "image: rayproject/ray:2.40.0", "--??"),
+    ("LiteLLM", "litellm --port 4000", "+-??"),
+    ("Dynamo's frontend", "python3 -m dynamo.frontend", "---?"),
+)
+
 KEPT: Final = _rows(
     ("kept: uvicorn", "uvicorn asgi:app", "???-"),
     ("kept: hypercorn", "hypercorn asgi:app", "???-"),
@@ -350,5 +376,6 @@ ROWS: Final = [
     *NODE,
     *SERVERS,
     *FIRST_PROCESSES,
+    *INFERENCE,
     *KEPT,
 ]

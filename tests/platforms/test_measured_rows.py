@@ -55,7 +55,7 @@ def outcomes(workload: dict[str, Any], sign: int) -> list[str]:
 def test_what_was_seen_is_among_the_cases(number: int, explained: dict[str, Any]) -> None:
     workload = explained[f"row-{number}"]
     for sign, seen in enumerate(ROWS[number].seen):
-        said = outcomes(workload, sign) if seen != "?" else []
-        # A kept connection is said to be lost unless the server is sure to serve it.
-        if said and (sign, seen) != (3, "+"):
-            assert (seen == "+") in {each == "ok" for each in said}, (sign, seen, said)
+        predicted = outcomes(workload, sign) if seen != "?" else []
+        # A kept connection is predicted to be lost unless the server is sure to serve it.
+        if predicted and (sign, seen) != (3, "+"):
+            assert (seen == "+") in {each == "ok" for each in predicted}, (sign, seen, predicted)

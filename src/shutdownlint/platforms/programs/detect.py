@@ -71,6 +71,8 @@ class ProgramFacts(Struct):
     #: its last request.
     known_program: str = ""
     exit_tail: Setting[timedelta] | None = None
+    #: What it answers requests after its stop signal, also on connections that clients keep.
+    late_status: int | None = None
     problems: list[SettingIgnored] = field(default_factory=list)
 
 

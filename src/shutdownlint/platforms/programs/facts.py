@@ -50,6 +50,8 @@ GUNICORN: Final = "Gunicorn"
 PUMA: Final = "Puma"
 CELERY: Final = "Celery"
 HAPROXY: Final = "HAProxy"
+LITELLM: Final = "LiteLLM"
+DYNAMO_FRONTEND: Final = "Dynamo's frontend"
 QUARKUS: Final = "Quarkus"
 PM2: Final = "PM2"
 VLLM: Final = "vLLM"
@@ -91,6 +93,24 @@ FRAMEWORKS: Final = (
             flags=("--shutdown-timeout", "--shutdown_timeout"),
         ),
         "vllm config/vllm.py (shutdown_timeout, since 0.18.0)",
+    ),
+    SourcedValue(
+        Framework(
+            LITELLM,
+            programs=("litellm",),
+            variables=("GRACEFUL_SHUTDOWN_TIMEOUT",),
+            default=seconds(30),
+        ),
+        "litellm PR 29439",
+    ),
+    SourcedValue(
+        Framework(
+            DYNAMO_FRONTEND,
+            programs=("dynamo.frontend",),
+            variables=("DYN_HTTP_GRACEFUL_SHUTDOWN_TIMEOUT_SECS",),
+            default=seconds(5),
+        ),
+        "dynamo docs, graceful shutdown of the frontend",
     ),
     SourcedValue(
         Framework("SGLang", programs=("sglang", "sglang.launch_server"), unbounded=True),
@@ -350,6 +370,12 @@ WORKER_SHUTDOWN: Final = SourcedValue(
 )
 #: The key of its ConfigMap.
 WORKER_SHUTDOWN_KEY: Final = "worker-shutdown-timeout"
+#: How long a node of Ray goes on serving after its stop signal.
+RAY_DRAIN: Final = SourcedValue(
+    seconds(30), "measured: ray 2.60.0 (RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S; ray 64454)"
+)
+RAY_DRAINS: Final = SourcedValue("2.60.0", "measured: the first release that was seen to drain")
+RAY_VARIABLE: Final = "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S"
 POST_SHUTDOWN: Final = SourcedValue(
     seconds(10), "ingress-nginx pkg/flags/flags.go:225-227 (--post-shutdown-grace-period)"
 )

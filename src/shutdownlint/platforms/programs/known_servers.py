@@ -6,10 +6,12 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from shutdownlint.platforms.durations import go_duration, server_duration
 from shutdownlint.platforms.programs import facts
 from shutdownlint.platforms.programs.start import StartedProgram, Word, flag_values
+from shutdownlint.platforms.programs.verdict import image_version
 from shutdownlint.platforms.versions import Version
 from shutdownlint.shell.syntax import bare_words, base_name, shell_script, split_steps, tokens
 from shutdownlint.shell.timing import command_time
@@ -32,13 +34,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import timedelta
 
+    from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.object_index import LoadedResource
-    from shutdownlint.manifests.resources import ConfigMap
+    from shutdownlint.manifests.resources import ConfigMap, Container
     from shutdownlint.yaml_source.location import SourceLocation
 
 INGRESS_NGINX: Final = "nginx-ingress-controller"
 TRAEFIK: Final = "traefik"
 PGBOUNCER: Final = "pgbouncer"
+RAY: Final = "ray"
 
 
 class KnownServer(Struct, frozen=True):
@@ -61,25 +65,27 @@ class KnownServer(Struct, frozen=True):
 
 def find_known_server(
     started: StartedProgram,
-    name: str,
+    container: Container,
+    ref: NodeRef,
     hook_command: Sequence[str],
     config_map: Callable[[str], LoadedResource[ConfigMap] | None],
-    image_version: Version | None,
 ) -> KnownServer | None:
-    """The server that a container starts; ``name`` is the container's.
+    """The server that a container starts.
 
-    ``config_map`` looks one of the pod's namespace up by its name, ``image_version`` is what the
-    image's tag names.
+    ``config_map`` looks one of the pod's namespace up by its name.
     """
     program = started.name
+    version = image_version(container, program)
     if program == INGRESS_NGINX:
-        return _ingress_nginx(started, name, hook_command, config_map)
+        return _ingress_nginx(started, container.name, hook_command, config_map)
     if program == TRAEFIK:
         return _traefik(started)
     if program in facts.SQL_PROXIES.value:
         return _sql_proxy(started)
     if program == PGBOUNCER:
-        return _pgbouncer(started, image_version)
+        return _pgbouncer(started, version)
+    if program == RAY:
+        return _ray(container, ref, version)
     return None
 
 
@@ -246,6 +252,25 @@ def _drain_phases(
         Phase(Trigger.DELETION, After(before), OPEN, OPEN),
         Phase(Trigger.NEXT, WhenFinished(limit), CLOSED),
     )
+
+
+def _ray(container: Container, ref: NodeRef, version: Version | None) -> KnownServer | None:
+    """A node of Ray: newer ones serve for some time after their stop signal."""
+    if version is None or version < Version.parse(facts.RAY_DRAINS.value):
+        return None
+    drain = Setting(
+        "drain", facts.RAY_DRAIN.value, Origin(OriginKind.DEFAULT, "Ray's default", ref / "image")
+    )
+    for number, variable in enumerate(container.env):
+        written = _duration(variable.value or "") if variable.name == facts.RAY_VARIABLE else None
+        if written is not None:
+            location = ref / "env" / number / "value"
+            drain = Setting("drain", written, _written(facts.RAY_VARIABLE, location))
+    phases = (
+        Phase(Trigger.SIGNAL, After(drain), OPEN, OPEN),
+        Phase(Trigger.NEXT, WhenFinished(replace(drain, value=ZERO)), CLOSED, CLOSED, cuts=True),
+    )
+    return KnownServer(Process(phases), "Ray", (drain,))
 
 
 class _Flags:

@@ -35,7 +35,6 @@ from shutdownlint.platforms.programs.verdict import (
     Verdict,
     find_behaviour,
     image_program,
-    image_version,
     read_verdict,
 )
 from shutdownlint.shutdown.durations import ZERO, format_duration
@@ -47,6 +46,7 @@ from shutdownlint.shutdown.process import (
     Never,
     Phase,
     Process,
+    Reaction,
     Trigger,
     WhenFinished,
     Wrapper,
@@ -164,6 +164,13 @@ _FIELDS: Final[Fields] = {
             default="",
         ),
         Field(
+            "lateStatus",
+            FieldType.INT,
+            "the error that its program answers after its stop signal; 0: it answers none",
+            _fact(lambda found: found.late_status),
+            default=0,
+        ),
+        Field(
             "exitTail",
             _D,
             "how long its program lives on after its last request, as far as that is known",
@@ -273,6 +280,8 @@ class Plugin(Platform):
             container.note(written)
         if written.behaviour.value == "graceful":
             late = verdict.late if assumed else CLOSED
+            if late.reused is Reaction.ERROR:
+                found.late_status = late.status
             container.process = graceful(written.drain, _limit(found, draft), late, found.exit_tail)
         handler = written.handler
         hooked = drain_in_hook(handler.value.command, source_location(handler) or ref)
@@ -301,9 +310,9 @@ class Plugin(Platform):
             found = [each for each in maps if (each.model.metadata.name or "") == name]
             return found[-1] if found else None
 
-        version = image_version(container.spec, started.name)
+        assert container.ref is not None
         hook = written.handler.value.command
-        server = find_known_server(started, container.name, hook, config_map, version)
+        server = find_known_server(started, container.spec, container.ref, hook, config_map)
         # Alone in its pod a helper is what the pod is for.
         alone = len(draft.workload.template.spec.containers) == 1
         return None if server is not None and server.helper and alone else server

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from shutdownlint.platforms.locations import source_location
 from shutdownlint.platforms.programs import facts
 from shutdownlint.platforms.programs.behaviours import (
+    ANSWERS_503,
     BEHAVIOURS,
     HANGS,
     IMAGE_PROGRAMS,
@@ -315,7 +316,8 @@ class _Reader:
             if name not in self.found.frameworks:
                 continue
             if self.found.asked_to_wait:
-                return self._certain(_GRACEFUL, name)
+                late = ANSWERS_503 if name == facts.QUARKUS else CLOSED
+                return self._certain(_GRACEFUL, name, late=late)
             setting = facts.WAIT_SETTING[name]
             assumed = (
                 f"to be {since} or later, which finishes its requests"
