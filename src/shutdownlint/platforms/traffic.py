@@ -34,7 +34,8 @@ class LoadBalancerFacts(Struct, frozen=True):
     that is written; ``containers`` are those it leads to, empty where no port shows that.
     ``direct``: it holds the pods' own addresses, or finds out about their end by its own health
     checks; one that sends to nodes learns through kube-proxy. ``no_readiness_gate``: new pods do
-    not wait until it has them.
+    not wait until it has them. ``failing_checks`` is how long its health checks must fail until it
+    takes a node out, where that is how it learns of a pod's end.
     """
 
     name: Setting[str]
@@ -43,6 +44,7 @@ class LoadBalancerFacts(Struct, frozen=True):
     containers: frozenset[str] = frozenset()
     direct: bool = True
     no_readiness_gate: bool = False
+    failing_checks: Setting[timedelta] | None = None
 
 
 class RequestedService(Struct, frozen=True):

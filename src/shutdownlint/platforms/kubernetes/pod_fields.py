@@ -120,6 +120,13 @@ POD_FIELDS: Final = (
         "how long that may go on sending, by its vendor's guides; absent without one",
         lambda view: balancer.window.value if (balancer := load_balancer(view)) else None,
     ),
+    setting_field(
+        "failingChecks",
+        _D,
+        "how long its health checks must fail until it takes a node out; absent where it holds the "
+        "pods' addresses",
+        lambda view: balancer.failing_checks if (balancer := load_balancer(view)) else None,
+    ),
     plain_field(
         "targetsPodsDirectly",
         _B,

@@ -1,7 +1,8 @@
 """Which load balancer sends a workload's pods requests, by its Services and what refers to them.
 
-Only those that send to the pods' own addresses count: one that sends to nodes learns nothing of a
-pod's end, and what holds for a Service inside the cluster holds for it.
+Those count that send to the pods' own addresses, and those that send to nodes with pods of the
+Service only (externalTrafficPolicy Local) and find out by health checks. One that sends to any node
+learns nothing of a pod's end, and what holds for a Service inside the cluster holds for it.
 """
 
 from __future__ import annotations
@@ -80,8 +81,10 @@ def _of_service(
     for ingress in context.in_namespace_of(Ingress, workload):
         if service.model.metadata.name in ingress.model.services:
             yield from _alb(workload, service, ingress, context)
+            yield from _alb_nodes(service, ingress, context)
             yield from _agic(ingress)
     yield from _nlb(workload, service, context)
+    yield from _nlb_nodes(service)
     yield from _aws_gateway(workload, service, context)
     yield from _gke(workload, service, context)
 
@@ -112,16 +115,21 @@ def _is_alb_class(name: str, context: AnalysisContext) -> bool:
     return facts.ALB_CONTROLLER in controllers if controllers else name == facts.ALB_CLASS
 
 
+def _has_alb(ingress: LoadedResource[Ingress], context: AnalysisContext) -> bool:
+    """Whether AWS' controller makes an ALB for an Ingress."""
+    whose = ingress.model.ingress_class
+    if whose:  # else annotations of an ALB may be left over
+        return _is_alb_class(whose, context)
+    return any(key.startswith(facts.ALB_PREFIX) for key in ingress.model.metadata.annotations)
+
+
 def _alb(
     workload: Workload,
     service: LoadedResource[Service],
     ingress: LoadedResource[Ingress],
     context: AnalysisContext,
 ) -> Iterator[LoadBalancerFacts]:
-    annotations, whose = ingress.model.metadata.annotations, ingress.model.ingress_class
-    if whose and not _is_alb_class(whose, context):
-        return  # annotations of an ALB may be left over
-    if not whose and not any(key.startswith(facts.ALB_PREFIX) for key in annotations):
+    if not _has_alb(ingress, context):
         return
     # What is set on the Service counts for its target group.
     for loaded in (service, ingress):
@@ -137,6 +145,57 @@ def _alb(
                 _named(label, location), _window(facts.AWS_WINDOW), delay, no_readiness_gate=no_gate
             )
         return
+
+
+def _alb_nodes(
+    service: LoadedResource[Service], ingress: LoadedResource[Ingress], context: AnalysisContext
+) -> Iterator[LoadBalancerFacts]:
+    """An ALB with nodes as targets, by its health checks."""
+    places = (service, ingress)  # what is set on the Service counts for its target group
+    kinds = [each.model.metadata.annotations.get(facts.ALB_TARGET_TYPE) for each in places]
+    if next((kind for kind in kinds if kind is not None), "instance") != "instance":
+        return
+    if service.model.spec.externalTrafficPolicy == "Local" and _has_alb(ingress, context):
+        yield _by_checks("an ALB", service, places, facts.ALB_CHECK_KEYS, facts.ALB_CHECKS.value)
+
+
+def _nlb_nodes(service: LoadedResource[Service]) -> Iterator[LoadBalancerFacts]:
+    """An NLB with nodes as targets, by its health checks."""
+    annotations, spec = service.model.metadata.annotations, service.model.spec
+    if spec.type != "LoadBalancer" or spec.externalTrafficPolicy != "Local":
+        return
+    if annotations.get(facts.NLB_TARGET_TYPE, "instance") != "instance":
+        return
+    if annotations.get(facts.NLB_TYPE) in facts.NLB_TYPES:
+        keys, checks = facts.NLB_CHECK_KEYS, facts.NLB_CHECKS.value
+        yield _by_checks("an NLB", service, (service,), keys, checks)
+
+
+def _by_checks(
+    balancer: str,
+    service: LoadedResource[Service],
+    places: Sequence[LoadedResource[Service] | LoadedResource[Ingress]],
+    keys: tuple[str, str],
+    defaults: tuple[int, int],
+) -> LoadBalancerFacts:
+    """A load balancer that takes a node out when its health checks have failed."""
+    policy = service.ref / "spec" / "externalTrafficPolicy"
+    origin = Origin(OriginKind.DEFAULT, f"{defaults[1]} checks, {defaults[0]}s apart", policy)
+    values = list(defaults)
+    for number, key in enumerate(keys):
+        for loaded in places:
+            written = parse_whole(loaded.model.metadata.annotations.get(key, ""))
+            if written is not None:
+                values[number] = written
+                location = loaded.ref / "metadata" / "annotations" / key
+                origin = Origin(OriginKind.EXPLICIT, "", location)
+                break
+    interval, threshold = values
+    if origin.written:
+        origin = replace(origin, label=f"{threshold} checks, {interval}s apart")
+    window = Setting("failing checks", seconds(min(interval * threshold, 10**6)), origin)
+    name = _named(f"{balancer} with nodes as targets", policy)
+    return LoadBalancerFacts(name, window, failing_checks=window)
 
 
 def _nlb(
