@@ -47,6 +47,12 @@ class LoadBalancerFacts(Struct, frozen=True):
     failing_checks: Setting[timedelta] | None = None
 
 
+class NodeProxyFacts(Struct, frozen=True):
+    """Proxies on the nodes that carry the pod's traffic, such as those of an ambient mesh."""
+
+    name: Setting[str]
+
+
 class RequestedService(Struct, frozen=True):
     """A Service, reached from outside the cluster, that a controller makes for the pods."""
 

@@ -92,6 +92,7 @@ INJECT: Final = "sidecar.istio.io/inject"
 REVISION: Final = "istio.io/rev"
 TEMPLATES: Final = "inject.istio.io/templates"
 DATAPLANE_MODE: Final = "istio.io/dataplane-mode"
+AMBIENT: Final = "ambient"
 NAMESPACE_INJECTION: Final = "istio-injection"
 #: Empty, this annotation (or variable) leaves all inbound traffic uncaptured.
 INBOUND_PORTS: Final = "traffic.sidecar.istio.io/includeInboundPorts"

@@ -192,7 +192,7 @@ def _injected(workload: Workload, mesh: Mesh) -> tuple[tuple[Assumption, ...], s
     opted_out = pod_label == "false" or (
         pod_label is None and metadata.annotations.get(facts.INJECT) == "false"
     )
-    if opted_out or metadata.labels.get(facts.DATAPLANE_MODE) == "ambient":
+    if opted_out or metadata.labels.get(facts.DATAPLANE_MODE) == facts.AMBIENT:
         return None
     labels = mesh.context.namespace_labels(workload)
     if labels is not None:
@@ -218,11 +218,28 @@ def _injected_by(
     return ((), None) if pod_label == "true" else None
 
 
+def find_ambient(workload: Workload, mesh: Mesh) -> Setting[str] | None:
+    """The ambient mesh that carries the traffic of a pod without a sidecar, by its label."""
+    pod = workload.template.metadata.labels.get(facts.DATAPLANE_MODE)
+    if workload.template.spec.hostNetwork is True or is_gateway(workload):
+        return None
+    label, location = "ztunnels of Istio's ambient mesh", workload.ref / "metadata" / "labels"
+    if pod is None:
+        namespace = mesh.context.namespace_labels(workload) or {}
+        if namespace.get(facts.DATAPLANE_MODE) != facts.AMBIENT:
+            return None
+        return Setting("ambient", label, Origin(OriginKind.INHERITED, "the namespace's label"))
+    if pod != facts.AMBIENT:
+        return None
+    origin = Origin(OriginKind.EXPLICIT, "the pod's label", location / facts.DATAPLANE_MODE)
+    return Setting("ambient", label, origin)
+
+
 def is_membership_open(workload: Workload, mesh: Mesh) -> bool:
     """Whether the files and the user leave open if the pod gets a sidecar."""
     metadata, namespace = workload.template.metadata, workload.namespace
     switches = (metadata.labels.get(facts.INJECT), metadata.annotations.get(facts.INJECT))
-    ambient = metadata.labels.get(facts.DATAPLANE_MODE) == "ambient"
+    ambient = metadata.labels.get(facts.DATAPLANE_MODE) == facts.AMBIENT
     if workload.template.spec.hostNetwork is True or "false" in switches or ambient:
         return False
     if metadata.labels.get(facts.INJECT) == "true" or facts.REVISION in metadata.labels:
@@ -263,7 +280,7 @@ def _mode(
 ) -> tuple[Setting[ProxyMode], tuple[Assumption, ...]]:
     """Classic or native, as istiod of that version decides it."""
     ref = workload.annotations / facts.NATIVE_ANNOTATION
-    nearest = workload.ref / "metadata"
+    nearest = workload.ref / "metadata" / "labels"
     wish = workload.template.metadata.annotations.get(facts.NATIVE_ANNOTATION)
     if wish in ("true", "false") and _since(version, facts.NATIVE_ANNOTATION_SINCE.value):
         mode = ProxyMode.NATIVE if wish == "true" else ProxyMode.CLASSIC

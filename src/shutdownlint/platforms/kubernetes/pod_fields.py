@@ -13,7 +13,7 @@ from shutdownlint.platforms.fields import (
 )
 from shutdownlint.platforms.kubernetes import facts
 from shutdownlint.platforms.kubernetes.pod_facts import PodFacts
-from shutdownlint.platforms.traffic import LoadBalancerFacts, ServiceFacts
+from shutdownlint.platforms.traffic import LoadBalancerFacts, NodeProxyFacts, ServiceFacts
 from shutdownlint.shutdown.provenance import Setting, with_value
 from shutdownlint.shutdown.solver import GRACE_FIELD
 
@@ -33,6 +33,11 @@ def _grace(view: CaseView) -> Setting[DurationRange]:
 def _service(view: CaseView) -> Setting[str] | None:
     found: ServiceFacts | None = view.facts(ServiceFacts)
     return found.service if found is not None else None
+
+
+def _node_proxy(view: CaseView) -> Setting[str] | None:
+    found: NodeProxyFacts | None = view.facts(NodeProxyFacts)
+    return found.name if found is not None else None
 
 
 def load_balancer(view: CaseView) -> LoadBalancerFacts | None:
@@ -126,6 +131,13 @@ POD_FIELDS: Final = (
         "how long its health checks must fail until it takes a node out; absent where it holds the "
         "pods' addresses",
         lambda view: balancer.failing_checks if (balancer := load_balancer(view)) else None,
+    ),
+    setting_field(
+        "nodeProxy",
+        _S,
+        "the proxies on the nodes that carry its traffic, or empty",
+        _node_proxy,
+        "",
     ),
     plain_field(
         "targetsPodsDirectly",
