@@ -191,7 +191,7 @@ def write(folder: Path, name: str, data: bytes) -> None:
 
 COMMANDS: Final = ("check", "check", "check", "explain", "suggest", "init")
 #: Solving and fixing take their time for each workload, so there is less of them.
-COMMANDS_OF_BATCHES: Final = (*("check",) * 36, *("explain",) * 2, "suggest", "init")
+COMMANDS_OF_BATCHES: Final = (*("check",) * 192, *("explain",) * 6, "suggest", "init")
 
 
 def make_command(
@@ -292,7 +292,7 @@ def run_batch(seed: str) -> tuple[int, str]:
     before = Path.cwd()
     try:
         documents = make_large_repository(folder, rng)
-        command = make_command(rng, COMMANDS_OF_BATCHES, option_share=0.02)
+        command = make_command(rng, COMMANDS_OF_BATCHES, option_share=0.002)
         if len(command) > 1:
             command[-1] = "."  # the whole of it
         os.chdir(folder)

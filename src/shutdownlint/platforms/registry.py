@@ -136,6 +136,27 @@ PLATFORMS: Final = (
         ),
     ),
     PlatformEntry(
+        "contour",
+        "Contour",
+        "shutdownlint.platforms.contour.platform",
+        "read in the sources",
+        words=(b"contour",),
+    ),
+    PlatformEntry(
+        "envoy_gateway",
+        "Envoy Gateway",
+        "shutdownlint.platforms.envoy_gateway.platform",
+        "read in the sources at tags v1.2 to v1.9",
+        words=(b"gateway.envoyproxy.io", b"envoy-gateway"),
+        kinds=(
+            KindEntry(
+                "gateway.envoyproxy.io",
+                "EnvoyProxy",
+                "shutdownlint.platforms.envoy_gateway.platform:EnvoyProxy",
+            ),
+        ),
+    ),
+    PlatformEntry(
         "programs",
         "Programs",
         "shutdownlint.platforms.programs.platform",
@@ -364,20 +385,6 @@ PLATFORMS: Final = (
         kinds=tuple(
             KindEntry("serving.kserve.io", kind, f"shutdownlint.platforms.kserve.resources:{kind}")
             for kind in ("InferenceService", "LLMInferenceService")
-        ),
-    ),
-    PlatformEntry(
-        "envoy_gateway",
-        "Envoy Gateway",
-        "shutdownlint.platforms.envoy_gateway.platform",
-        "read in the sources at tags v1.2 to v1.9",
-        words=(b"gateway.envoyproxy.io",),
-        kinds=(
-            KindEntry(
-                "gateway.envoyproxy.io",
-                "EnvoyProxy",
-                "shutdownlint.platforms.envoy_gateway.platform:EnvoyProxy",
-            ),
         ),
     ),
     PlatformEntry(

@@ -8,6 +8,7 @@ from shutdownlint.platforms.facts import SourcedValue
 from shutdownlint.shutdown.durations import ZERO, seconds
 
 GROUP: Final = "gateway.envoyproxy.io"
+PROGRAM: Final = "envoy-gateway"
 _MANAGER: Final = "envoy-gateway internal/cmd/envoy/shutdown_manager.go:118-183"
 #: At most so long Envoy waits for its connections.
 DRAIN_TIMEOUT: Final = SourcedValue(seconds(60), _MANAGER)
@@ -17,3 +18,6 @@ MINIMUM_DRAIN: Final = SourcedValue(seconds(10), _MANAGER)
 HEALTH_CHECK_DELAY: Final = SourcedValue(
     ZERO, "envoy-gateway docs graceful-shutdown.md:43-47 (v1.9.0)"
 )
+#: How often the manager looks at the connections, and how many may be left.
+CHECK_INTERVAL: Final = SourcedValue(seconds(1), _MANAGER)
+EXIT_AT_CONNECTIONS: Final = SourcedValue(0, _MANAGER)

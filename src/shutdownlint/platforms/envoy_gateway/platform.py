@@ -1,4 +1,4 @@
-"""Envoy Gateway as a platform: the times of EnvoyProxy objects.
+"""Envoy Gateway as a platform: the times of EnvoyProxy objects, and the pods that it makes.
 
 The grace period of the pods is drainTimeout and five minutes, unless a patch sets another
 (internal/.../resource_provider.go:623-633).
@@ -12,9 +12,11 @@ from shutdownlint.manifests.decoding import value_at
 from shutdownlint.manifests.resources import Resource
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.envoy_gateway import facts
+from shutdownlint.platforms.managed_envoy import find_managed_envoy
 from shutdownlint.platforms.platform import Platform
 from shutdownlint.platforms.problem import Problem
 from shutdownlint.shutdown.durations import seconds
+from shutdownlint.shutdown.process import WhenIdle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from shutdownlint.manifests.object_index import LoadedResource
     from shutdownlint.platforms.context import AnalysisContext
+    from shutdownlint.platforms.pod_draft import PodDraft
 
 _GRACE: Final = "terminationGracePeriodSeconds"
 #: Where a patch has the spec of the pods.
@@ -58,6 +61,16 @@ class Plugin(Platform):
 
     name = "envoy_gateway"
     problems = (EnvoyGraceShort, EnvoyShutdownTimes)
+
+    def contribute(self, draft: PodDraft) -> None:
+        """Let the pod's Envoy go on until its connections are closed, for drainTimeout at most."""
+        envoy = find_managed_envoy(draft, facts.PROGRAM)
+        if envoy is not None:
+            delay = envoy.duration("--min-drain-duration", facts.MINIMUM_DRAIN.value)
+            limit = envoy.duration("--drain-timeout", facts.DRAIN_TIMEOUT.value)
+            least = envoy.number("--exit-at-connections", facts.EXIT_AT_CONNECTIONS.value)
+            interval = facts.CHECK_INTERVAL.value
+            envoy.take(WhenIdle(interval, delay, threshold=least, immediately=True, limit=limit))
 
     def context_problems(self, context: AnalysisContext) -> Iterator[Problem]:
         """What is wrong with the times of EnvoyProxy objects."""

@@ -246,7 +246,7 @@ class Plugin(Platform):
         """What each of the app's containers does at its stop signal, where the files show it."""
         for container in draft.containers:
             regular = container.owner is None and not container.native_sidecar
-            if regular and container.spec is not None:
+            if regular and container.spec is not None and not _is_taken(container):
                 self._plan(container, draft)
 
     def _plan(self, container: ContainerDraft, draft: PodDraft) -> None:
@@ -364,6 +364,12 @@ class Plugin(Platform):
                 yield Alternative(
                     when, remedy, with_behaviour(context.user_facts, pod.id, name, behaviour)
                 )
+
+
+def _is_taken(container: ContainerDraft) -> bool:
+    """Whether another platform knows what the process does, not the user."""
+    written: ContainerFacts = container.facts[ContainerFacts]
+    return container.settled and written.behaviour.origin.kind is not OriginKind.MEASURED
 
 
 def _hook_time(container: ContainerDraft) -> Setting[timedelta]:

@@ -1,0 +1,1 @@
+"""Contour: its Envoys, which a shutdown manager beside them drains."""
