@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shutdownlint.platforms.kubernetes.images import is_pause
 from shutdownlint.platforms.pod_draft import ContainerDraft
 from shutdownlint.platforms.traffic import MeshProxyFacts
 from shutdownlint.shutdown.durations import ZERO, DurationRange
@@ -41,8 +42,11 @@ def add_mesh_proxy(
 ) -> None:
     """Add a proxy, or put it in the place of the container of its name.
 
-    It is in front of the app and behind it; ``edge``: the pod itself is the proxy.
+    It is in front of the app and behind it; ``edge``: the pod itself is the proxy, as is one that
+    has nothing else but a pause container.
     """
+    apps = [c for c in draft.app_containers if c.name != proxy.name and c.spec is not None]
+    edge = edge or (bool(apps) and all(is_pause(c.spec) for c in apps if c.spec is not None))
     proxy.settled = True
     proxy.note(MeshProxyFacts(mesh, mode))
     put_container(draft, proxy)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from shutdownlint.platforms.facts import SourcedValue
+from shutdownlint.platforms.versions import Version
 from shutdownlint.shutdown.durations import seconds
 
 MESH: Final = "consul"
@@ -25,6 +26,14 @@ SHUTDOWN_GRACE: Final = SourcedValue(
 LIFECYCLE_ENABLED: Final = SourcedValue(
     True,
     "consul-k8s charts/consul/values.yaml:3038, webhook/consul_dataplane_sidecar.go:407-437",
+)
+#: The release of the chart from which the sidecar serves on by default.
+LIFECYCLE_SINCE: Final = SourcedValue(
+    Version.parse("1.3"), "consul-k8s charts/consul/values.yaml:3038-3052 at tag v1.3.0"
+)
+SUPPORTED_VERSIONS: Final = SourcedValue(
+    tuple(Version.parse(text) for text in ("1.2", "1.3", "1.5", "1.7", "1.9", "2.0")),
+    "consul-k8s releases",
 )
 AT_SIGNAL: Final = SourcedValue(
     "it drains, serves for the whole grace period, and then ends, whatever is open",

@@ -24,7 +24,7 @@ from shutdownlint.platforms.pod_annotations import (
 )
 from shutdownlint.platforms.user_facts import NO_MESH
 from shutdownlint.shutdown.durations import ZERO
-from shutdownlint.shutdown.pod_plan import Effect, Knob
+from shutdownlint.shutdown.pod_plan import Assumption, Effect, Knob
 from shutdownlint.shutdown.process import After, Phase, Process, Trigger
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting, with_value
 
@@ -69,6 +69,8 @@ class Plugin(Platform):
     name = facts.MESH
     fields = _FIELDS
     problems = (ConsulAnnotationIgnored,)
+    supported_versions = facts.SUPPORTED_VERSIONS.value
+    version_changes = (facts.LIFECYCLE_SINCE,)
 
     def owns(self, container: ContainerDraft, _draft: PodDraft) -> bool:
         """The proxy that is written in the pod."""
@@ -87,9 +89,23 @@ class Plugin(Platform):
         if written is None and (workload.created or not injected or declared == NO_MESH):
             draft.assumptions += read.assumptions
             return
+        version = draft.context.version_of(facts.MESH, workload.namespace)
+        if version is not None:
+            draft.versions[facts.MESH] = version
+        since = facts.LIFECYCLE_SINCE.value
+        enabled = facts.LIFECYCLE_ENABLED.value and (version is None or version >= since)
         grace = read.seconds("shutdown grace", facts.GRACE_ANNOTATION, facts.SHUTDOWN_GRACE.value)
-        if not read.flag(facts.LIFECYCLE, default=facts.LIFECYCLE_ENABLED.value):
+        assumptions: tuple[Assumption, ...] = ()
+        serves_on = read.flag(facts.LIFECYCLE, default=enabled)
+        if not serves_on:
             grace = with_value(grace, ZERO)
+        elif version is None and facts.LIFECYCLE not in workload.template.metadata.annotations:
+            text = (
+                f"Consul's version is not known: {since} or later is assumed, whose sidecar "
+                "serves on after its stop signal"
+            )
+            remedy = "set --mesh consul=VERSION"
+            assumptions += (Assumption(text, remedy, about_versions=(facts.MESH,)),)
         native = (
             written.native_sidecar if written is not None else read.flag(facts.NATIVE_ANNOTATION)
         )
@@ -98,7 +114,7 @@ class Plugin(Platform):
         mode = sidecar_mode(facts.PROXY_CONTAINER, origin, native=native)
         proxy = sidecar_of(draft, facts.PROXY_CONTAINER, location, native=native)
         proxy.process = Process((Phase(Trigger.SIGNAL, After(grace)),))
-        proxy.assumptions += read.assumptions
+        proxy.assumptions += (*assumptions, *read.assumptions)
         proxy.knobs.append(Knob(_GRACE_FIELD, Effect.LIFE, grace))
         proxy.note(ConsulProxyFacts(grace))
         target = workload.annotations / facts.GRACE_ANNOTATION

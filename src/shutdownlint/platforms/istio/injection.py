@@ -280,7 +280,7 @@ def _mode(
 ) -> tuple[Setting[ProxyMode], tuple[Assumption, ...]]:
     """Classic or native, as istiod of that version decides it."""
     ref = workload.annotations / facts.NATIVE_ANNOTATION
-    nearest = workload.ref / "metadata" / "labels"
+    nearest = workload.ref / "metadata"
     wish = workload.template.metadata.annotations.get(facts.NATIVE_ANNOTATION)
     if wish in ("true", "false") and _since(version, facts.NATIVE_ANNOTATION_SINCE.value):
         mode = ProxyMode.NATIVE if wish == "true" else ProxyMode.CLASSIC

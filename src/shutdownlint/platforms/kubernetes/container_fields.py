@@ -195,6 +195,12 @@ CONTAINER_FIELDS: Final = (
         lambda view: list(_handler(view).command),
     ),
     plain_field(
+        "hookWaits",
+        _B,
+        "whether the hook waits until its server is done, however long that takes",
+        lambda view: view.container.hook.ending is not None,
+    ),
+    plain_field(
         "hookSeconds",
         _D,
         "what a sleep action asks for, as written; absent elsewhere",

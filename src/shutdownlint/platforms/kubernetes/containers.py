@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from shutdownlint.platforms.edit_target import ValueFormat
 from shutdownlint.platforms.kubernetes.hooks import MAX_SECONDS, HookHandler, HookKind
+from shutdownlint.platforms.kubernetes.images import ImageName
 from shutdownlint.platforms.locations import node_ref
 from shutdownlint.shell.signals import SignalForwarding, signal_forwarding
 from shutdownlint.shell.syntax import shell_name, shell_script
@@ -83,7 +84,9 @@ def read_start(
     if not container.command or any(shared):
         # The image's entry point may be an init, or the shell is not process 1.
         return _forwarding(SignalForwarding.UNKNOWN, field, location), script
-    return _forwarding(signal_forwarding(script, shell_name(words)), field, location), script
+    shell = shell_name(words)
+    shell = ImageName(container.image or "").shell if shell == "sh" else shell
+    return _forwarding(signal_forwarding(script, shell), field, location), script
 
 
 def _forwarding(

@@ -19,6 +19,7 @@ from shutdownlint.platforms.kubernetes.containers import (
 )
 from shutdownlint.platforms.kubernetes.controllers import read_replicas, read_rollout
 from shutdownlint.platforms.kubernetes.hooks import HookKind, HookSettings
+from shutdownlint.platforms.kubernetes.images import is_pause
 from shutdownlint.platforms.kubernetes.pod_facts import PodFacts
 from shutdownlint.platforms.kubernetes.services import (
     leads_to_pod,
@@ -147,6 +148,11 @@ def _plan_app(container: ContainerDraft, draft: PodDraft) -> None:
     container.note(written)
     container.role = Role.HELPER if container.native_sidecar else Role.APP
     container.settled = behaviour.origin.kind is OriginKind.MEASURED
+    if is_pause(spec):
+        container.settled, container.role = True, Role.HELPER
+        behaviour = Setting(
+            "app", "abrupt", Origin(OriginKind.DEFAULT, "pause ends", ref / "image")
+        )
     set_behaviour(container, behaviour)
     note_edit_targets(container, written, sleep_action=sleep_action)
 

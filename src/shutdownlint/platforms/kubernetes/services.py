@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shutdownlint.platforms.kubernetes import problems
+from shutdownlint.platforms.kubernetes.images import is_pause
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:
@@ -55,9 +56,10 @@ def serving_containers(
 ) -> tuple[set[str], bool]:
     """The containers that requests reach, and whether the manifests show it.
 
-    The targets of Services, else the containers with ports, else any.
+    The targets of Services, else the containers with ports, else any that is no pause container.
     """
-    containers = [draft.spec for draft in drafts if draft.spec is not None]
+    specs = [draft.spec for draft in drafts if draft.spec is not None]
+    containers = [spec for spec in specs if not is_pause(spec)]
     listening = containers_reached(containers, services) or {c.name for c in containers if c.ports}
     if listening:
         return listening, True

@@ -335,14 +335,3 @@ IMAGE_PROGRAMS: Final = SourcedValue(
     },
     "the images' Dockerfiles",
 )
-#: Where official images are pulled from.
-OFFICIAL_PREFIXES: Final = (
-    "",
-    "library/",
-    "docker.io/",
-    "docker.io/library/",
-    "index.docker.io/library/",
-    "public.ecr.aws/docker/library/",
-    "mirror.gcr.io/library/",
-    "mirror.gcr.io/",
-)

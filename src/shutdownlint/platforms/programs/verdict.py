@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from shutdownlint.platforms.kubernetes.images import ImageName
 from shutdownlint.platforms.locations import source_location
 from shutdownlint.platforms.programs import facts
 from shutdownlint.platforms.programs.behaviours import (
@@ -15,7 +16,6 @@ from shutdownlint.platforms.programs.behaviours import (
     HANGS,
     IMAGE_PROGRAMS,
     IMAGE_SIGNALS,
-    OFFICIAL_PREFIXES,
     AtSignal,
     Behaviour,
 )
@@ -79,16 +79,8 @@ def image_version(container: Container, program: str) -> Version | None:
     return _Image(container.image or "").version_of(program)
 
 
-class _Image:
-    """An image's name, without its tag; ``official`` is the plain name of an official image."""
-
-    def __init__(self, image: str) -> None:
-        path = image.partition("@")[0]
-        head, slash, last = path.rpartition("/")
-        name, _, self.tag = last.partition(":")
-        self.path = f"{head}{slash}{name}".removeprefix("docker.io/")
-        prefix = f"{head}{slash}"
-        self.official = name if prefix in OFFICIAL_PREFIXES else ""
+class _Image(ImageName):
+    """An image, with what its name shows of the program in it."""
 
     @property
     def version(self) -> Version | None:

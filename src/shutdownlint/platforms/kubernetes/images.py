@@ -1,0 +1,68 @@
+"""What the names of container images show: official ones, their tags, and their shell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from shutdownlint.platforms.facts import SourcedValue
+
+if TYPE_CHECKING:
+    from shutdownlint.manifests.resources import Container
+
+#: Where official images are pulled from.
+OFFICIAL_PREFIXES: Final = (
+    "",
+    "library/",
+    "docker.io/",
+    "docker.io/library/",
+    "index.docker.io/library/",
+    "public.ecr.aws/docker/library/",
+    "mirror.gcr.io/library/",
+    "mirror.gcr.io/",
+)
+#: Official images whose ``sh`` is that of their base, by a part of the tag; Debian's is dash.
+_SHELLS: Final = SourcedValue(
+    {
+        "busybox": "ash",
+        "alpine": "ash",
+        "debian": "dash",
+        "ubuntu": "dash",
+        "node": "dash",
+        "python": "dash",
+        "ruby": "dash",
+        "golang": "dash",
+        "perl": "dash",
+        "php": "dash",
+        "nginx": "dash",
+        "httpd": "dash",
+    },
+    "the official images' Dockerfiles: Debian, or Alpine where the tag has alpine",
+)
+
+
+class ImageName:
+    """An image's name: its ``path``, its ``tag``, and the plain name of an official image."""
+
+    def __init__(self, image: str) -> None:
+        path = image.partition("@")[0]
+        head, slash, last = path.rpartition("/")
+        name, _, self.tag = last.partition(":")
+        self.path = f"{head}{slash}{name}".removeprefix("docker.io/")
+        self.official = name if f"{head}{slash}" in OFFICIAL_PREFIXES else ""
+
+    @property
+    def shell(self) -> str:
+        """The shell that ``sh`` is, such as dash; ``sh`` where the name does not show it."""
+        known = _SHELLS.value.get(self.official)
+        if known is None:
+            return "sh"
+        return "ash" if "alpine" in self.tag else known
+
+
+def is_pause(container: Container) -> bool:
+    """Whether a container only holds its pod's namespaces: it serves nothing, and ends at once.
+
+    kubernetes build/pause/linux/pause.c: ``sigdown`` exits.
+    """
+    path = ImageName(container.image or "").path
+    return not container.command and path.rpartition("/")[2].partition("-")[0] == "pause"
