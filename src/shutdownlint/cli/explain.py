@@ -135,7 +135,7 @@ def command(
     traffic = Traffic(requests.idle_connections, requests.open_connections)
     explanations = explain_pods(select_pods(run, wanted), [*inbound, *outbound], traffic)
     if not explanations:
-        warn_no_match(folders, wanted)
+        warn_no_match(folders, wanted, run)
     name = str(output_format.value) if output_format is not None else _TEXT
     reporter = find_reporter(EXPLAIN_REPORTERS, name)
     write_output(reporter.render(explanations, ReportOutput(output)), output)

@@ -158,10 +158,12 @@ def select_pods(run: "PlannedRun", wanted: str | None) -> "list[PlannedPod]":
     return [pod for pod in run.pods if wanted is None or _matches(pod.id, wanted)]
 
 
-def warn_no_match(paths: list[str], wanted: str | None) -> None:
-    """Warn that no workload was found."""
+def warn_no_match(paths: list[str], wanted: str | None, run: "PlannedRun") -> None:
+    """Warn that no workload was found, with what was skipped."""
     what = "no complete pod template" if wanted is None else f"no workload matches {wanted}"
-    warn(f"{what} in {', '.join(paths)}")
+    skipped = [f"{reason.text} ({count:,})" for reason, count in run.stats.skipped.most_common()]
+    more = f"; skipped: {', '.join(skipped)}" if skipped else ""
+    warn(f"{what} in {', '.join(paths)}{more}")
 
 
 def _matches(workload: Any, wanted: str) -> bool:

@@ -88,7 +88,7 @@ def command(
     pods = select_pods(run, wanted)
     suggestions = make_suggestions(pods, session.p99, propagation, rendered=rendered)
     if not suggestions:
-        warn_no_match(folders, wanted)
+        warn_no_match(folders, wanted, run)
     with rule_errors():
         report = complete_report(suggestions, sources, run.stats.stdin, session.options())
     if name != _TEXT:

@@ -83,6 +83,11 @@ def format_verdict(explanation: Explanation) -> str:
     condition = ", if the assumptions below are right" if explanation.assumptions else ""
     in_flight, late = analysis.headroom.max_in_flight, analysis.headroom.max_late
     certain = {loss.kind for loss in analysis.losses if loss.certain}
+    if analysis.plan.runs_to_completion:
+        if in_flight == ZERO:
+            return f"work that is not done when the pod is deleted may be lost{condition}"
+        length = "any length" if in_flight is None else f"up to {format_duration(in_flight)}"
+        return f"work of {length} is finished{condition}"
     if in_flight == ZERO:
         lost = "are" if LossKind.IN_FLIGHT_CUT in certain else "may be"
         return f"requests in flight {lost} lost{condition}"
