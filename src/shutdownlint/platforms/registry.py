@@ -92,6 +92,7 @@ PLATFORMS: Final = (
                     (b"worker_shutdown_timeout",),
                     (b"hard-stop-after",),
                     (b"grace_period",),
+                    (b"Grace",),
                     (b"deployment", b"spec"),
                 ),
                 strict=True,

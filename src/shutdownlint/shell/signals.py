@@ -88,7 +88,7 @@ _BY_SHELL: Final[Mapping[_Place, Mapping[str, bool | None]]] = {
         "mksh": _LOST,
         "ksh93": _GETS,
     },
-    _Place.ENCLOSED: {"dash": _LOST, "bash": _LOST, "ash": None, "mksh": _LOST, "ksh93": _GETS},
+    _Place.ENCLOSED: {"dash": _LOST, "bash": None, "ash": None, "mksh": _LOST, "ksh93": _GETS},
 }
 #: The shells that a name may mean.
 _MEANT: Final = {
@@ -163,7 +163,9 @@ class _Reader:
         if self.replaced:
             return SignalForwarding.UNKNOWN
         found = {_BY_SHELL[app.place].get(shell) for shell in self.shells}
-        return SignalForwarding.YES if found == {_GETS} else SignalForwarding.DEPENDS_ON_SHELL
+        if found == {_GETS}:
+            return SignalForwarding.YES
+        return SignalForwarding.NO if found == {_LOST} else SignalForwarding.DEPENDS_ON_SHELL
 
     def _list(
         self, items: Sequence[Item], tail: _Place, *, sure: bool = True

@@ -45,7 +45,8 @@ class Behaviour(Struct, frozen=True):
     written, it finishes within that. ``limit_since``: the release of its image from which it takes
     that limit. ``exit_tail`` is how long it lives on after its last request. ``lives_on``: where
     it cuts its requests, it does not exit while clients hold their connections. ``reconnects``: its
-    clients expect to be cut, and connect again.
+    clients expect to be cut, and connect again. ``forwards_telemetry``: it takes the logs, metrics
+    or traces of apps beside it, until its stop signal.
     """
 
     name: str
@@ -62,7 +63,10 @@ class Behaviour(Struct, frozen=True):
     exit_tail: timedelta = ZERO
     lives_on: bool = False
     reconnects: bool = False
+    forwards_telemetry: bool = False
 
+
+NGINX_GATEWAY: Final = "nginx-gateway-fabric-nginx"
 
 #: A parent holds the socket: the kernel accepts, and there is no answer.
 HANGS: Final = Acceptance(Reaction.HANGS, Reaction.HANGS)
@@ -170,6 +174,38 @@ BEHAVIOURS: Final = (
             facts.HAPROXY, ("haproxy",), AtSignal.CUTS, by_signal=(("SIGUSR1", AtSignal.FINISHES),)
         ),
         "haproxy 2.6.12 with -W",
+    ),
+    *(
+        SourcedValue(
+            Behaviour(name, (program,), AtSignal.FINISHES, forwards_telemetry=True), source
+        )
+        for name, program, source in (
+            ("Fluent Bit", "fluent-bit", "fluent-bit src/flb_engine.c:1393-1515"),
+            (
+                "the OpenTelemetry Collector",
+                "otelcol",
+                "opentelemetry-collector otelcol/collector.go:496-514",
+            ),
+            ("Vector", "vector", "vector docs, graceful shutdown"),
+            ("Filebeat", "filebeat", "beats docs, filebeat.shutdown_timeout"),
+        )
+    ),
+    SourcedValue(
+        Behaviour("NGINX Ingress Controller", ("nginx-ingress",), AtSignal.FINISHES),
+        "nginxinc kubernetes-ingress cmd/nginx-ingress/main.go:787-818 (nginx -s quit)",
+    ),
+    SourcedValue(
+        Behaviour(
+            "NGINX Gateway Fabric's nginx",
+            (NGINX_GATEWAY,),
+            AtSignal.CUTS,
+            by_signal=(("SIGQUIT", AtSignal.FINISHES),),
+        ),
+        "nginx-gateway-fabric build/entrypoint.sh:18-35, build/Dockerfile.nginx:43,84",
+    ),
+    SourcedValue(
+        Behaviour("Emissary", ("emissary",), AtSignal.CUTS),
+        "emissary cmd/entrypoint/entrypoint.go:141-145, charts values.yaml:433-476",
     ),
     _measured(Behaviour("Envoy", ("envoy",), AtSignal.CUTS), "envoy 1.40.0"),
     _measured(Behaviour("Caddy", ("caddy",), AtSignal.FINISHES), "caddy 2.11.7"),
@@ -308,9 +344,11 @@ IMAGE_SIGNALS: Final = SourcedValue(
         ("php", "fpm", "SIGQUIT", ""),
         ("haproxy", "", "SIGUSR1", ""),
         ("postgres", "", "SIGINT", ""),
+        ("ghcr.io/nginx/nginx-gateway-fabric/nginx", "", "SIGTERM", ""),
     ),
     "the official images' Dockerfiles, 2019-2025 (nginx since 1.19.5)",
 )
+_COLLECTORS: Final = "ghcr.io/open-telemetry/opentelemetry-collector-releases"
 #: The program that images start by themselves: official ones by their plain name.
 IMAGE_PROGRAMS: Final = SourcedValue(
     {
@@ -324,6 +362,26 @@ IMAGE_PROGRAMS: Final = SourcedValue(
         "vllm/vllm-openai": "vllm",
         "ollama/ollama": "ollama",
         "rayproject/ray": "ray",
+        **dict.fromkeys(("fluent/fluent-bit", "cr.fluentbit.io/fluent/fluent-bit"), "fluent-bit"),
+        **dict.fromkeys(
+            (
+                "otel/opentelemetry-collector",
+                "otel/opentelemetry-collector-contrib",
+                f"{_COLLECTORS}/opentelemetry-collector",
+                f"{_COLLECTORS}/opentelemetry-collector-contrib",
+            ),
+            "otelcol",
+        ),
+        "timberio/vector": "vector",
+        **dict.fromkeys(
+            ("docker.elastic.co/beats/filebeat", "elastic/filebeat"),
+            "filebeat",
+        ),
+        "nginx/nginx-ingress": "nginx-ingress",
+        "ghcr.io/nginx/nginx-gateway-fabric/nginx": NGINX_GATEWAY,
+        "emissaryingress/emissary": "emissary",
+        "quay.io/jcmoraisjr/haproxy-ingress": "haproxy-ingress-controller",
+        "ghcr.io/kedacore/http-add-on-interceptor": "keda-http-interceptor",
         "ghcr.io/huggingface/text-generation-inference": "text-generation-launcher",
         "tensorflow/serving": "tensorflow_model_server",
         "gcr.io/cloud-sql-connectors/cloud-sql-proxy": "cloud-sql-proxy",

@@ -70,6 +70,7 @@ class ProgramFacts(Struct):
     #: The program that the container starts, if it is a known one, and how long it lives on after
     #: its last request.
     known_program: str = ""
+    telemetry_helper: bool = False
     exit_tail: Setting[timedelta] | None = None
     #: What it answers requests after its stop signal, also on connections that clients keep.
     late_status: int | None = None

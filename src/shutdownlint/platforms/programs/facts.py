@@ -95,6 +95,10 @@ FRAMEWORKS: Final = (
         "vllm config/vllm.py (shutdown_timeout, since 0.18.0)",
     ),
     SourcedValue(
+        Framework("Fluent Bit", programs=("fluent-bit",), directive="Grace", default=seconds(5)),
+        "fluent-bit src/flb_config.c:340-342 ([SERVICE] Grace)",
+    ),
+    SourcedValue(
         Framework(
             LITELLM,
             programs=("litellm",),
@@ -376,6 +380,14 @@ RAY_DRAIN: Final = SourcedValue(
 )
 RAY_DRAINS: Final = SourcedValue("2.60.0", "measured: the first release that was seen to drain")
 RAY_VARIABLE: Final = "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S"
+_HAPROXY_INGRESS: Final = "haproxy-ingress docs command-line.md:310-324, 594-606, 841-849"
+HAPROXY_STOP: Final = SourcedValue(seconds(25), f"{_HAPROXY_INGRESS} (--shutdown-timeout)")
+HAPROXY_GRACE: Final = SourcedValue(seconds(20), f"{_HAPROXY_INGRESS} (--haproxy-grace-period)")
+_KEDA: Final = "keda http-add-on interceptor/config/serving.go:59-67, main.go:284-289"
+KEDA_DELAY_KEY: Final = "KEDA_HTTP_SHUTDOWN_DELAY"
+KEDA_DELAY: Final = SourcedValue(seconds(5), f"{_KEDA} ({KEDA_DELAY_KEY})")
+KEDA_DRAIN_KEY: Final = "KEDA_HTTP_DRAIN_TIMEOUT"
+KEDA_DRAIN: Final = SourcedValue(seconds(30), f"{_KEDA} ({KEDA_DRAIN_KEY}; 0: no limit)")
 POST_SHUTDOWN: Final = SourcedValue(
     seconds(10), "ingress-nginx pkg/flags/flags.go:225-227 (--post-shutdown-grace-period)"
 )

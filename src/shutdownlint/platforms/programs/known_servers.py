@@ -43,6 +43,8 @@ INGRESS_NGINX: Final = "nginx-ingress-controller"
 TRAEFIK: Final = "traefik"
 PGBOUNCER: Final = "pgbouncer"
 RAY: Final = "ray"
+HAPROXY_INGRESS: Final = "haproxy-ingress-controller"
+KEDA_INTERCEPTOR: Final = "keda-http-interceptor"
 
 
 class KnownServer(Struct, frozen=True):
@@ -86,6 +88,10 @@ def find_known_server(
         return _pgbouncer(started, version)
     if program == RAY:
         return _ray(container, ref, version)
+    if program == HAPROXY_INGRESS:
+        return _haproxy_ingress(started)
+    if program == KEDA_INTERCEPTOR:
+        return _keda_interceptor(container, ref)
     return None
 
 
@@ -258,19 +264,48 @@ def _ray(container: Container, ref: NodeRef, version: Version | None) -> KnownSe
     """A node of Ray: newer ones serve for some time after their stop signal."""
     if version is None or version < Version.parse(facts.RAY_DRAINS.value):
         return None
-    drain = Setting(
-        "drain", facts.RAY_DRAIN.value, Origin(OriginKind.DEFAULT, "Ray's default", ref / "image")
-    )
-    for number, variable in enumerate(container.env):
-        written = _duration(variable.value or "") if variable.name == facts.RAY_VARIABLE else None
-        if written is not None:
-            location = ref / "env" / number / "value"
-            drain = Setting("drain", written, _written(facts.RAY_VARIABLE, location))
+    drain = _variable(container, ref, "drain", facts.RAY_VARIABLE, facts.RAY_DRAIN.value)
     phases = (
         Phase(Trigger.SIGNAL, After(drain), OPEN, OPEN),
         Phase(Trigger.NEXT, WhenFinished(replace(drain, value=ZERO)), CLOSED, CLOSED, cuts=True),
     )
     return KnownServer(Process(phases), "Ray", (drain,))
+
+
+def _haproxy_ingress(started: StartedProgram) -> KnownServer:
+    flags = _Flags(started)
+    wait = flags.read("wait", ("--wait-before-shutdown",), ZERO)
+    limit = flags.read("shutdown timeout", ("--shutdown-timeout",), facts.HAPROXY_STOP.value)
+    grace = flags.read("haproxy grace", ("--haproxy-grace-period",), facts.HAPROXY_GRACE.value)
+    phases = (
+        Phase(Trigger.SIGNAL, After(wait), OPEN, OPEN),
+        Phase(Trigger.NEXT, WhenFinished(min(limit, grace, key=_value)), CLOSED),
+    )
+    return KnownServer(Process(phases), "HAProxy Ingress", (wait, limit))
+
+
+def _keda_interceptor(container: Container, ref: NodeRef) -> KnownServer:
+    delay = _variable(container, ref, "delay", facts.KEDA_DELAY_KEY, facts.KEDA_DELAY.value)
+    drain = _variable(container, ref, "drain", facts.KEDA_DRAIN_KEY, facts.KEDA_DRAIN.value)
+    phases = (
+        Phase(Trigger.SIGNAL, After(delay), OPEN, OPEN),
+        # A drain of nothing has no limit.
+        Phase(Trigger.NEXT, WhenFinished(drain if drain.value else None), CLOSED),
+    )
+    return KnownServer(Process(phases), "KEDA's HTTP interceptor", (delay, drain))
+
+
+def _variable(
+    container: Container, ref: NodeRef, name: str, variable: str, default: timedelta
+) -> Setting[timedelta]:
+    """A time that a variable sets, or its default; a bare number is seconds."""
+    for number, each in enumerate(container.env):
+        written = _duration(each.value or "") if each.name == variable else None
+        if written is not None:
+            location = ref / "env" / number / "value"
+            return Setting(name, written, _written(variable, location))
+    origin = Origin(OriginKind.DEFAULT, f"the default of {variable}", ref / "name")
+    return Setting(name, default, origin)
 
 
 class _Flags:

@@ -157,6 +157,13 @@ _FIELDS: Final[Fields] = {
             default="",
         ),
         Field(
+            "telemetryHelper",
+            FieldType.BOOL,
+            "whether it takes the logs, metrics or traces of the app beside it",
+            _fact(lambda found: found.telemetry_helper),
+            default=False,
+        ),
+        Field(
             "knownProgram",
             FieldType.STRING,
             "the known program that the container starts, such as vLLM; empty for others",
@@ -265,6 +272,9 @@ class Plugin(Platform):
             return
         if started is not None:
             _note_program(started, found)
+            if found.telemetry_helper and len(draft.app_containers) > 1:
+                container.serves = container.serves_assumed = False
+                container.role = Role.HELPER
         verdict = read_verdict(spec, ref, started, found)
         draft.problems += found.problems
         assumed = written.behaviour.origin.kind is OriginKind.DEFAULT
@@ -392,6 +402,7 @@ def _note_program(started: StartedProgram, found: ProgramFacts) -> None:
     if entry is None:
         return
     found.known_program = entry.name
+    found.telemetry_helper = entry.forwards_telemetry
     if entry.exit_tail:
         origin = Origin(OriginKind.DEFAULT, f"{entry.name}'s own end", started.location)
         found.exit_tail = Setting("exit", entry.exit_tail, origin)

@@ -96,14 +96,12 @@ class _Image(ImageName):
     @property
     def stop_signal(self) -> str | None:
         """The signal that an official image sets; SIGTERM for those that set none."""
-        if not self.official:
-            return None
         for name, part, signal, since in IMAGE_SIGNALS.value:
-            if self.official == name and part in self.tag:
+            if (self.official or self.path) == name and part in self.tag:
                 version = self.version
                 older = since and version is not None and version < Version.parse(since)
                 return "SIGTERM" if older else signal
-        return "SIGTERM"
+        return "SIGTERM" if self.official else None
 
 
 class _Reader:
