@@ -312,3 +312,14 @@ def test_values_files_outside_of_the_repository_are_not_read(repository: Path) -
     _, out, _ = run("check", "--render", ".")
     assert "outside.yaml" not in out
     assert "SL102" not in out
+
+
+def test_an_absolute_path_is_read_like_a_relative_one(tmp_path: Path) -> None:
+    app = application("a", "path: sub, kustomize: {namePrefix: a-}")
+    write({"sub/app.yaml": f"{app}---\n{DEPLOYMENT}", "sub/other.yaml": DEPLOYMENT})
+    found = [
+        run("check", "--isolated", path)[1].strip().rpartition("\n")[2]
+        for path in ("sub/app.yaml", str(tmp_path / "sub" / "app.yaml"))
+    ]
+    assert found[0] == found[1]
+    assert "1 workload in" in found[0]

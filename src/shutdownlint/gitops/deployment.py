@@ -88,12 +88,22 @@ def find_file(file: str, path: str) -> str:
 def repository_roots(file: str) -> list[str]:
     """The folders that paths of a repository may begin at, for an object in this file."""
     folder = posixpath.dirname(posixpath.normpath(file)) or "."
-    root = os.path.relpath(find_repository(_path(file)))
-    found = [root.replace(os.sep, "/")]
+    found = [_root_as_written(file)]
     while folder not in ("", ".", "/") and not folder.endswith(".."):
         found.append(folder)
         folder = posixpath.dirname(folder)
     return [*dict.fromkeys([*found, "."])]
+
+
+def _root_as_written(file: str) -> str:
+    """The repository of a file: below the path as the user wrote it, where that is absolute."""
+    root = os.path.realpath(find_repository(_path(file)))
+    above = posixpath.dirname(posixpath.normpath(file))
+    while posixpath.isabs(file) and above != posixpath.dirname(above):
+        if os.path.realpath(above) == root:
+            return above
+        above = posixpath.dirname(above)
+    return os.path.relpath(root).replace(os.sep, "/")
 
 
 def _candidates(file: str, path: str) -> Iterator[str]:

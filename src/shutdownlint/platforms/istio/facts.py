@@ -68,6 +68,10 @@ METADATA_MERGED_SINCE: Final = SourcedValue(Version(1, 11, 0), "PR 33522")
 #: Classes whose Gateways istiod deploys pods for (files/kube-gateway.yaml, waypoint.yaml).
 GATEWAY_CLASS: Final = "istio"
 WAYPOINT_CLASS: Final = "istio-waypoint"
+#: Since 1.27 istiod deploys it from the waypoint's template.
+EAST_WEST_CLASS: Final = "istio-east-west"
+#: Another proxy without pilot-agent (1.29, 1.31): Istio's drain settings mean nothing there.
+AGENTGATEWAY_CLASSES: Final = ("istio-agentgateway", "istio-agentgateway-waypoint")
 GATEWAY_GROUP: Final = "gateway.networking.k8s.io"
 #: The kind of Service that istiod makes for a Gateway; LoadBalancer unless this says otherwise.
 SERVICE_TYPE: Final = "networking.istio.io/service-type"

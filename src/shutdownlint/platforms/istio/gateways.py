@@ -43,13 +43,23 @@ _PARAMETERS_MISSING: Final = SkipReason(
     "gateway-parameters-missing", "gateways whose parameters are not among the files"
 )
 
+_OTHER_PROXY: Final = SkipReason(
+    "agentgateway", "gateways of Istio's agentgateway, another proxy whose end is not modelled"
+)
+
 
 def deployed_gateways(mesh: Mesh) -> Iterator[Workload]:
     """A workload for every Gateway of Istio's classes among the files that istiod deploys."""
     for loaded in mesh.context.index.all_of(Gateway):
         kind = loaded.model.spec.gatewayClassName
-        if kind in (facts.GATEWAY_CLASS, facts.WAYPOINT_CLASS) and _managed(loaded.model):
-            yield _workload(loaded, mesh, waypoint=kind == facts.WAYPOINT_CLASS)
+        by_template = (facts.WAYPOINT_CLASS, facts.EAST_WEST_CLASS)
+        if not _managed(loaded.model):
+            continue
+        if kind in (facts.GATEWAY_CLASS, *by_template):
+            yield _workload(loaded, mesh, waypoint=kind in by_template)
+        elif kind in facts.AGENTGATEWAY_CLASSES:
+            workload = _workload(loaded, mesh, waypoint=False)
+            yield replace(workload, incomplete=_OTHER_PROXY)
 
 
 def _managed(gateway: Gateway) -> bool:
