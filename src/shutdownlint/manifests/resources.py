@@ -328,6 +328,7 @@ class ScalerSpec(ApiModel, frozen=True):
     maxReplicas: Int = None  # noqa: N815
     minReplicaCount: Int = None  # noqa: N815
     maxReplicaCount: Int = None  # noqa: N815
+    triggers: Any = None
 
 
 class Scaler(Resource, frozen=True):

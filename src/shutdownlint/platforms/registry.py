@@ -389,6 +389,20 @@ PLATFORMS: Final = (
         ),
     ),
     PlatformEntry(
+        "nginx_gateway",
+        "NGINX Gateway Fabric",
+        "shutdownlint.platforms.nginx_gateway.platform",
+        "read in the sources",
+        words=(b"gateway.nginx.org",),
+        kinds=(
+            KindEntry(
+                "gateway.nginx.org",
+                "NginxProxy",
+                "shutdownlint.platforms.nginx_gateway.platform:NginxProxy",
+            ),
+        ),
+    ),
+    PlatformEntry(
         "knative",
         "Knative",
         "shutdownlint.platforms.knative.platform",

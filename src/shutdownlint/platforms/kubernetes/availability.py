@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from shutdownlint.manifests.decoding import decode, has_placeholder
+from shutdownlint.manifests.decoding import decode, has_placeholder, mappings
 from shutdownlint.manifests.resources import LabelSelector, Scaler
 from shutdownlint.platforms.kubernetes import facts, problems
 from shutdownlint.platforms.kubernetes.controllers import selects
@@ -30,6 +30,7 @@ def availability_problems(
         yield from _selector(workload)
         yield from _strategy(workload, context, serves=serves)
         yield from _replicas(workload, context)
+        yield from _queue_consumer(workload, context)
     if not workload.runs_to_completion:
         yield from _probe_ports(workload)
 
@@ -111,6 +112,26 @@ def _replicas(workload: Workload, context: AnalysisContext) -> Iterator[Problem]
                 autoscaler=scaler.model.metadata.name or "",
             )
             return
+
+
+def _queue_consumer(workload: Workload, context: AnalysisContext) -> Iterator[Problem]:
+    """Consumers of a queue that a scale-in stops within the default grace period."""
+    if workload.template.spec.terminationGracePeriodSeconds is not None:
+        return
+    if any(app.job is not None for app in context.user_facts.apps_for(workload.id)):
+        return
+    for scaler in context.in_namespace_of(Scaler, workload):
+        if not _scales(scaler, workload):
+            continue
+        for number, trigger in enumerate(mappings(scaler.model.spec.triggers)):
+            kind = trigger.get("type")
+            if kind in facts.QUEUE_TRIGGERS.value:
+                yield problems.QueueConsumerDefaultGrace(
+                    location=scaler.ref / "spec" / "triggers" / number / "type",
+                    trigger=str(kind),
+                    scaler=scaler.model.metadata.name or "",
+                )
+                return
 
 
 def _scales(scaler: LoadedResource[Scaler], workload: Workload) -> bool:

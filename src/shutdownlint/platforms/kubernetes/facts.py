@@ -131,3 +131,33 @@ VERSION_TABLES: Final = (
         TERMINATING_FALLBACK_SINCE.source,
     ),
 )
+#: Triggers of KEDA that count jobs of a queue (https://keda.sh/docs, scalers).
+QUEUE_TRIGGERS: Final = SourcedValue(
+    frozenset(
+        (
+            "activemq",
+            "apache-kafka",
+            "artemis-queue",
+            "aws-kinesis-stream",
+            "aws-sqs-queue",
+            "azure-eventhub",
+            "azure-queue",
+            "azure-servicebus",
+            "beanstalkd",
+            "gcp-pubsub",
+            "ibmmq",
+            "kafka",
+            "nats-jetstream",
+            "pulsar",
+            "rabbitmq",
+            "redis",
+            "redis-streams",
+            "redis-sentinel",
+            "redis-cluster",
+            "solace-event-queue",
+            "stan",
+            "temporal",
+        )
+    ),
+    "keda-docs concepts/scaling-deployments.md:226-242 and its list of scalers",
+)

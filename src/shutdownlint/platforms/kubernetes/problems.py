@@ -128,6 +128,15 @@ class ServicePublishesNotReady(KubernetesProblem, frozen=True, kw_only=True):
     key: str
 
 
+class QueueConsumerDefaultGrace(Problem, frozen=True, kw_only=True):
+    """Pods that KEDA scales by a queue, and whose grace period is the default."""
+
+    platform = "kubernetes"
+
+    trigger: str
+    scaler: str
+
+
 PROBLEMS = (
     FieldRejected,
     DuplicateKey,
@@ -145,6 +154,7 @@ PROBLEMS = (
     RollingUpdateTakesAll,
     ReplicasBesideAutoscaler,
     ProbePortMissing,
+    QueueConsumerDefaultGrace,
     ScaleDownDelay,
     ScaleDownDelayRejected,
     ServicePublishesNotReady,

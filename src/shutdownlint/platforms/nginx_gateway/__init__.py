@@ -1,0 +1,1 @@
+"""NGINX Gateway Fabric: the NginxProxy objects that shape its nginx pods."""
