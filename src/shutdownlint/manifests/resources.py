@@ -78,6 +78,10 @@ class Probe(ApiModel, frozen=True):
     terminationGracePeriodSeconds: Int | None = None  # noqa: N815
     httpGet: Any = None  # noqa: N815
     tcpSocket: Any = None  # noqa: N815
+    exec: Any = None
+    grpc: Any = None
+    periodSeconds: Any = None  # noqa: N815
+    failureThreshold: Any = None  # noqa: N815
 
     @property
     def port(self) -> Any:
@@ -141,6 +145,7 @@ class PodSpec(ApiModel, frozen=True):
     restartPolicy: Str | None = None  # noqa: N815
     nodeSelector: StrMap = field(default_factory=dict)  # noqa: N815
     affinity: Any = None
+    topologySpreadConstraints: Any = None  # noqa: N815
     tolerations: Any = None
     volumes: Any = None
     os: Any = None
@@ -311,6 +316,7 @@ class PodDisruptionBudgetSpec(ApiModel, frozen=True):
 
     minAvailable: Any = None  # noqa: N815
     maxUnavailable: Any = None  # noqa: N815
+    unhealthyPodEvictionPolicy: Any = None  # noqa: N815
     selector: LabelSelector | None = None
 
 

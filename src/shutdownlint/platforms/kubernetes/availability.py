@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 from shutdownlint.manifests.decoding import decode, has_placeholder, mappings
 from shutdownlint.manifests.resources import LabelSelector, Scaler
 from shutdownlint.platforms.kubernetes import facts, problems
-from shutdownlint.platforms.kubernetes.controllers import selects
+from shutdownlint.platforms.kubernetes.controllers import scales, selects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from shutdownlint.manifests.object_index import LoadedResource
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.context import AnalysisContext
     from shutdownlint.platforms.problem import Problem
@@ -77,7 +76,7 @@ def _strategy(workload: Workload, context: AnalysisContext, *, serves: bool) -> 
     if gone is None and _is_zero(surge) and count * 25 // 100 == 0:
         gone = 1
     scalers = context.in_namespace_of(Scaler, workload)
-    if _takes_all(gone, count) and not any(_scales(each, workload) for each in scalers):
+    if _takes_all(gone, count) and not any(scales(each, workload) for each in scalers):
         yield problems.RollingUpdateTakesAll(
             location=place / ("maxUnavailable" if "maxUnavailable" in rolling else "maxSurge"),
             value=str(gone),
@@ -105,7 +104,7 @@ def _replicas(workload: Workload, context: AnalysisContext) -> Iterator[Problem]
     for scaler in context.in_namespace_of(Scaler, workload):
         if scaler.ref.document.file.rpartition("/")[0] != folder:
             continue  # one of the same name that belongs to another installation
-        if _scales(scaler, workload):
+        if scales(scaler, workload):
             yield problems.ReplicasBesideAutoscaler(
                 location=(workload.object_ref / "spec" / "replicas").key,
                 replicas=replicas,
@@ -121,7 +120,7 @@ def _queue_consumer(workload: Workload, context: AnalysisContext) -> Iterator[Pr
     if any(app.job is not None for app in context.user_facts.apps_for(workload.id)):
         return
     for scaler in context.in_namespace_of(Scaler, workload):
-        if not _scales(scaler, workload):
+        if not scales(scaler, workload):
             continue
         for number, trigger in enumerate(mappings(scaler.model.spec.triggers)):
             kind = trigger.get("type")
@@ -132,13 +131,6 @@ def _queue_consumer(workload: Workload, context: AnalysisContext) -> Iterator[Pr
                     scaler=scaler.model.metadata.name or "",
                 )
                 return
-
-
-def _scales(scaler: LoadedResource[Scaler], workload: Workload) -> bool:
-    target = scaler.model.spec.scaleTargetRef
-    return target is not None and (
-        target.name == workload.id.name and target.kind in (None, workload.id.kind)
-    )
 
 
 def _probe_ports(workload: Workload) -> Iterator[Problem]:

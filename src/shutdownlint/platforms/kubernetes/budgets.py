@@ -12,7 +12,7 @@ from shutdownlint.platforms.kubernetes.controllers import SCALED_KINDS, min_avai
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.manifests.object_index import LoadedResource
@@ -49,10 +49,16 @@ class BudgetIndex:
 
     def for_entry(self, entry: WorkloadEntry) -> list[LoadedResource[PodDisruptionBudget]]:
         """The budgets that may select a workload; none of the others does."""
+        return self.for_labels(entry.scope, entry.labels)
+
+    def for_labels(
+        self, scope: Scope, labels: Mapping[str, str]
+    ) -> list[LoadedResource[PodDisruptionBudget]]:
+        """The budgets there that may select pods with these labels; none of the others does."""
         most = limits.MAX_BUDGETS_OF_A_WORKLOAD
-        found = self._others.get(entry.scope, [])[:most]
-        for item in entry.labels.items():
-            found += self._by_label.get((entry.scope, *item), [])[:most]
+        found = self._others.get(scope, [])[:most]
+        for item in labels.items():
+            found += self._by_label.get((scope, *item), [])[:most]
         return [budget for _, budget in sorted(found, key=lambda each: each[0])[:most]]
 
 

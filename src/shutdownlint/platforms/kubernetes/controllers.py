@@ -89,14 +89,20 @@ class Rollout(Struct, frozen=True):
         )
 
 
+def scales(scaler: LoadedResource[Scaler], workload: Workload) -> bool:
+    """Whether an autoscaler scales this workload; KEDA's may leave the kind out."""
+    target = scaler.model.spec.scaleTargetRef
+    return target is not None and (
+        target.name == workload.id.name and target.kind in (None, workload.id.kind)
+    )
+
+
 def read_replicas(workload: Workload, context: AnalysisContext) -> Setting[int] | None:
     """How many pods it has; None where the nodes or an autoscaler decide."""
     if workload.id.kind not in SCALED_KINDS:
         return None
     for scaler in context.in_namespace_of(Scaler, workload):
-        target = scaler.model.spec.scaleTargetRef
-        # KEDA's kind may be left out: a Deployment.
-        if target is not None and target.name == workload.id.name:
+        if scales(scaler, workload):
             return _fixed_by(scaler)
     location = workload.object_ref / "spec" / "replicas"
     written = workload.update.replicas

@@ -18,6 +18,7 @@ from shutdownlint.platforms.kubernetes.containers import (
     read_stop_signal,
 )
 from shutdownlint.platforms.kubernetes.controllers import read_replicas, read_rollout
+from shutdownlint.platforms.kubernetes.disruptions import budget_problems, disruption_problems
 from shutdownlint.platforms.kubernetes.hooks import HookKind, HookSettings
 from shutdownlint.platforms.kubernetes.images import is_pause
 from shutdownlint.platforms.kubernetes.pod_facts import PodFacts
@@ -68,8 +69,9 @@ class Plugin(Platform):
         return draft_pod(workload, context)
 
     def context_problems(self, context: AnalysisContext) -> Iterator[Problem]:
-        """Values of objects that the API server does not take."""
-        return (field_rejected(ref, error) for ref, error in context.index.rejected)
+        """Values of objects that the API server does not take, and budgets."""
+        yield from (field_rejected(ref, error) for ref, error in context.index.rejected)
+        yield from budget_problems(context)
 
     def extra_workloads(self, context: AnalysisContext) -> Iterable[Workload]:
         """The pods that values of charts describe."""
@@ -89,6 +91,7 @@ class Plugin(Platform):
         services = [s for s in context.services_for(workload) if leads_to_pod(s.model, workload)]
         draft.problems += service_problems(services)
         draft.problems += availability_problems(workload, context, serves=bool(services))
+        draft.problems += disruption_problems(workload, context, services)
         draft.p99 = _read_duration(draft, "p99", P99_ANNOTATION, lambda app: app.p99)
         draft.job = _read_duration(draft, "job", JOB_ANNOTATION, lambda app: app.job)
         self._add_service(draft, services)

@@ -128,10 +128,68 @@ class ServicePublishesNotReady(KubernetesProblem, frozen=True, kw_only=True):
     key: str
 
 
-class QueueConsumerDefaultGrace(Problem, frozen=True, kw_only=True):
-    """Pods that KEDA scales by a queue, and whose grace period is the default."""
+class BudgetMissing(KubernetesProblem, frozen=True, kw_only=True):
+    """Pods that serve, and that no budget selects."""
 
-    platform = "kubernetes"
+    name: str
+
+
+class BudgetBesideAutoscaler(KubernetesProblem, frozen=True, kw_only=True):
+    """A budget that asks for all pods that the autoscaler may leave."""
+
+    budget: str
+    needed: int
+    least: int
+
+
+class BudgetKeepsUnhealthyPods(KubernetesProblem, frozen=True, kw_only=True):
+    """A budget that protects pods which are not ready as well."""
+
+    budget: str
+
+
+class ReadinessMissing(KubernetesProblem, frozen=True, kw_only=True):
+    """A container that a Service sends requests to, without a readiness probe."""
+
+    name: str
+
+
+class ReadinessLikeLiveness(KubernetesProblem, frozen=True, kw_only=True):
+    """A readiness probe that asks what the liveness probe asks, as often."""
+
+    name: str
+
+
+class SpreadMissing(KubernetesProblem, frozen=True, kw_only=True):
+    """Several pods that may all be on one node."""
+
+    replicas: int
+
+
+class AutoscalerMinimumOne(KubernetesProblem, frozen=True, kw_only=True):
+    """An autoscaler that may leave one pod."""
+
+    scaler: str
+
+
+class UpdateOnDelete(KubernetesProblem, frozen=True, kw_only=True):
+    """Pods that somebody has to delete for an update."""
+
+    what: str
+
+
+class RolloutPaused(KubernetesProblem, frozen=True, kw_only=True):
+    """A Deployment whose changes are not rolled out."""
+
+
+class RolloutPartitioned(KubernetesProblem, frozen=True, kw_only=True):
+    """A StatefulSet of which some pods are not updated."""
+
+    partition: int
+
+
+class QueueConsumerDefaultGrace(KubernetesProblem, frozen=True, kw_only=True):
+    """Pods that KEDA scales by a queue, and whose grace period is the default."""
 
     trigger: str
     scaler: str
@@ -155,6 +213,16 @@ PROBLEMS = (
     ReplicasBesideAutoscaler,
     ProbePortMissing,
     QueueConsumerDefaultGrace,
+    BudgetMissing,
+    BudgetBesideAutoscaler,
+    BudgetKeepsUnhealthyPods,
+    ReadinessMissing,
+    ReadinessLikeLiveness,
+    SpreadMissing,
+    AutoscalerMinimumOne,
+    UpdateOnDelete,
+    RolloutPaused,
+    RolloutPartitioned,
     ScaleDownDelay,
     ScaleDownDelayRejected,
     ServicePublishesNotReady,

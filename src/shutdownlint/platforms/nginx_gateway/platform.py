@@ -1,4 +1,4 @@
-"""NGINX Gateway Fabric as a platform: how its data plane is told to stop.
+"""NGINX Gateway Fabric as a platform: how its data plane stops.
 
 The entry point of its image hands SIGTERM to nginx as SIGTERM, which cuts every request
 (build/entrypoint.sh:18-35, build/Dockerfile.nginx:43,84).

@@ -1,0 +1,140 @@
+"""What lets too many pods go at a time, or none: budgets, probes, spread and how pods are updated.
+
+Most of it is advice: it depends on objects that may not be among the files.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from shutdownlint.manifests.decoding import value_at
+from shutdownlint.manifests.resources import PodDisruptionBudget, Scaler
+from shutdownlint.platforms.context import scope_of
+from shutdownlint.platforms.kubernetes import facts, problems
+from shutdownlint.platforms.kubernetes.budgets import BudgetIndex
+from shutdownlint.platforms.kubernetes.controllers import min_available, scales, selects
+from shutdownlint.platforms.kubernetes.services import containers_reached
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from shutdownlint.manifests.object_index import LoadedResource
+    from shutdownlint.manifests.resources import Probe, Service
+    from shutdownlint.manifests.workloads import Workload
+    from shutdownlint.platforms.context import AnalysisContext
+    from shutdownlint.platforms.problem import Problem
+
+_COUNTED: Final = ("Deployment", "StatefulSet", "Rollout")
+
+
+def disruption_problems(
+    workload: Workload, context: AnalysisContext, services: Sequence[LoadedResource[Service]]
+) -> Iterator[Problem]:
+    """What is wrong, or missing, where these pods are drained, scaled in or updated."""
+    if workload.incomplete is not None or workload.unresolved:
+        return
+    yield from _updates(workload)
+    if not services or workload.runs_to_completion:
+        return
+    yield from _probes(workload, services)
+    if workload.id.kind not in _COUNTED:
+        return
+    scalers = context.in_namespace_of(Scaler, workload)
+    scaler = next((each for each in scalers if scales(each, workload)), None)
+    replicas = workload.update.replicas
+    several = scaler is not None or (type(replicas) is int and replicas > 1)
+    budgets = [
+        budget
+        for budget in context.state(BudgetIndex).for_labels(
+            scope_of(workload), workload.template.metadata.labels
+        )
+        if budget.model.spec.selector is not None
+        and selects(budget.model.spec.selector, workload.template.metadata.labels)
+    ]
+    if several and not budgets:
+        name = workload.object_ref / "metadata" / "name"
+        yield problems.BudgetMissing(location=name, name=workload.id.name or "")
+    if scaler is not None:
+        yield from _autoscaler(scaler, budgets)
+    elif several:
+        yield from _spread(workload, replicas)
+
+
+def budget_problems(context: AnalysisContext) -> Iterator[Problem]:
+    """Budgets that keep a drain from removing pods which do not work."""
+    for budget in context.index.all_of(PodDisruptionBudget):
+        spec = budget.model.spec
+        if spec.unhealthyPodEvictionPolicy is None and spec.selector is not None:
+            yield problems.BudgetKeepsUnhealthyPods(
+                location=(budget.ref / "spec").key, budget=budget.model.metadata.name or ""
+            )
+
+
+def _updates(workload: Workload) -> Iterator[Problem]:
+    spec, here = workload.update, workload.object_ref / "spec"
+    if workload.id.kind == "Deployment" and spec.paused is True:
+        yield problems.RolloutPaused(location=here / "paused")
+    if workload.id.kind not in ("StatefulSet", "DaemonSet"):
+        return
+    if value_at(spec.updateStrategy, "type") == "OnDelete":
+        location = here / "updateStrategy" / "type"
+        yield problems.UpdateOnDelete(location=location, what=workload.id.kind)
+    partition = value_at(spec.updateStrategy, "rollingUpdate", "partition")
+    if workload.id.kind == "StatefulSet" and type(partition) is int and partition > 0:
+        location = here.below("updateStrategy", "rollingUpdate", "partition")
+        yield problems.RolloutPartitioned(location=location, partition=partition)
+
+
+def _probes(workload: Workload, services: Sequence[LoadedResource[Service]]) -> Iterator[Problem]:
+    containers = workload.template.spec.containers
+    reached = containers_reached(containers, services)
+    for number, container in enumerate(containers):
+        if container.name not in reached:
+            continue
+        here = workload.spec / "containers" / number
+        readiness, liveness = container.readinessProbe, container.livenessProbe
+        if readiness is None:
+            yield problems.ReadinessMissing(location=here / "name", name=container.name)
+        elif liveness is not None and _asked(readiness) == _asked(liveness):
+            location = (here / "readinessProbe").key
+            yield problems.ReadinessLikeLiveness(location=location, name=container.name)
+
+
+def _asked(probe: Probe) -> tuple[Any, ...]:
+    """What a probe asks, and how long it may fail."""
+    defaults = (probe.periodSeconds or 10, probe.failureThreshold or 3)
+    return (probe.httpGet, probe.tcpSocket, probe.exec, probe.grpc, *defaults)
+
+
+def _spread(workload: Workload, replicas: int | None) -> Iterator[Problem]:
+    spec = workload.template.spec
+    if spec.topologySpreadConstraints or value_at(spec.affinity, "podAntiAffinity"):
+        return
+    if workload.id.kind == "Deployment" and replicas is not None:
+        location = workload.object_ref / "spec" / "replicas"
+        yield problems.SpreadMissing(location=location, replicas=replicas)
+
+
+def _autoscaler(
+    scaler: LoadedResource[Scaler], budgets: Sequence[LoadedResource[PodDisruptionBudget]]
+) -> Iterator[Problem]:
+    spec, here, name = scaler.model.spec, scaler.ref / "spec", scaler.model.metadata.name or ""
+    keda = spec.minReplicaCount is not None
+    default = facts.DEFAULT_REPLICAS.value if spec.maxReplicas is not None else None
+    least = spec.minReplicaCount if keda else spec.minReplicas
+    key = "minReplicaCount" if keda else "minReplicas"
+    least = default if least is None else least
+    if least == 1:
+        yield problems.AutoscalerMinimumOne(location=here / key, scaler=name)
+    if type(least) is not int or least < 1:
+        return
+    for budget in budgets:
+        needed = min_available(budget.model.spec.minAvailable, least)
+        if needed is not None and needed >= least and budget.model.spec.minAvailable != "100%":
+            yield problems.BudgetBesideAutoscaler(
+                location=budget.ref / "spec" / "minAvailable",
+                budget=budget.model.metadata.name or "",
+                needed=needed,
+                least=least,
+            )
+            return
