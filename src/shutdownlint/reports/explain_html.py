@@ -78,6 +78,7 @@ def draw_tables(explanation: Explanation) -> str:
     others = [(format_difference(each), each.how_to_say) for each in explanation.differences]
     shutdown = explanation.analysis.longest_shutdown
     rollout = [(explanation.rollout.describe(shutdown),)] if explanation.rollout else []
+    rollout += [(explanation.serving_pods,)] if explanation.serving_pods else []
     events = [
         (
             format_duration(event.at),

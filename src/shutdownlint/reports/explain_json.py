@@ -96,6 +96,8 @@ def _rollout(explanation: Explanation) -> dict[str, Any] | None:
         "replicas": rollout.replicas,
         "waits": None if waits is None else to_seconds(waits),
         "text": rollout.describe(shutdown),
+        "leastServing": rollout.replacement.least_serving if rollout.replacement else None,
+        "servingPods": explanation.serving_pods or None,
     }
 
 

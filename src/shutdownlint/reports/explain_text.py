@@ -129,6 +129,8 @@ class _PodText:
         if explanation.rollout is not None:
             shutdown = explanation.analysis.longest_shutdown
             yield _line("rollout", "", explanation.rollout.describe(shutdown))
+        if explanation.serving_pods:
+            yield _line("pods", "", safe(explanation.serving_pods))
         yield from self._events()
         for text in explanation.assumptions:
             yield _line("assumption", "", text)

@@ -17,6 +17,7 @@ from shutdownlint.shutdown.pod_plan import Role
 from shutdownlint.shutdown.process import Direction, WhenIdle
 from shutdownlint.shutdown.provenance import Cause
 from shutdownlint.shutdown.request import Event, EventKind
+from shutdownlint.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -211,6 +212,21 @@ class Explanation:
         """How the workload's pods are replaced."""
         found: PodFacts | None = self.pod.facts.get(PodFacts)
         return found.rollout.value if found and found.rollout and self.grace_known else None
+
+    @property
+    def serving_pods(self) -> str:
+        """How many pods serve while they are replaced or drained; empty where that is open."""
+        rollout = self.rollout
+        counted = rollout.replacement if rollout is not None else None
+        if counted is None or not counted.replicas:
+            return ""
+        found: PodFacts = self.pod.facts[PodFacts]
+        of = f"of {plural(counted.replicas, 'pod')}"
+        fewest = counted.least_serving
+        least = f"at least {fewest} {of} serve" if fewest else f"it may be that none {of} serves"
+        names = ", ".join(found.budgets)
+        drain = f"budget {names} limits" if names else "no budget among the files limits"
+        return f"{least} during a rollout; {drain} a drain"
 
     @cached_property
     def assumptions(self) -> list[str]:

@@ -12,6 +12,7 @@ from shutdownlint.manifests.resources import Scaler
 from shutdownlint.platforms.kubernetes import facts
 from shutdownlint.shutdown.durations import ZERO, format_duration
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
+from shutdownlint.shutdown.serving_pods import Replacement
 
 if TYPE_CHECKING:
     from shutdownlint.manifests.object_index import LoadedResource
@@ -31,7 +32,7 @@ class Rollout(Struct, frozen=True):
     ``strategy`` is its type. ``replicas`` is None where the number of nodes or an autoscaler
     decides it; ``batch`` pods are replaced at a time; ``waits``: a new pod starts only once the old
     one is gone; ``all_at_once``: all old pods go before any new one starts. ``ready_after`` is
-    minReadySeconds.
+    minReadySeconds. ``replacement`` counts the pods meanwhile, where their number is known.
     """
 
     strategy: str
@@ -40,6 +41,7 @@ class Rollout(Struct, frozen=True):
     waits: bool
     ready_after: timedelta
     all_at_once: bool = False
+    replacement: Replacement | None = None
 
     @property
     def steps(self) -> int | None:
@@ -147,16 +149,22 @@ def read_rollout(workload: Workload, count: Setting[int] | None) -> Setting[Roll
     number = count.value if count is not None else None
     update = _mapping(strategy.get("rollingUpdate"))
     if kind == "Deployment" and way == "Recreate":
-        return Setting("strategy", Rollout(way, number, 1, True, after, all_at_once=True), origin)
+        counted = Replacement(number, all_at_once=True) if number is not None else None
+        rollout = Rollout(way, number, 1, True, after, all_at_once=True, replacement=counted)
+        return Setting("strategy", rollout, origin)
     if kind == "Deployment":
         surge = _share(update.get("maxSurge"), number, up=True)
         gone = _share(update.get("maxUnavailable"), number, up=False)
-        return Setting("strategy", Rollout(way, number, max(surge + gone, 1), False, after), origin)
+        counted = Replacement(number, surge, gone) if number is not None else None
+        rollout = Rollout(way, number, max(surge + gone, 1), False, after, replacement=counted)
+        return Setting("strategy", rollout, origin)
     if kind == "StatefulSet" and way == "RollingUpdate":
         partition = update.get("partition")
-        if isinstance(partition, int) and number is not None:
-            number = max(number - partition, 0)
-        return Setting("strategy", Rollout(way, number, 1, True, after), origin)
+        kept = min(partition, _MAX_REPLICAS) if type(partition) is int and partition > 0 else 0
+        counted = Replacement(number, ordered=True, kept=kept) if number is not None else None
+        replaced = counted.replaced if counted is not None else None
+        rollout = Rollout(way, replaced, 1, True, after, replacement=counted)
+        return Setting("strategy", rollout, origin)
     if kind == "DaemonSet" and way == "RollingUpdate" and not update.get("maxSurge"):
         batch = update.get("maxUnavailable", 1)
         if not isinstance(batch, int):

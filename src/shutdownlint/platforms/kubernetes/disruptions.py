@@ -43,14 +43,7 @@ def disruption_problems(
     scaler = next((each for each in scalers if scales(each, workload)), None)
     replicas = workload.update.replicas
     several = scaler is not None or (type(replicas) is int and replicas > 1)
-    budgets = [
-        budget
-        for budget in context.state(BudgetIndex).for_labels(
-            scope_of(workload), workload.template.metadata.labels
-        )
-        if budget.model.spec.selector is not None
-        and selects(budget.model.spec.selector, workload.template.metadata.labels)
-    ]
+    budgets = budgets_of(workload, context)
     if several and not budgets:
         name = workload.object_ref / "metadata" / "name"
         yield problems.BudgetMissing(location=name, name=workload.id.name or "")
@@ -58,6 +51,18 @@ def disruption_problems(
         yield from _autoscaler(scaler, budgets)
     elif several:
         yield from _spread(workload, replicas)
+
+
+def budgets_of(
+    workload: Workload, context: AnalysisContext
+) -> list[LoadedResource[PodDisruptionBudget]]:
+    """The budgets among the files that select a workload's pods."""
+    labels = workload.template.metadata.labels
+    return [
+        budget
+        for budget in context.state(BudgetIndex).for_labels(scope_of(workload), labels)
+        if budget.model.spec.selector is not None and selects(budget.model.spec.selector, labels)
+    ]
 
 
 def budget_problems(context: AnalysisContext) -> Iterator[Problem]:

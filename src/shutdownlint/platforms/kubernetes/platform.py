@@ -18,7 +18,11 @@ from shutdownlint.platforms.kubernetes.containers import (
     read_stop_signal,
 )
 from shutdownlint.platforms.kubernetes.controllers import read_replicas, read_rollout
-from shutdownlint.platforms.kubernetes.disruptions import budget_problems, disruption_problems
+from shutdownlint.platforms.kubernetes.disruptions import (
+    budget_problems,
+    budgets_of,
+    disruption_problems,
+)
 from shutdownlint.platforms.kubernetes.hooks import HookKind, HookSettings
 from shutdownlint.platforms.kubernetes.images import is_pause
 from shutdownlint.platforms.kubernetes.pod_facts import PodFacts
@@ -118,7 +122,8 @@ def _note_pod_facts(draft: PodDraft) -> None:
     workload, spec = draft.workload, draft.workload.template.spec
     os_name = str(spec.os.get("name", "")) if isinstance(spec.os, dict) else ""
     rollout = read_rollout(workload, draft.replicas)
-    draft.note(PodFacts(rollout, spec.hostNetwork is True, os_name))
+    budgets = tuple(each.model.metadata.name or "" for each in budgets_of(workload, draft.context))
+    draft.note(PodFacts(rollout, spec.hostNetwork is True, os_name, budgets))
 
 
 def _plan_app(container: ContainerDraft, draft: PodDraft) -> None:

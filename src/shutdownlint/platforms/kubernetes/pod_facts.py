@@ -12,8 +12,13 @@ if TYPE_CHECKING:
 
 
 class PodFacts(Struct, frozen=True):
-    """``rollout`` is None for pods that are not replaced."""
+    """What is known of a pod besides its timing.
+
+    ``rollout`` is None for pods that are not replaced. ``budgets`` are the names of the disruption
+    budgets that select it.
+    """
 
     rollout: Setting[Rollout] | None
     host_network: bool = False
     os_name: str = ""
+    budgets: tuple[str, ...] = ()
