@@ -23,7 +23,7 @@ from shutdownlint.wording import plural
 from shutdownlint.yaml_source.location import FixedLocation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from shutdownlint.engine.evaluator import RuleFailure
     from shutdownlint.engine.finding import Finding
@@ -107,12 +107,20 @@ class WorldRun:
     def check_context(self) -> None:
         """Check the objects that are no workloads, and all workloads together."""
         for platform in self.platforms:
-            for problem in platform.context_problems(self.context):
-                if problem.location.region().file not in self.loader.context_files:
-                    self.check_problem(problem)
+            self._check_problems(platform.context_problems(self.context))
         for subject in workload_subjects(self.workloads, self.context, self.evaluator.vocabulary):
             for finding in self.evaluator.evaluate(subject):
                 self.add(finding)
+
+    def check_selections(self) -> None:
+        """Check what selects workloads, once all of them are known."""
+        for platform in self.platforms:
+            self._check_problems(platform.selection_problems(self.workloads, self.context))
+
+    def _check_problems(self, problems: Iterable[Problem]) -> None:
+        for problem in problems:
+            if problem.location.region().file not in self.loader.context_files:
+                self.check_problem(problem)
 
     def check_problem(self, problem: Problem) -> None:
         """Add the findings on a problem."""
@@ -161,6 +169,8 @@ class CheckRun:
         self._check_pods()
         for world in self.worlds:
             world.check_context()
+        if len(self.worlds) == 1:  # each variant knows only a part of the workloads
+            self.main.check_selections()
         self._check_run()
         return self._result()
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
     from shutdownlint.platforms.problem import Problem
     from shutdownlint.platforms.versions import Version, VersionRange
+    from shutdownlint.platforms.workload_index import WorkloadIndex
     from shutdownlint.shutdown.provenance import Setting
 
 
@@ -54,6 +55,12 @@ class Platform:
 
     def mutations(self, _context: AnalysisContext) -> Iterable[Mutation]:
         """Policies and webhooks that change pods as they are created."""
+        return ()
+
+    def selection_problems(
+        self, _index: WorkloadIndex, _context: AnalysisContext
+    ) -> Iterable[Problem]:
+        """What selects no pod, once all workloads are known."""
         return ()
 
     def owns(self, _container: ContainerDraft, _draft: PodDraft) -> bool:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 class WorkloadEntry(Struct, frozen=True):
     """One workload. ``replicas`` is None where nodes or an autoscaler decide the number.
 
+    ``port_names`` are those of its containers' ports.
+
     ``complete`` is false for patches and other fragments, which rules over all workloads count,
     but which is not known.
     """
@@ -31,6 +33,7 @@ class WorkloadEntry(Struct, frozen=True):
     replicas: int | None = None
     replicas_written: bool = False
     complete: bool = True
+    port_names: frozenset[str] = frozenset()
 
 
 class WorkloadIndex:
@@ -73,4 +76,10 @@ def index_entry(pod: PlannedPod) -> WorkloadEntry:
         replicas=replicas.value if replicas is not None else None,
         replicas_written=replicas is not None and replicas.origin.written,
         complete=pod.plan is not None,
+        port_names=frozenset(
+            port.name
+            for container in workload.template.spec.containers
+            for port in container.ports
+            if port.name
+        ),
     )

@@ -7,23 +7,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from shutdownlint.manifests.decoding import value_at
-from shutdownlint.manifests.resources import PodDisruptionBudget, Scaler
-from shutdownlint.platforms.context import scope_of
+from shutdownlint.manifests.decoding import has_placeholder, value_at
+from shutdownlint.manifests.resources import (
+    LabelSelector,
+    PodDisruptionBudget,
+    Scaler,
+    Service,
+)
+from shutdownlint.platforms.context import scope_of, scope_of_object
 from shutdownlint.platforms.kubernetes import facts, problems
 from shutdownlint.platforms.kubernetes.budgets import BudgetIndex
 from shutdownlint.platforms.kubernetes.controllers import min_available, scales, selects
 from shutdownlint.platforms.kubernetes.services import containers_reached
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from shutdownlint.manifests.object_index import LoadedResource
-    from shutdownlint.manifests.resources import Probe, Service
+    from shutdownlint.manifests.resources import Probe
     from shutdownlint.manifests.workloads import Workload
-    from shutdownlint.platforms.context import AnalysisContext
+    from shutdownlint.platforms.context import AnalysisContext, Scope
     from shutdownlint.platforms.problem import Problem
+    from shutdownlint.platforms.workload_index import WorkloadEntry, WorkloadIndex
 
+#: Parts of the names of ports that a mesh's injector adds to pods.
+_INJECTED_PORTS: Final = ("envoy", "istio", "linkerd", "consul", "kuma", "dapr")
 _COUNTED: Final = ("Deployment", "StatefulSet", "Rollout")
 
 
@@ -73,6 +81,65 @@ def budget_problems(context: AnalysisContext) -> Iterator[Problem]:
             yield problems.BudgetKeepsUnhealthyPods(
                 location=(budget.ref / "spec").key, budget=budget.model.metadata.name or ""
             )
+
+
+def selection_problems(index: WorkloadIndex, context: AnalysisContext) -> Iterator[Problem]:
+    """Services and budgets that select none of the workloads, and ports that none of them has.
+
+    Only in namespaces of which workloads are among the files, and all of them can be read.
+    """
+    namespaces = context.index.namespaces
+    for service in context.index.all_of(Service):
+        spec, scope = service.model.spec, scope_of_object(service, namespaces)
+        if (
+            not spec.selector
+            or spec.type == "ExternalName"
+            or _is_open(spec.selector, scope, index)
+        ):
+            continue
+        selected = _selected(LabelSelector(matchLabels=spec.selector), scope, index)
+        if not selected:
+            location = (service.ref / "spec" / "selector").key
+            name = service.model.metadata.name or ""
+            yield problems.ServiceSelectsNothing(location=location, name=name)
+            continue
+        names = {name for entry in selected for name in entry.port_names}
+        for number, port in enumerate(spec.ports):
+            target = port.targetPort
+            if not isinstance(target, str) or target in names or target.isdigit():
+                continue
+            hidden = any(has_placeholder(text) for text in (target, *names))
+            if not hidden and not any(part in target for part in _INJECTED_PORTS):
+                yield problems.ServicePortMissing(
+                    location=service.ref / "spec" / "ports" / number / "targetPort",
+                    port=target,
+                    name=service.model.metadata.name or "",
+                )
+    for budget in context.index.all_of(PodDisruptionBudget):
+        selector, scope = budget.model.spec.selector, scope_of_object(budget, namespaces)
+        if selector is None or not (selector.matchLabels or selector.matchExpressions):
+            continue
+        if _is_open(selector.matchLabels, scope, index) or _selected(selector, scope, index):
+            continue
+        name = budget.model.metadata.name or ""
+        location = (budget.ref / "spec" / "selector").key
+        yield problems.BudgetSelectsNothing(location=location, name=name)
+
+
+def _is_open(labels: Mapping[str, str], scope: Scope, index: WorkloadIndex) -> bool:
+    """Whether it cannot be known here what a selector selects."""
+    entries = index.in_scope(scope)
+    texts = [*labels, *labels.values()]
+    return (
+        not entries
+        or any(has_placeholder(text) for text in texts)
+        or not all(entry.complete for entry in entries)
+    )
+
+
+def _selected(selector: LabelSelector, scope: Scope, index: WorkloadIndex) -> list[WorkloadEntry]:
+    entries = index.with_labels(scope, selector.matchLabels)
+    return [entry for entry in entries if selects(selector, entry.labels)]
 
 
 def _updates(workload: Workload) -> Iterator[Problem]:

@@ -22,6 +22,7 @@ from shutdownlint.platforms.kubernetes.disruptions import (
     budget_problems,
     budgets_of,
     disruption_problems,
+    selection_problems,
 )
 from shutdownlint.platforms.kubernetes.hooks import HookKind, HookSettings
 from shutdownlint.platforms.kubernetes.images import is_pause
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
     from shutdownlint.platforms.problem import Problem
     from shutdownlint.platforms.user_facts import AppFacts
+    from shutdownlint.platforms.workload_index import WorkloadIndex
 
 P99_ANNOTATION: Final = "shutdownlint.dev/p99"
 JOB_ANNOTATION: Final = "shutdownlint.dev/job"
@@ -76,6 +78,12 @@ class Plugin(Platform):
         """Values of objects that the API server does not take, and budgets."""
         yield from (field_rejected(ref, error) for ref, error in context.index.rejected)
         yield from budget_problems(context)
+
+    def selection_problems(
+        self, index: WorkloadIndex, context: AnalysisContext
+    ) -> Iterator[Problem]:
+        """Services and budgets that select nothing, and ports that no selected pod has."""
+        return selection_problems(index, context)
 
     def extra_workloads(self, context: AnalysisContext) -> Iterable[Workload]:
         """The pods that values of charts describe."""

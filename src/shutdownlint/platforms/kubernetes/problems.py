@@ -188,6 +188,25 @@ class RolloutPartitioned(KubernetesProblem, frozen=True, kw_only=True):
     partition: int
 
 
+class ServiceSelectsNothing(KubernetesProblem, frozen=True, kw_only=True):
+    """A Service whose selector fits none of the workloads among the files."""
+
+    name: str
+
+
+class ServicePortMissing(KubernetesProblem, frozen=True, kw_only=True):
+    """A target port by a name that no selected pod has."""
+
+    port: str
+    name: str
+
+
+class BudgetSelectsNothing(KubernetesProblem, frozen=True, kw_only=True):
+    """A budget whose selector fits none of the workloads among the files."""
+
+    name: str
+
+
 class QueueConsumerDefaultGrace(KubernetesProblem, frozen=True, kw_only=True):
     """Pods that KEDA scales by a queue, and whose grace period is the default."""
 
@@ -223,6 +242,9 @@ PROBLEMS = (
     UpdateOnDelete,
     RolloutPaused,
     RolloutPartitioned,
+    ServiceSelectsNothing,
+    ServicePortMissing,
+    BudgetSelectsNothing,
     ScaleDownDelay,
     ScaleDownDelayRejected,
     ServicePublishesNotReady,

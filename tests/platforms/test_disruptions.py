@@ -1,0 +1,122 @@
+"""What selects pods, and what keeps too few of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.helpers import check_text, dedent, rule_lines
+
+TEXT = """\
+    apiVersion: v1
+    kind: Service
+    metadata: {name: shop, namespace: shop}
+    spec: {selector: {app: SELECTED}, ports: [{port: 80, targetPort: PORT}]}
+    ---
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: shop, namespace: shop}
+    spec:
+      REPLICAS
+      selector: {matchLabels: {app: shop}}
+      template:
+        metadata: {labels: {app: shop}}
+        spec:
+          containers:
+          - name: app
+            image: shop/app:1
+            ports: [{name: http, containerPort: 80}]
+            lifecycle: {preStop: {sleep: {seconds: 5}}}
+            PROBES
+"""
+READY = "readinessProbe: {httpGet: {path: /ready, port: http}}"
+
+
+def found(
+    selected: str = "shop",
+    port: str = "http",
+    replicas: str = "minReadySeconds: 0",
+    probes: str = READY,
+    more: str = "",
+) -> list[str]:
+    text = dedent(TEXT).replace("SELECTED", selected).replace("PORT", port)
+    text = text.replace("REPLICAS", replicas).replace("PROBES", probes)
+    return [rule for rule, _ in rule_lines(check_text(text + more).findings, notes=True)]
+
+
+@pytest.mark.parametrize(
+    ("port", "rules"),
+    [
+        ("http", []),
+        ("web", ["SL190"]),
+        ("8080", []),
+        ("'8080'", []),
+        ("http-envoy-prom", []),
+        ("'${PORT_NAME}'", []),
+    ],
+)
+def test_ports_of_services(port: str, rules: list[str]) -> None:
+    assert found(port=port) == rules
+
+
+def test_a_service_that_selects_nothing() -> None:
+    assert found("web") == ["SL189"]
+    assert found("'{{ .Values.app }}'") == []
+
+
+@pytest.mark.parametrize(
+    ("probes", "rules"),
+    [
+        ("args: []", ["SL182"]),
+        (READY, []),
+        (READY + "\n        livenessProbe: {httpGet: {path: /ready, port: http}}", ["SL183"]),
+        (READY + "\n        livenessProbe: {httpGet: {path: /live, port: http}}", []),
+        (
+            READY
+            + "\n        livenessProbe: {httpGet: {path: /ready, port: http}, failureThreshold: 9}",
+            [],
+        ),
+    ],
+)
+def test_probes(probes: str, rules: list[str]) -> None:
+    assert found(probes=probes) == rules
+
+
+BUDGET = """---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: shop, namespace: shop}
+spec: {%s, unhealthyPodEvictionPolicy: AlwaysAllow, selector: {matchLabels: {app: %s}}}
+"""
+SCALER = """---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: shop, namespace: shop}
+spec: {scaleTargetRef: {kind: Deployment, name: shop}, minReplicas: %s, maxReplicas: 9}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "rules"),
+    [
+        ("", ["SL179", "SL184"]),
+        (BUDGET % ("maxUnavailable: 1", "shop"), ["SL184"]),
+        (BUDGET % ("maxUnavailable: 1", "web"), ["SL179", "SL184", "SL191"]),
+    ],
+)
+def test_several_replicas(more: str, rules: list[str]) -> None:
+    assert sorted(found(replicas="replicas: 3", more=more)) == rules
+
+
+@pytest.mark.parametrize(
+    ("least", "budget", "rules"),
+    [
+        (1, "maxUnavailable: 1", ["SL185"]),
+        (2, "maxUnavailable: 1", []),
+        (2, "minAvailable: 2", ["SL180"]),
+        (2, "minAvailable: 1", []),
+        (2, "minAvailable: 60%", ["SL180"]),
+        (4, "minAvailable: 60%", []),
+    ],
+)
+def test_autoscalers(least: int, budget: str, rules: list[str]) -> None:
+    assert sorted(found(more=BUDGET % (budget, "shop") + SCALER % least)) == rules
