@@ -33,12 +33,12 @@ def roll_deployment(
         while changed:
             changed = False
             # reconcileNewReplicaSet
-            room = min(replicas + surge - (old + new), replicas - new)
-            if room > 0:
-                for _ in range(room):
+            missing = min(replicas + surge - (old + new), replicas - new)
+            if missing > 0:
+                for _ in range(missing):
                     heapq.heappush(waiting, now + ready_after[created % len(ready_after)])
                     created += 1
-                new, changed = new + room, True
+                new, changed = new + missing, True
             # reconcileOldReplicaSets, scaleDownOldReplicaSetsForRollingUpdate
             most = old + new - least_available - (new - new_available)
             down = min(old, most, old + new_available - least_available)
