@@ -89,6 +89,7 @@ PLATFORMS: Final = (
                     (b"PM2_KILL",),
                     (b"REMAP_SIGTERM",),
                     (b"worker-shutdown-timeout",),
+                    (b"ingress-nginx",),
                     (b"worker_shutdown_timeout",),
                     (b"hard-stop-after",),
                     (b"grace_period",),

@@ -76,7 +76,7 @@ def draw_tables(explanation: Explanation) -> str:
         for answer in explanation.answers
     ]
     others = [(format_difference(each), each.how_to_say) for each in explanation.differences]
-    shutdown = explanation.analysis.longest_shutdown
+    shutdown = explanation.analysis.latest_end
     rollout = [(explanation.rollout.describe(shutdown),)] if explanation.rollout else []
     rollout += [(explanation.serving_pods,)] if explanation.serving_pods else []
     events = [

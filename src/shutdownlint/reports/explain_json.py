@@ -89,7 +89,7 @@ def _rollout(explanation: Explanation) -> dict[str, Any] | None:
     rollout = explanation.rollout
     if rollout is None:
         return None
-    shutdown = explanation.analysis.longest_shutdown
+    shutdown = explanation.analysis.latest_end
     waits = rollout.waiting_time(shutdown)
     return {
         "strategy": rollout.strategy,

@@ -127,7 +127,7 @@ class _PodText:
             text = format_difference(difference)
             yield _line("otherwise", text, difference.how_to_say, "yellow")
         if explanation.rollout is not None:
-            shutdown = explanation.analysis.longest_shutdown
+            shutdown = explanation.analysis.latest_end
             yield _line("rollout", "", explanation.rollout.describe(shutdown))
         if explanation.serving_pods:
             yield _line("pods", "", safe(explanation.serving_pods))

@@ -17,7 +17,6 @@ from shutdownlint.shutdown.pod_plan import Role
 from shutdownlint.shutdown.process import Direction, WhenIdle
 from shutdownlint.shutdown.provenance import Cause
 from shutdownlint.shutdown.request import Event, EventKind
-from shutdownlint.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -221,9 +220,11 @@ class Explanation:
         if counted is None or not counted.replicas:
             return ""
         found: PodFacts = self.pod.facts[PodFacts]
-        of = f"of {plural(counted.replicas, 'pod')}"
-        fewest = counted.least_serving
-        least = f"at least {fewest} {of} serve" if fewest else f"it may be that none {of} serves"
+        fewest, count = counted.least_serving, counted.replicas
+        if not fewest:
+            least = "there may be no pod that serves"
+        else:
+            least = "a pod serves" if count == 1 else f"at least {fewest} of {count} pods serve"
         names = ", ".join(found.budgets)
         drain = f"budget {names} limits" if names else "no budget among the files limits"
         return f"{least} during a rollout; {drain} a drain"

@@ -118,13 +118,21 @@ class ShutdownAnalysis:
     @cached_property
     def longest_timeline(self) -> Timeline:
         """The timeline in which nothing ends by itself, durations at their low end."""
-        busy = frozenset(c.name for c in self.plan.containers)
-        return Timeline(self.cases[0], (_ENDLESS,), busy=busy, others=True)
+        return self._busy_timeline(self.cases[0])
+
+    def _busy_timeline(self, plan: PodPlan) -> Timeline:
+        busy = frozenset(c.name for c in plan.containers)
+        return Timeline(plan, (_ENDLESS,), busy=busy, others=True)
 
     @property
     def longest_shutdown(self) -> timedelta:
-        """When the last container has ended at the latest."""
+        """When the last container has ended at the latest, durations at their low end."""
         return self.longest_timeline.end
+
+    @cached_property
+    def latest_end(self) -> timedelta:
+        """When the last container has ended at the latest, whatever is only bounded takes."""
+        return max(self._busy_timeline(plan).end for plan in self.cases)
 
     def timeline(self, requests: Sequence[Request], traffic: Traffic = NO_TRAFFIC) -> Timeline:
         """The timeline with these requests, durations at their low end."""
