@@ -33,7 +33,14 @@ TESTS = {
         "tests/engine/test_rule_files.py",
         "tests/test_regressions.py",
     ],
-    "manifests": ["tests/manifests", "tests/test_regressions.py", "tests/test_hostile.py"],
+    "manifests": [
+        "tests/manifests",
+        "tests/test_ignores.py",
+        "tests/kustomize",
+        "tests/test_regressions.py",
+        "tests/platforms",
+        "tests/test_hostile.py",
+    ],
     "yaml_source": ["tests/yaml_source", "tests/fixes"],
     "shell": ["tests/shell", "tests/platforms/kubernetes"],
 }

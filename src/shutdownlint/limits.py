@@ -81,6 +81,8 @@ MAX_OWNERS: Final = 4
 MAX_SERVICES_OF_A_POD: Final = 100
 #: Budgets of one workload after so many are not looked at.
 MAX_BUDGETS_OF_A_WORKLOAD: Final = 20
+#: Workloads that Services and budgets select, together: after so many the others are not compared.
+MAX_SELECTIONS: Final = 1_000_000
 #: Containers of one pod that serve after so many are not asked about.
 MAX_TARGETS_OF_A_POD: Final = 32
 #: Policies for one workload after so many are assumptions, not applied.

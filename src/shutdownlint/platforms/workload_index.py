@@ -43,6 +43,7 @@ class WorkloadIndex:
         self.entries: list[WorkloadEntry] = []
         self._by_scope: dict[Scope, list[WorkloadEntry]] = {}
         self._by_label: dict[tuple[Scope, str, str], list[WorkloadEntry]] = {}
+        self._incomplete: set[Scope] = set()
         #: What was worked out for all workloads that a selector selects.
         self.selected: dict[tuple[int, Scope], int | None] = {}
 
@@ -50,12 +51,18 @@ class WorkloadIndex:
         """Add a workload."""
         self.entries.append(entry)
         self._by_scope.setdefault(entry.scope, []).append(entry)
+        if not entry.complete:
+            self._incomplete.add(entry.scope)
         for name, value in entry.labels.items():
             self._by_label.setdefault((entry.scope, name, value), []).append(entry)
 
     def in_scope(self, scope: Scope) -> Sequence[WorkloadEntry]:
         """The workloads that live there."""
         return self._by_scope.get(scope, ())
+
+    def is_complete(self, scope: Scope) -> bool:
+        """Whether workloads live there, and all of them are known."""
+        return scope in self._by_scope and scope not in self._incomplete
 
     def with_labels(self, scope: Scope, labels: Mapping[str, str]) -> Sequence[WorkloadEntry]:
         """The workloads that live there and may have these labels: those with the rarest one."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from shutdownlint import limits
 from shutdownlint.manifests.decoding import has_placeholder, value_at
 from shutdownlint.manifests.resources import (
     LabelSelector,
@@ -21,7 +22,7 @@ from shutdownlint.platforms.kubernetes.controllers import min_available, scales,
 from shutdownlint.platforms.kubernetes.services import containers_reached
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from shutdownlint.manifests.object_index import LoadedResource
     from shutdownlint.manifests.resources import Probe
@@ -88,58 +89,69 @@ def selection_problems(index: WorkloadIndex, context: AnalysisContext) -> Iterat
 
     Only in namespaces of which workloads are among the files, and all of them can be read.
     """
-    namespaces = context.index.namespaces
+    selections = _Selections(index)
     for service in context.index.all_of(Service):
-        spec, scope = service.model.spec, scope_of_object(service, namespaces)
-        if (
-            not spec.selector
-            or spec.type == "ExternalName"
-            or _is_open(spec.selector, scope, index)
-        ):
-            continue
-        selected = _selected(LabelSelector(matchLabels=spec.selector), scope, index)
-        if not selected:
-            location = (service.ref / "spec" / "selector").key
-            name = service.model.metadata.name or ""
-            yield problems.ServiceSelectsNothing(location=location, name=name)
-            continue
-        names = {name for entry in selected for name in entry.port_names}
-        for number, port in enumerate(spec.ports):
-            target = port.targetPort
-            if not isinstance(target, str) or target in names or target.isdigit():
-                continue
-            hidden = any(has_placeholder(text) for text in (target, *names))
-            if not hidden and not any(part in target for part in _INJECTED_PORTS):
-                yield problems.ServicePortMissing(
-                    location=service.ref / "spec" / "ports" / number / "targetPort",
-                    port=target,
-                    name=service.model.metadata.name or "",
-                )
+        scope = scope_of_object(service, context.index.namespaces)
+        yield from _service_problems(service, scope, selections)
     for budget in context.index.all_of(PodDisruptionBudget):
-        selector, scope = budget.model.spec.selector, scope_of_object(budget, namespaces)
+        selector = budget.model.spec.selector
+        scope = scope_of_object(budget, context.index.namespaces)
         if selector is None or not (selector.matchLabels or selector.matchExpressions):
             continue
-        if _is_open(selector.matchLabels, scope, index) or _selected(selector, scope, index):
+        if selections.select(selector, scope) == []:
+            name = budget.model.metadata.name or ""
+            location = (budget.ref / "spec" / "selector").key
+            yield problems.BudgetSelectsNothing(location=location, name=name)
+
+
+def _service_problems(
+    service: LoadedResource[Service], scope: Scope, selections: _Selections
+) -> Iterator[Problem]:
+    spec, name = service.model.spec, service.model.metadata.name or ""
+    if not spec.selector or spec.type == "ExternalName":
+        return
+    selected = selections.select(LabelSelector(matchLabels=spec.selector), scope)
+    if selected == []:
+        location = (service.ref / "spec" / "selector").key
+        yield problems.ServiceSelectsNothing(location=location, name=name)
+    if not selected:
+        return
+    names = {name for entry in selected for name in entry.port_names}
+    for number, port in enumerate(spec.ports):
+        target = port.targetPort
+        if not isinstance(target, str) or target in names or target.isdigit():
             continue
-        name = budget.model.metadata.name or ""
-        location = (budget.ref / "spec" / "selector").key
-        yield problems.BudgetSelectsNothing(location=location, name=name)
+        hidden = any(has_placeholder(text) for text in (target, *names))
+        if not hidden and not any(part in target for part in _INJECTED_PORTS):
+            location = service.ref / "spec" / "ports" / number / "targetPort"
+            yield problems.ServicePortMissing(location=location, port=target, name=name)
 
 
-def _is_open(labels: Mapping[str, str], scope: Scope, index: WorkloadIndex) -> bool:
-    """Whether it cannot be known here what a selector selects."""
-    entries = index.in_scope(scope)
-    texts = [*labels, *labels.values()]
-    return (
-        not entries
-        or any(has_placeholder(text) for text in texts)
-        or not all(entry.complete for entry in entries)
-    )
+class _Selections:
+    """What selectors select, each worked out once, and all together within a limit."""
 
+    def __init__(self, index: WorkloadIndex) -> None:
+        self._index = index
+        self._left = limits.MAX_SELECTIONS
+        self._known: dict[tuple[Scope, tuple[tuple[str, str], ...]], list[WorkloadEntry]] = {}
 
-def _selected(selector: LabelSelector, scope: Scope, index: WorkloadIndex) -> list[WorkloadEntry]:
-    entries = index.with_labels(scope, selector.matchLabels)
-    return [entry for entry in entries if selects(selector, entry.labels)]
+    def select(self, selector: LabelSelector, scope: Scope) -> list[WorkloadEntry] | None:
+        """The selected workloads; None where that cannot be known."""
+        labels = selector.matchLabels
+        open_ended = any(has_placeholder(text) for text in (*labels, *labels.values()))
+        if open_ended or not self._index.is_complete(scope):
+            return None
+        key = scope, tuple(sorted(labels.items()))
+        if key in self._known and selector.matchExpressions is None:
+            return self._known[key]
+        entries = self._index.with_labels(scope, labels)
+        self._left -= len(entries)
+        if self._left < 0:
+            return None
+        found = [entry for entry in entries if selects(selector, entry.labels)]
+        if selector.matchExpressions is None:
+            self._known[key] = found
+        return found
 
 
 def _updates(workload: Workload) -> Iterator[Problem]:
