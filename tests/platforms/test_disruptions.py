@@ -116,7 +116,60 @@ def test_several_replicas(more: str, rules: list[str]) -> None:
         (2, "minAvailable: 1", []),
         (2, "minAvailable: 60%", ["SL180"]),
         (4, "minAvailable: 60%", []),
+        (1, "minAvailable: 1", ["SL180"]),  # the drain is blocked, so no pod is missing
+        (9, "minAvailable: 9", ["SL153"]),  # the replicas are known
     ],
 )
 def test_autoscalers(least: int, budget: str, rules: list[str]) -> None:
     assert sorted(found(more=BUDGET % (budget, "shop") + SCALER % least)) == rules
+
+
+OTHER = """---
+apiVersion: apps/v1
+kind: %s
+metadata: {name: %s, namespace: shop}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: shop}}
+  template:
+    metadata: {labels: {app: shop}}
+    spec:
+      %s
+      containers: [{name: app, image: shop/app:1, ports: [{name: http, containerPort: 80}]}]
+"""
+
+
+def test_a_budget_of_several_workloads_counts_all_of_them() -> None:
+    more = BUDGET % ("minAvailable: 2", "shop") + SCALER % 2
+    assert "SL180" not in found(more=more + OTHER % ("Deployment", "canary", "hostNetwork: false"))
+
+
+def test_ports_of_native_sidecars_count() -> None:
+    sidecar = (
+        "initContainers: [{name: agent, image: shop/agent:1, restartPolicy: Always, "
+        "ports: [{name: metrics, containerPort: 9090}]}]"
+    )
+    more = OTHER % ("Deployment", "other", sidecar)
+    assert "SL190" not in found(port="metrics", more=more)
+
+
+def test_an_autoscaler_of_keda_without_a_kind_scales_a_deployment() -> None:
+    scaler = """---
+apiVersion: keda.sh/v1alpha1
+kind: ScaledObject
+metadata: {name: shop, namespace: shop}
+spec: {scaleTargetRef: {name: shop}, minReplicaCount: 2, triggers: [{type: rabbitmq}]}
+"""
+    text = OTHER % ("StatefulSet", "shop", "hostNetwork: false") + scaler
+    assert "SL178" not in [rule for rule, _ in rule_lines(check_text(text).findings, notes=True)]
+    assert "SL178" in found(more=scaler)
+
+
+def test_labels_that_controllers_add() -> None:
+    more = """---
+apiVersion: v1
+kind: Service
+metadata: {name: first, namespace: shop}
+spec: {selector: {statefulset.kubernetes.io/pod-name: shop-0}, ports: [{port: 80}]}
+"""
+    assert found(more=more) == []

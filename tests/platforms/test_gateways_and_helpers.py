@@ -127,6 +127,13 @@ def test_the_sidecar_of_a_pause_container_is_the_server() -> None:
     assert plan.edge.name == "linkerd-proxy"
 
 
+def test_only_pause_itself_is_a_pause_container() -> None:
+    for image in ("acme/pause-control:1", "acme/pauses:1"):
+        plan = plan_pod_text(dedent(PAUSE).replace("registry.k8s.io/pause:3.10", image)).plan
+        assert plan is not None
+        assert plan.edge is None
+
+
 BUSYBOX = """\
     apiVersion: v1
     kind: Pod

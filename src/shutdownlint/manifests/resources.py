@@ -82,6 +82,7 @@ class Probe(ApiModel, frozen=True):
     grpc: Any = None
     periodSeconds: Any = None  # noqa: N815
     failureThreshold: Any = None  # noqa: N815
+    timeoutSeconds: Any = None  # noqa: N815
 
     @property
     def port(self) -> Any:

@@ -74,7 +74,7 @@ class WorkloadIndex:
 
 def index_entry(pod: PlannedPod) -> WorkloadEntry:
     """The entry of a planned pod's workload."""
-    workload, replicas = pod.workload, pod.replicas
+    workload, replicas, spec = pod.workload, pod.replicas, pod.workload.template.spec
     return WorkloadEntry(
         workload.id,
         scope_of(workload),
@@ -85,7 +85,7 @@ def index_entry(pod: PlannedPod) -> WorkloadEntry:
         complete=pod.plan is not None,
         port_names=frozenset(
             port.name
-            for container in workload.template.spec.containers
+            for container in (*spec.containers, *spec.initContainers)
             for port in container.ports
             if port.name
         ),

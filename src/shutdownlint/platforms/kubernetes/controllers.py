@@ -15,6 +15,7 @@ from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 from shutdownlint.shutdown.serving_pods import Replacement
 
 if TYPE_CHECKING:
+    from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.manifests.object_index import LoadedResource
     from shutdownlint.manifests.resources import LabelSelector
     from shutdownlint.manifests.workloads import Workload
@@ -92,11 +93,16 @@ class Rollout(Struct, frozen=True):
 
 
 def scales(scaler: LoadedResource[Scaler], workload: Workload) -> bool:
-    """Whether an autoscaler scales this workload; KEDA's may leave the kind out."""
+    """Whether an autoscaler scales this workload."""
+    return targets(scaler, workload.id)
+
+
+def targets(scaler: LoadedResource[Scaler], wanted: ObjectId) -> bool:
+    """Whether an autoscaler names this object; KEDA's may leave the kind out: a Deployment."""
     target = scaler.model.spec.scaleTargetRef
-    return target is not None and (
-        target.name == workload.id.name and target.kind in (None, workload.id.kind)
-    )
+    if target is None or target.name != wanted.name:
+        return False
+    return (target.kind or "Deployment") == wanted.kind
 
 
 def read_replicas(workload: Workload, context: AnalysisContext) -> Setting[int] | None:
@@ -162,7 +168,9 @@ def read_rollout(workload: Workload, count: Setting[int] | None) -> Setting[Roll
         partition = update.get("partition")
         kept = min(partition, _MAX_REPLICAS) if type(partition) is int and partition > 0 else 0
         counted = Replacement(number, ordered=True, kept=kept) if number is not None else None
-        replaced = counted.replaced if counted is not None else None
+        if counted is not None and "maxUnavailable" in update:
+            counted = None  # it counts only where its feature gate is on
+        replaced = None if number is None else max(number - kept, 0)
         rollout = Rollout(way, replaced, 1, True, after, replacement=counted)
         return Setting("strategy", rollout, origin)
     if kind == "DaemonSet" and way == "RollingUpdate" and not update.get("maxSurge"):

@@ -18,7 +18,12 @@ from shutdownlint.manifests.resources import (
 from shutdownlint.platforms.context import scope_of, scope_of_object
 from shutdownlint.platforms.kubernetes import facts, problems
 from shutdownlint.platforms.kubernetes.budgets import BudgetIndex
-from shutdownlint.platforms.kubernetes.controllers import min_available, scales, selects
+from shutdownlint.platforms.kubernetes.controllers import (
+    min_available,
+    scales,
+    selects,
+    targets,
+)
 from shutdownlint.platforms.kubernetes.services import containers_reached
 
 if TYPE_CHECKING:
@@ -98,10 +103,12 @@ def selection_problems(index: WorkloadIndex, context: AnalysisContext) -> Iterat
         scope = scope_of_object(budget, context.index.namespaces)
         if selector is None or not (selector.matchLabels or selector.matchExpressions):
             continue
-        if selections.select(selector, scope) == []:
+        selected = selections.select(selector, scope)
+        if selected == []:
             name = budget.model.metadata.name or ""
             location = (budget.ref / "spec" / "selector").key
             yield problems.BudgetSelectsNothing(location=location, name=name)
+        yield from _beside_autoscaler(budget, selected or (), context.in_scope(Scaler, scope))
 
 
 def _service_problems(
@@ -109,6 +116,8 @@ def _service_problems(
 ) -> Iterator[Problem]:
     spec, name = service.model.spec, service.model.metadata.name or ""
     if not spec.selector or spec.type == "ExternalName":
+        return
+    if any(label in spec.selector for label in facts.CONTROLLER_LABELS.value):
         return
     selected = selections.select(LabelSelector(matchLabels=spec.selector), scope)
     if selected == []:
@@ -186,14 +195,16 @@ def _probes(workload: Workload, services: Sequence[LoadedResource[Service]]) -> 
 
 def _asked(probe: Probe) -> tuple[Any, ...]:
     """What a probe asks, and how long it may fail."""
-    defaults = (probe.periodSeconds or 10, probe.failureThreshold or 3)
-    return (probe.httpGet, probe.tcpSocket, probe.exec, probe.grpc, *defaults)
+    times = (probe.periodSeconds or 10, probe.failureThreshold or 3, probe.timeoutSeconds or 1)
+    return (probe.httpGet, probe.tcpSocket, probe.exec, probe.grpc, *times)
 
 
 def _spread(workload: Workload, replicas: int | None) -> Iterator[Problem]:
     spec = workload.template.spec
     if spec.topologySpreadConstraints or value_at(spec.affinity, "podAntiAffinity"):
         return
+    if spec.hostNetwork is True:
+        return  # two of them cannot have the same port of a node
     if workload.id.kind == "Deployment" and replicas is not None:
         location = workload.object_ref / "spec" / "replicas"
         yield problems.SpreadMissing(location=location, replicas=replicas)
@@ -202,23 +213,41 @@ def _spread(workload: Workload, replicas: int | None) -> Iterator[Problem]:
 def _autoscaler(
     scaler: LoadedResource[Scaler], budgets: Sequence[LoadedResource[PodDisruptionBudget]]
 ) -> Iterator[Problem]:
-    spec, here, name = scaler.model.spec, scaler.ref / "spec", scaler.model.metadata.name or ""
-    keda = spec.minReplicaCount is not None
-    default = facts.DEFAULT_REPLICAS.value if spec.maxReplicas is not None else None
-    least = spec.minReplicaCount if keda else spec.minReplicas
-    key = "minReplicaCount" if keda else "minReplicas"
-    least = default if least is None else least
-    if least == 1:
-        yield problems.AutoscalerMinimumOne(location=here / key, scaler=name)
-    if type(least) is not int or least < 1:
+    key, least = _least_replicas(scaler)
+    blocked = any(budget.model.spec.minAvailable for budget in budgets)
+    if least == 1 and not blocked:
+        name = scaler.model.metadata.name or ""
+        yield problems.AutoscalerMinimumOne(location=scaler.ref / "spec" / key, scaler=name)
+
+
+def _least_replicas(scaler: LoadedResource[Scaler]) -> tuple[str, int | None]:
+    """The fewest pods that an autoscaler leaves, with its key; None where that is not known."""
+    spec = scaler.model.spec
+    if spec.minReplicaCount is not None:
+        return "minReplicaCount", spec.minReplicaCount
+    if spec.minReplicas is not None or spec.maxReplicas is None:
+        return "minReplicas", spec.minReplicas
+    return "minReplicas", facts.DEFAULT_REPLICAS.value
+
+
+def _beside_autoscaler(
+    budget: LoadedResource[PodDisruptionBudget],
+    selected: Sequence[WorkloadEntry],
+    scalers: Sequence[LoadedResource[Scaler]],
+) -> Iterator[Problem]:
+    """A budget of one workload that asks for all pods which its autoscaler may leave."""
+    wanted = {entry.id for entry in selected}
+    scaler = next((each for each in scalers if len(wanted) == 1 and targets(each, *wanted)), None)
+    if scaler is None:
         return
-    for budget in budgets:
-        needed = min_available(budget.model.spec.minAvailable, least)
-        if needed is not None and needed >= least and budget.model.spec.minAvailable != "100%":
-            yield problems.BudgetBesideAutoscaler(
-                location=budget.ref / "spec" / "minAvailable",
-                budget=budget.model.metadata.name or "",
-                needed=needed,
-                least=least,
-            )
-            return
+    _, least = _least_replicas(scaler)
+    asked, spec = budget.model.spec.minAvailable, scaler.model.spec
+    needed = min_available(asked, least)
+    fixed = least in (spec.maxReplicas, spec.maxReplicaCount)  # then the replicas are known
+    if least and needed is not None and needed >= least and asked != "100%" and not fixed:
+        yield problems.BudgetBesideAutoscaler(
+            location=budget.ref / "spec" / "minAvailable",
+            budget=budget.model.metadata.name or "",
+            needed=needed,
+            least=least,
+        )

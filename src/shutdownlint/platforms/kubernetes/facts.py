@@ -131,6 +131,18 @@ VERSION_TABLES: Final = (
         TERMINATING_FALLBACK_SINCE.source,
     ),
 )
+#: Labels that controllers add to pods, so that no template has them.
+CONTROLLER_LABELS: Final = SourcedValue(
+    (
+        "statefulset.kubernetes.io/pod-name",
+        "apps.kubernetes.io/pod-index",
+        "controller-revision-hash",
+        "pod-template-hash",
+        "batch.kubernetes.io/job-name",
+        "job-name",
+    ),
+    "kubernetes/website content/en/docs/reference/labels-annotations-taints/_index.md",
+)
 #: Triggers of KEDA that count jobs of a queue (https://keda.sh/docs, scalers).
 QUEUE_TRIGGERS: Final = SourcedValue(
     (

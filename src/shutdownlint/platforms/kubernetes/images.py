@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from shutdownlint.platforms.facts import SourcedValue
@@ -39,12 +40,14 @@ _SHELLS: Final = SourcedValue(
     "the official images' Dockerfiles: Debian, or Alpine where the tag has alpine",
 )
 
+_PAUSE: Final = re.compile("pause(-(amd64|arm|arm64|ppc64le|s390x))?")
+
 
 class ImageName:
     """An image's name: its ``path``, its ``tag``, and the plain name of an official image."""
 
     def __init__(self, image: str) -> None:
-        path = image.partition("@")[0]
+        path, _, self.digest = image.partition("@")
         head, slash, last = path.rpartition("/")
         name, _, self.tag = last.partition(":")
         self.path = f"{head}{slash}{name}".removeprefix("docker.io/")
@@ -56,7 +59,10 @@ class ImageName:
         known = _SHELLS.value.get(self.official)
         if known is None:
             return "sh"
-        return "ash" if "alpine" in self.tag else known
+        if "alpine" in self.tag:
+            return "ash"
+        # A digest alone may be any of the image's variants.
+        return "sh" if known == "dash" and self.digest and not self.tag else known
 
 
 def is_pause(container: Container) -> bool:
@@ -64,5 +70,5 @@ def is_pause(container: Container) -> bool:
 
     kubernetes build/pause/linux/pause.c: ``sigdown`` exits.
     """
-    path = ImageName(container.image or "").path
-    return not container.command and path.rpartition("/")[2].partition("-")[0] == "pause"
+    name = ImageName(container.image or "").path.rpartition("/")[2]
+    return not container.command and _PAUSE.fullmatch(name) is not None

@@ -81,7 +81,6 @@ def _of_service(
     for ingress in context.in_namespace_of(Ingress, workload):
         if service.model.metadata.name in ingress.model.services:
             yield from _alb(workload, service, ingress, context)
-            yield from _alb_nodes(service, ingress, context)
             yield from _agic(ingress)
     yield from _nlb(workload, service, context)
     yield from _nlb_nodes(service)
@@ -147,18 +146,6 @@ def _alb(
         return
 
 
-def _alb_nodes(
-    service: LoadedResource[Service], ingress: LoadedResource[Ingress], context: AnalysisContext
-) -> Iterator[LoadBalancerFacts]:
-    """An ALB with nodes as targets, by its health checks."""
-    places = (service, ingress)  # what is set on the Service counts for its target group
-    kinds = [each.model.metadata.annotations.get(facts.ALB_TARGET_TYPE) for each in places]
-    if next((kind for kind in kinds if kind is not None), "instance") != "instance":
-        return
-    if service.model.spec.externalTrafficPolicy == "Local" and _has_alb(ingress, context):
-        yield _by_checks("an ALB", service, places, facts.ALB_CHECK_KEYS, facts.ALB_CHECKS.value)
-
-
 def _nlb_nodes(service: LoadedResource[Service]) -> Iterator[LoadBalancerFacts]:
     """An NLB with nodes as targets, by its health checks."""
     annotations, spec = service.model.metadata.annotations, service.model.spec
@@ -166,36 +153,26 @@ def _nlb_nodes(service: LoadedResource[Service]) -> Iterator[LoadBalancerFacts]:
         return
     if annotations.get(facts.NLB_TARGET_TYPE, "instance") != "instance":
         return
-    if annotations.get(facts.NLB_TYPE) in facts.NLB_TYPES:
-        keys, checks = facts.NLB_CHECK_KEYS, facts.NLB_CHECKS.value
-        yield _by_checks("an NLB", service, (service,), keys, checks)
-
-
-def _by_checks(
-    balancer: str,
-    service: LoadedResource[Service],
-    places: Sequence[LoadedResource[Service] | LoadedResource[Ingress]],
-    keys: tuple[str, str],
-    defaults: tuple[int, int],
-) -> LoadBalancerFacts:
-    """A load balancer that takes a node out when its health checks have failed."""
+    if annotations.get(facts.NLB_TYPE) not in facts.NLB_TYPES:
+        return
+    if facts.NLB_CHECK_PORT in annotations:
+        return  # only the Service's own port for health checks fails as soon as the last pod ends
     policy = service.ref / "spec" / "externalTrafficPolicy"
-    origin = Origin(OriginKind.DEFAULT, f"{defaults[1]} checks, {defaults[0]}s apart", policy)
-    values = list(defaults)
-    for number, key in enumerate(keys):
-        for loaded in places:
-            written = parse_whole(loaded.model.metadata.annotations.get(key, ""))
-            if written is not None:
-                values[number] = written
-                location = loaded.ref / "metadata" / "annotations" / key
-                origin = Origin(OriginKind.EXPLICIT, "", location)
-                break
+    interval, threshold = facts.NLB_CHECKS.value
+    origin = Origin(OriginKind.DEFAULT, f"{threshold} checks, {interval}s apart", policy)
+    values = [interval, threshold]
+    for number, key in enumerate(facts.NLB_CHECK_KEYS):
+        written = parse_whole(annotations.get(key, ""))
+        if written is not None:
+            values[number] = written
+            location = service.ref / "metadata" / "annotations" / key
+            origin = Origin(OriginKind.EXPLICIT, "", location)
     interval, threshold = values
     if origin.written:
         origin = replace(origin, label=f"{threshold} checks, {interval}s apart")
     window = Setting("failing checks", seconds(min(interval * threshold, 10**6)), origin)
-    name = _named(f"{balancer} with nodes as targets", policy)
-    return LoadBalancerFacts(name, window, failing_checks=window)
+    name = _named("an NLB with nodes as targets", policy)
+    yield LoadBalancerFacts(name, window, failing_checks=window)
 
 
 def _nlb(

@@ -52,17 +52,14 @@ AGIC_CLASSES: Final = ("azure/application-gateway", "azure-application-gateway")
 AGIC_DRAINING: Final = "appgw.ingress.kubernetes.io/connection-draining"
 AGIC_TIMEOUT: Final = "appgw.ingress.kubernetes.io/connection-draining-timeout"
 
-#: How often health checks come, in seconds, and how many must fail until a target is taken out.
-ALB_CHECKS: Final = SourcedValue((15, 2), "LBC pkg/ingress/model_builder.go:196-199")
-#: The same of an NLB with nodes as targets, behind a Service with externalTrafficPolicy Local.
+#: How often health checks come, in seconds, and how many must fail: of an NLB with nodes as
+#: targets, behind a Service with externalTrafficPolicy Local.
 NLB_CHECKS: Final = SourcedValue((10, 2), "LBC pkg/service/model_builder.go:158-164")
-ALB_CHECK_KEYS: Final = (
-    f"{ALB_PREFIX}healthcheck-interval-seconds",
-    f"{ALB_PREFIX}unhealthy-threshold-count",
-)
 NLB_CHECK_KEYS: Final = (
     f"{NLB_PREFIX}healthcheck-interval",
     f"{NLB_PREFIX}healthcheck-unhealthy-threshold",
 )
+#: Another port for them than the Service's healthCheckNodePort.
+NLB_CHECK_PORT: Final = f"{NLB_PREFIX}healthcheck-port"
 #: Values of its type annotation for which AWS' controller makes an NLB.
 NLB_TYPES: Final = ("external", "nlb")
