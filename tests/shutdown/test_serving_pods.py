@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from shutdownlint.shutdown.durations import ZERO, seconds
-from shutdownlint.shutdown.serving_pods import Replacement, least_during_drain
+from shutdownlint.shutdown.serving_pods import Replacement
 from tests.shutdown.controllers import roll_deployment, roll_stateful_set
 
 RUNS = 10_000
@@ -64,8 +64,8 @@ def test_the_fewest_pods(model: Replacement, least: int) -> None:
     assert steps[0][0] == ZERO
 
 
-@pytest.mark.parametrize(
-    ("allowed", "on_one_node", "least"), [(None, 4, 0), (1, 4, 3), (2, 1, 3), (0, 4, 4)]
-)
-def test_drains(allowed: int | None, on_one_node: int, least: int) -> None:
-    assert least_during_drain(4, allowed, on_one_node) == least
+def test_the_steps_of_a_rollout() -> None:
+    steps = Replacement(5, unavailable=2, ordered=False).serving(seconds(30), seconds(10))
+    assert list(steps) == [(ZERO, 3), (seconds(20), 4), (seconds(30), 5)]
+    steps = Replacement(10**6, ordered=True).serving(seconds(1), ZERO)
+    assert list(steps) == [(ZERO, 10**6 - 1), (seconds(10**6), 10**6)]

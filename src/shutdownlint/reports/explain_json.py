@@ -97,6 +97,14 @@ def _rollout(explanation: Explanation) -> dict[str, Any] | None:
         "waits": None if waits is None else to_seconds(waits),
         "text": rollout.describe(shutdown),
         "leastServing": rollout.replacement.least_serving if rollout.replacement else None,
+        "servingOverTime": [
+            {"at": to_seconds(at), "pods": pods}
+            for at, pods in (
+                rollout.replacement.serving(shutdown, rollout.ready_after)
+                if rollout.replacement
+                else ()
+            )
+        ],
         "servingPods": explanation.serving_pods or None,
     }
 

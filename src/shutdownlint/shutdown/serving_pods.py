@@ -1,4 +1,4 @@
-"""How many pods of a workload serve while they are replaced, drained or scaled in.
+"""How many pods of a workload serve while they are replaced.
 
 A second model beside the timeline of one pod. It counts pods that are ready and not being deleted,
 as the controllers do, whatever a pod that ends still serves. What it says of rollouts is compared
@@ -77,20 +77,11 @@ class Replacement(Struct, frozen=True):
         self, shutdown: timedelta, ready_after: timedelta
     ) -> Iterator[tuple[timedelta, int]]:
         """How many pods serve from when on, if each step takes as long as it may."""
-        each = self.longest_rollout(shutdown, ready_after) / max(-(-self.replaced // self.batch), 1)
-        left, at = self.replaced, ZERO
-        while left > 0:
-            gone = left if self.all_at_once else min(self.missing, left)
-            yield at, self.replicas - gone
-            at, left = at + each, left - self.batch
-        yield at, self.replicas
-
-
-def least_during_drain(replicas: int, allowed: int | None, on_one_node: int) -> int:
-    """The fewest pods that serve while one node is drained.
-
-    ``allowed`` is how many pods a budget lets go at a time (None: there is no budget),
-    ``on_one_node`` how many are on that node at worst.
-    """
-    gone = on_one_node if allowed is None else min(allowed, on_one_node)
-    return max(replicas - gone, 0)
+        longest = self.longest_rollout(shutdown, ready_after)
+        full, left = divmod(self.replaced, self.batch)
+        if full:
+            yield ZERO, self.replicas - self.missing
+        if left and (not full or left < self.missing):
+            each = longest / (full + 1)
+            yield each * full, self.replicas - min(self.missing, left)
+        yield longest, self.replicas
