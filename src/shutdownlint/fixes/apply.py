@@ -6,6 +6,7 @@ finding is gone, and nothing as severe has come instead.
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from itertools import combinations, zip_longest
 from typing import TYPE_CHECKING, Final
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 #: Why a file that is only read is not changed.
 NOT_WRITABLE: Final = "the file is not writable in this run (context, rendering or another folder)"
+#: The program runs without the garbage collector; checks that are done again and again leave much.
+_CHECKS_BEFORE_COLLECTION: Final = 5
 _BOM: Final = b"\xef\xbb\xbf"
 _Key = tuple[str, str, str, str]
 #: Where a fix goes wrong: the file, and the workload where it is one's.
@@ -220,6 +223,8 @@ class FixApplier:
 
     def _check(self, texts: Mapping[str, bytes]) -> list[Finding]:
         self._checks += 1
+        if self._checks % _CHECKS_BEFORE_COLLECTION == 0:
+            gc.collect()
         return self.check(texts)
 
     def _collect(

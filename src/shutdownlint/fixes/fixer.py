@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -20,10 +19,6 @@ if TYPE_CHECKING:
     from shutdownlint.linter.lint_run import LintOptions
     from shutdownlint.manifests.loader import InputSource
     from shutdownlint.manifests.object_id import ObjectId
-
-
-#: The program runs without the garbage collector; checks that are done again and again leave much.
-_CHECKS_BEFORE_COLLECTION: Final = 5
 
 
 def fix_files(
@@ -45,7 +40,6 @@ class _Fixer:
         self.sources = sources
         self.options = options
         self.last = LintResult()
-        self.checks = 0
         self.stdin: dict[str, bytes] = {}
         self.files: dict[str, InputFile] = {
             source.file.display_path: source.file
@@ -66,9 +60,6 @@ class _Fixer:
     def check(self, texts: Mapping[str, bytes]) -> list[Finding]:
         """Check the files, some of them with other texts."""
         known = {**self.stdin, **texts}
-        self.checks += 1
-        if self.checks % _CHECKS_BEFORE_COLLECTION == 0:
-            gc.collect()
         self.last = check([with_text(s, known) for s in self.sources], self.options)
         if self.last.stats.stdin:
             self.stdin.setdefault(STDIN_NAME, self.last.stats.stdin)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from shutdownlint.manifests.decoding import decode, has_placeholder, mappings
 from shutdownlint.manifests.resources import LabelSelector, Scaler
 from shutdownlint.platforms.kubernetes import facts, problems
-from shutdownlint.platforms.kubernetes.controllers import scales, selects
+from shutdownlint.platforms.kubernetes.controllers import selects, targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +76,7 @@ def _strategy(workload: Workload, context: AnalysisContext, *, serves: bool) -> 
     if gone is None and _is_zero(surge) and count * 25 // 100 == 0:
         gone = 1
     scalers = context.in_namespace_of(Scaler, workload)
-    if _takes_all(gone, count) and not any(scales(each, workload) for each in scalers):
+    if _takes_all(gone, count) and not any(targets(each, workload.id) for each in scalers):
         yield problems.RollingUpdateTakesAll(
             location=place / ("maxUnavailable" if "maxUnavailable" in rolling else "maxSurge"),
             value=str(gone),
@@ -104,7 +104,7 @@ def _replicas(workload: Workload, context: AnalysisContext) -> Iterator[Problem]
     for scaler in context.in_namespace_of(Scaler, workload):
         if scaler.ref.document.file.rpartition("/")[0] != folder:
             continue  # one of the same name that belongs to another installation
-        if scales(scaler, workload):
+        if targets(scaler, workload.id):
             yield problems.ReplicasBesideAutoscaler(
                 location=(workload.object_ref / "spec" / "replicas").key,
                 replicas=replicas,
@@ -120,7 +120,7 @@ def _queue_consumer(workload: Workload, context: AnalysisContext) -> Iterator[Pr
     if any(app.job is not None for app in context.user_facts.apps_for(workload.id)):
         return
     for scaler in context.in_namespace_of(Scaler, workload):
-        if not scales(scaler, workload):
+        if not targets(scaler, workload.id):
             continue
         for number, trigger in enumerate(mappings(scaler.model.spec.triggers)):
             kind = trigger.get("type")

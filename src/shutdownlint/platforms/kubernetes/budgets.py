@@ -49,12 +49,22 @@ class BudgetIndex:
 
     def for_entry(self, entry: WorkloadEntry) -> list[LoadedResource[PodDisruptionBudget]]:
         """The budgets that may select a workload; none of the others does."""
-        return self.for_labels(entry.scope, entry.labels)
+        return self._candidates(entry.scope, entry.labels)
 
-    def for_labels(
+    def selecting(
+        self, scope: Scope, labels: dict[str, str]
+    ) -> list[LoadedResource[PodDisruptionBudget]]:
+        """The budgets there that select pods with these labels."""
+        return [
+            budget
+            for budget in self._candidates(scope, labels)
+            if budget.model.spec.selector is not None
+            and selects(budget.model.spec.selector, labels)
+        ]
+
+    def _candidates(
         self, scope: Scope, labels: Mapping[str, str]
     ) -> list[LoadedResource[PodDisruptionBudget]]:
-        """The budgets there that may select pods with these labels; none of the others does."""
         most = limits.MAX_BUDGETS_OF_A_WORKLOAD
         found = self._others.get(scope, [])[:most]
         for item in labels.items():

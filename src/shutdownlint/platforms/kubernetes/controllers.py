@@ -92,11 +92,6 @@ class Rollout(Struct, frozen=True):
         )
 
 
-def scales(scaler: LoadedResource[Scaler], workload: Workload) -> bool:
-    """Whether an autoscaler scales this workload."""
-    return targets(scaler, workload.id)
-
-
 def targets(scaler: LoadedResource[Scaler], wanted: ObjectId) -> bool:
     """Whether an autoscaler names this object; KEDA's may leave the kind out: a Deployment."""
     target = scaler.model.spec.scaleTargetRef
@@ -110,7 +105,7 @@ def read_replicas(workload: Workload, context: AnalysisContext) -> Setting[int] 
     if workload.id.kind not in SCALED_KINDS:
         return None
     for scaler in context.in_namespace_of(Scaler, workload):
-        if scales(scaler, workload):
+        if targets(scaler, workload.id):
             return _fixed_by(scaler)
     location = workload.object_ref / "spec" / "replicas"
     written = workload.update.replicas

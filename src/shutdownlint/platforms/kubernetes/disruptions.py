@@ -15,12 +15,10 @@ from shutdownlint.manifests.resources import (
     Scaler,
     Service,
 )
-from shutdownlint.platforms.context import scope_of, scope_of_object
+from shutdownlint.platforms.context import scope_of_object
 from shutdownlint.platforms.kubernetes import facts, problems
-from shutdownlint.platforms.kubernetes.budgets import BudgetIndex
 from shutdownlint.platforms.kubernetes.controllers import (
     min_available,
-    scales,
     selects,
     targets,
 )
@@ -42,9 +40,15 @@ _COUNTED: Final = ("Deployment", "StatefulSet", "Rollout")
 
 
 def disruption_problems(
-    workload: Workload, context: AnalysisContext, services: Sequence[LoadedResource[Service]]
+    workload: Workload,
+    context: AnalysisContext,
+    services: Sequence[LoadedResource[Service]],
+    budgets: Sequence[LoadedResource[PodDisruptionBudget]],
 ) -> Iterator[Problem]:
-    """What is wrong, or missing, where these pods are drained, scaled in or updated."""
+    """What is wrong, or missing, where these pods are drained, scaled in or updated.
+
+    ``services`` and ``budgets`` are those that select them.
+    """
     if workload.incomplete is not None or workload.unresolved:
         return
     yield from _updates(workload)
@@ -54,10 +58,9 @@ def disruption_problems(
     if workload.id.kind not in _COUNTED:
         return
     scalers = context.in_namespace_of(Scaler, workload)
-    scaler = next((each for each in scalers if scales(each, workload)), None)
+    scaler = next((each for each in scalers if targets(each, workload.id)), None)
     replicas = workload.update.replicas
     several = scaler is not None or (type(replicas) is int and replicas > 1)
-    budgets = budgets_of(workload, context)
     if several and not budgets:
         name = workload.object_ref / "metadata" / "name"
         yield problems.BudgetMissing(location=name, name=workload.id.name or "")
@@ -65,18 +68,6 @@ def disruption_problems(
         yield from _autoscaler(scaler, budgets)
     elif several:
         yield from _spread(workload, replicas)
-
-
-def budgets_of(
-    workload: Workload, context: AnalysisContext
-) -> list[LoadedResource[PodDisruptionBudget]]:
-    """The budgets among the files that select a workload's pods."""
-    labels = workload.template.metadata.labels
-    return [
-        budget
-        for budget in context.state(BudgetIndex).for_labels(scope_of(workload), labels)
-        if budget.model.spec.selector is not None and selects(budget.model.spec.selector, labels)
-    ]
 
 
 def budget_problems(context: AnalysisContext) -> Iterator[Problem]:

@@ -18,7 +18,6 @@ from shutdownlint.platforms.kubernetes.container_fields import (
     container_balancer,
     path_fields,
 )
-from shutdownlint.platforms.kubernetes.controllers import selects
 from shutdownlint.platforms.kubernetes.pod_fields import POD_FIELDS, WHOLE_POD_FIELDS
 from shutdownlint.platforms.kubernetes.proxy_fields import PROXY_FIELDS, slowest_app
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
@@ -36,13 +35,12 @@ def _budgets(view: WorkloadView) -> Setting[int] | None:
     folder = view.entry.region.file.rpartition("/")[0]
     found = {
         budget.model.metadata.name: budget
-        for budget in view.context.state(BudgetIndex).for_entry(view.entry)
+        for budget in view.context.state(BudgetIndex).selecting(view.entry.scope, view.entry.labels)
         # Those of other folders may belong to other installations of the same names.
         if budget.ref.document.file.rpartition("/")[0] == folder
         and budget.model.spec.selector is not None
         # An empty selector is everything in policy/v1, and nothing in policy/v1beta1.
         and (budget.model.spec.selector.matchLabels or budget.model.spec.selector.matchExpressions)
-        and selects(budget.model.spec.selector, view.entry.labels)
     }
     if len(found) < 2 or not view.entry.complete:
         return None

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from shutdownlint.manifests.decoding import has_placeholder
+from shutdownlint.platforms.context import scope_of
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.kubernetes import facts, fields, problems
 from shutdownlint.platforms.kubernetes.availability import availability_problems
+from shutdownlint.platforms.kubernetes.budgets import BudgetIndex
 from shutdownlint.platforms.kubernetes.chart_values import values_workloads
 from shutdownlint.platforms.kubernetes.containers import (
     ContainerFacts,
@@ -20,7 +22,6 @@ from shutdownlint.platforms.kubernetes.containers import (
 from shutdownlint.platforms.kubernetes.controllers import read_replicas, read_rollout
 from shutdownlint.platforms.kubernetes.disruptions import (
     budget_problems,
-    budgets_of,
     disruption_problems,
     selection_problems,
 )
@@ -43,11 +44,11 @@ from shutdownlint.shutdown.process import Hook, abrupt, graceful, ignoring
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting, with_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import timedelta
 
     from shutdownlint.manifests.object_index import LoadedResource
-    from shutdownlint.manifests.resources import Service
+    from shutdownlint.manifests.resources import PodDisruptionBudget, Service
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.context import AnalysisContext
     from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
@@ -103,7 +104,9 @@ class Plugin(Platform):
         services = [s for s in context.services_for(workload) if leads_to_pod(s.model, workload)]
         draft.problems += service_problems(services)
         draft.problems += availability_problems(workload, context, serves=bool(services))
-        draft.problems += disruption_problems(workload, context, services)
+        labels = workload.template.metadata.labels
+        budgets = context.state(BudgetIndex).selecting(scope_of(workload), labels)
+        draft.problems += disruption_problems(workload, context, services, budgets)
         draft.p99 = _read_duration(draft, "p99", P99_ANNOTATION, lambda app: app.p99)
         draft.job = _read_duration(draft, "job", JOB_ANNOTATION, lambda app: app.job)
         self._add_service(draft, services)
@@ -113,7 +116,7 @@ class Plugin(Platform):
                 serves = container.name in serving and not container.native_sidecar
                 container.serves, container.serves_assumed = serves, serves and not shown
                 _plan_app(container, draft)
-        _note_pod_facts(draft)
+        _note_pod_facts(draft, budgets)
 
     def _add_service(self, draft: PodDraft, services: list[LoadedResource[Service]]) -> None:
         service = serving_service(draft.workload, services)
@@ -126,12 +129,14 @@ class Plugin(Platform):
         draft.senders.append(Sender(service, window))
 
 
-def _note_pod_facts(draft: PodDraft) -> None:
+def _note_pod_facts(
+    draft: PodDraft, budgets: Sequence[LoadedResource[PodDisruptionBudget]]
+) -> None:
     workload, spec = draft.workload, draft.workload.template.spec
     os_name = str(spec.os.get("name", "")) if isinstance(spec.os, dict) else ""
     rollout = read_rollout(workload, draft.replicas)
-    budgets = tuple(each.model.metadata.name or "" for each in budgets_of(workload, draft.context))
-    draft.note(PodFacts(rollout, spec.hostNetwork is True, os_name, budgets))
+    names = tuple(budget.model.metadata.name or "" for budget in budgets)
+    draft.note(PodFacts(rollout, spec.hostNetwork is True, os_name, names))
 
 
 def _plan_app(container: ContainerDraft, draft: PodDraft) -> None:
