@@ -20,24 +20,30 @@ def main() -> int:
     parser.add_argument("--envoy", choices=VERSIONS, action="append", help="default: all pinned")
     options = parser.parse_args()
     worst = 0
-    print("| Envoy | seeds | cases | requests | served or not | exact kind | seconds |")  # noqa: T201
-    print("|---|---|---|---|---|---|---|")  # noqa: T201
+    titles = ("Envoy", "seeds", "cases", "requests", "no verdict", "served or not", "exact kind")
+    print(f"| {' | '.join((*titles, 'seconds'))} |")  # noqa: T201
+    print(f"|{'---|' * (len(titles) + 1)}")  # noqa: T201
     for version in options.envoy or VERSIONS:
         seeds = range(options.seed, options.seed + options.cases)
         started = time.monotonic()
         envoy = binary(version)
         seen = observe_all([(seed, envoy) for seed in seeds], _dot)
         sys.stderr.write("\n")
-        verdicts = [verdict for case, observed in seen for verdict in compare_all(case, observed)]
+        given = [verdict for case, observed in seen for verdict in compare_all(case, observed)]
+        verdicts = [verdict for verdict in given if verdict.certain]
         agree = sum(verdict.agrees for verdict in verdicts)
         kind = sum(verdict.same_kind for verdict in verdicts)
-        row = [version, f"{seeds[0]}-{seeds[-1]}", str(len(seeds)), str(len(verdicts))]
+        row = [version, f"{seeds[0]}-{seeds[-1]}", str(len(seeds)), str(len(given))]
+        row += [str(len(given) - len(verdicts))]
         row += [f"{agree} ({agree / len(verdicts):.2%})", f"{kind} ({kind / len(verdicts):.2%})"]
         row += [f"{time.monotonic() - started:.0f}"]
         print(f"| {' | '.join(row)} |")  # noqa: T201
         for verdict in verdicts:
             if not verdict.same_kind:
                 sys.stderr.write(f"{version}: {'' if verdict.agrees else 'WRONG '}{verdict}\n")
+        for what in dict.fromkeys(verdict.what for verdict in verdicts):
+            of = [verdict.agrees for verdict in verdicts if verdict.what == what]
+            sys.stderr.write(f"{version}: {what}: {sum(of)} of {len(of)}\n")
         worst += len(verdicts) - agree
     return 1 if worst else 0
 

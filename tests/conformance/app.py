@@ -3,7 +3,8 @@
 Serves ``GET /LASTS``: answers after LASTS seconds (of those in flight at deletion: LASTS after the
 line ``t0`` on standard input). Prints how many requests it has. At SIGTERM it is
 graceful (goes on accepting for ``drain`` seconds, then closes its listener and ends with its work),
-abrupt, or ignoring. Makes the configured outbound calls, each at its time after t0.
+abrupt, or ignoring. Makes the configured outbound calls, each at its time after t0, and
+keeps a pool of idle connections through its proxy from the line ``connect`` on.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import os
 import signal
 import sys
 
-from tests.conformance.client import call
+from tests.conformance.client import call, idle
 from tests.conformance.process import die_with_parent, say
 
 
@@ -22,6 +23,7 @@ class App:
     def __init__(self, settings: dict[str, float | str | list[list[float]]]) -> None:
         self.settings = settings
         self.t0 = asyncio.Event()
+        self.connect = asyncio.Event()
         self.busy = 0
         self.closing = False
 
@@ -34,8 +36,17 @@ class App:
         lasts = float(head.split()[1].lstrip(b"/") or 0)
         self._count(1)
         if lasts:
-            await self.t0.wait()
-            await asyncio.sleep(lasts)
+            work = asyncio.create_task(self._work(lasts))
+            gone = asyncio.create_task(reader.read())
+            await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
+            # What the caller cancels is cancelled here too.
+            cancelled = not work.done()
+            work.cancel()
+            gone.cancel()
+            if cancelled:
+                writer.close()
+                self._count(-1)
+                return
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok")
         try:
             await writer.drain()
@@ -44,6 +55,10 @@ class App:
         except OSError:
             pass
         self._count(-1)
+
+    async def _work(self, lasts: float) -> None:
+        await self.t0.wait()
+        await asyncio.sleep(lasts)
 
     def _count(self, change: int) -> None:
         self.busy += change
@@ -54,10 +69,11 @@ class App:
     async def outbound(self, number: int, at: float, lasts: float) -> None:
         await self.t0.wait()
         await asyncio.sleep(at)
-        self.busy += 1
+        waits = bool(self.settings["waits_for_calls"])
+        self.busy += waits
         outcome = await call(int(str(self.settings["outbound"])), lasts)
         say(f"outbound {number} {outcome}")
-        self._count(-1)
+        self._count(-waits)
 
     async def stop(self, server: asyncio.Server) -> None:
         if self.settings["behaviour"] == "abrupt":
@@ -85,12 +101,19 @@ class App:
             asyncio.create_task(self.outbound(number, at, lasts))
             for number, (at, lasts) in enumerate(calls)
         ]
+        pool = int(str(self.settings["pool"]))
+        say("listening")
+        await self.connect.wait()
+        self.held = [await idle(int(str(self.settings["outbound"]))) for _ in range(pool)]
         say("ready")
         await asyncio.Event().wait()
         await asyncio.gather(*tasks)
 
     def _told(self) -> None:
-        if b"t0" in os.read(0, 1024):
+        text = os.read(0, 1024)
+        if b"connect" in text:
+            self.connect.set()
+        if b"t0" in text:
             self.t0.set()
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tests.conformance.cases import Case, make
-from tests.conformance.client import CUT, OK, UNAVAILABLE
+from tests.conformance.client import CUT, OK, REFUSED, UNAVAILABLE
 from tests.conformance.pod import Observed, observe
 from tests.conformance.predict import Prediction, predict
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
+UNKNOWN = "unknown"
 #: How many pods live at once; more than processors, since they mostly wait.
 AT_ONCE = 20
 #: How many start at once: starting is what needs a processor.
@@ -38,6 +39,11 @@ class Verdict:
     distance: float
 
     @property
+    def certain(self) -> bool:
+        """Whether there is a verdict; there is none where traffic decides."""
+        return self.predicted != UNKNOWN
+
+    @property
     def agrees(self) -> bool:
         """Whether both say it was served, or both that it was not."""
         return (self.predicted == OK) == (self.observed == OK)
@@ -50,6 +56,8 @@ class Verdict:
         """
         if self.predicted == CUT:
             return self.observed in (CUT, UNAVAILABLE)
+        if self.what == "outbound" and self.predicted == REFUSED:
+            return self.observed in (CUT, REFUSED)  # the app does not live to make the call
         return self.predicted == self.observed
 
     def __str__(self) -> str:
@@ -63,6 +71,8 @@ def verdicts(case: Case, observed: Observed) -> list[Verdict]:
     """What the model says of a case, against what was seen."""
     prediction = predict(case)
     asked = [("inbound", *request) for request in case.requests]
+    asked += [("reset", 0.0, lasts) for lasts in case.resets]
+    asked += [("kept", *request) for request in case.kept]
     asked += [("outbound", *request) for request in case.outbound]
     return [
         Verdict(

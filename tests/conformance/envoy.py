@@ -37,17 +37,25 @@ def binary(version: str) -> Path:
     return path
 
 
-def bootstrap(ports: dict[str, int], drain_seconds: float) -> dict[str, object]:
-    """A sidecar's listeners: inbound to the app, outbound from it, and the admin interface.
+def bootstrap(ports: dict[str, int], scale: float, idle_timeout: float = 0) -> dict[str, object]:
+    """A sidecar's listeners: inbound to the app (HTTP and raw), outbound from it, and the admin's.
 
-    ``drain_seconds`` scales the connection manager's own drain timeout with everything else.
+    ``scale`` scales the connection manager's own timeouts with everything else: it drains a
+    connection for five seconds, and waits for the client to close it for one more.
     """
+    times: dict[str, object] = {
+        "drain_timeout": f"{5 * scale:g}s",
+        "delayed_close_timeout": f"{scale:g}s",
+    }
+    if idle_timeout:
+        times["common_http_protocol_options"] = {"idle_timeout": f"{idle_timeout * scale:g}s"}
     return {
         "admin": {"address": _address(ports["admin"])},
         "static_resources": {
             "listeners": [
-                _listener("inbound", "INBOUND", ports["inbound"], drain_seconds),
-                _listener("outbound", "OUTBOUND", ports["outbound"], drain_seconds),
+                _listener("inbound", "INBOUND", ports["inbound"], _http("inbound", times)),
+                _listener("outbound", "OUTBOUND", ports["outbound"], _http("outbound", times)),
+                _listener("raw", "INBOUND", ports["raw"], _tcp("inbound")),
             ],
             "clusters": [_cluster("inbound", ports["app"]), _cluster("outbound", ports["peer"])],
         },
@@ -58,12 +66,23 @@ def _address(port: int) -> dict[str, object]:
     return {"socket_address": {"address": "127.0.0.1", "port_value": port}}
 
 
-def _listener(name: str, direction: str, port: int, drain_seconds: float) -> dict[str, object]:
+def _tcp(cluster: str) -> dict[str, object]:
+    return {
+        "name": "envoy.filters.network.tcp_proxy",
+        "typed_config": {
+            "@type": "type.googleapis.com/envoy.extensions.filters.network.tcp_proxy.v3.TcpProxy",
+            "stat_prefix": "raw",
+            "cluster": cluster,
+        },
+    }
+
+
+def _http(name: str, times: dict[str, object]) -> dict[str, object]:
     manager = {
         "@type": "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3"
         ".HttpConnectionManager",
         "stat_prefix": name,
-        "drain_timeout": f"{drain_seconds:g}s",
+        **times,
         "route_config": {
             "virtual_hosts": [
                 {
@@ -88,19 +107,19 @@ def _listener(name: str, direction: str, port: int, drain_seconds: float) -> dic
         ],
     }
     return {
+        "name": "envoy.filters.network.http_connection_manager",
+        "typed_config": manager,
+    }
+
+
+def _listener(
+    name: str, direction: str, port: int, network_filter: dict[str, object]
+) -> dict[str, object]:
+    return {
         "name": name,
         "traffic_direction": direction,
         "address": _address(port),
-        "filter_chains": [
-            {
-                "filters": [
-                    {
-                        "name": "envoy.filters.network.http_connection_manager",
-                        "typed_config": manager,
-                    }
-                ]
-            }
-        ],
+        "filter_chains": [{"filters": [network_filter]}],
     }
 
 

@@ -16,10 +16,10 @@ import socket
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tests.conformance.cases import NATIVE, Case
-from tests.conformance.client import CUT, call, idle
+from tests.conformance.client import CUT, Http2, Kept, call, idle, idle_http2
 from tests.conformance.envoy import bootstrap
 
 if TYPE_CHECKING:
@@ -31,6 +31,15 @@ SCALE = 0.4
 #: Between the app's end and the sidecar's stop signal a real kubelet takes tens of milliseconds.
 KUBELET_PAUSE = 0.02
 MINIMUM_GRACE = 2.0
+#: How long a request takes that its caller cancels: model seconds.
+UNENDING = 1000.0
+
+
+class Held(Protocol):
+    """A connection that is held open."""
+
+    def close(self) -> None:
+        """End it."""
 
 
 @dataclass
@@ -183,28 +192,46 @@ async def observe(
 
     ``starting`` bounds how many pods start at the same time.
     """
-    ports = {n: PORTS.take() for n in ("inbound", "outbound", "admin", "status", "app", "peer")}
+    names = ("inbound", "outbound", "raw", "admin", "status", "app", "peer")
+    ports = {name: PORTS.take() for name in names}
     peer = await asyncio.start_server(_peer, "127.0.0.1", ports["peer"])
-    held: list[asyncio.StreamWriter] = []
+    held: list[Held] = []
     async with starting or contextlib.nullcontext():
         app = await Process.start("app", _app_settings(case, ports, scale))
         agent = await Process.start("agent", _agent_settings(case, ports, binary, scale))
-        ready = asyncio.gather(app.hears("ready"), agent.hears("ready"))
+        ready = asyncio.gather(app.hears("listening"), agent.hears("ready"))
         await asyncio.wait([ready])
     try:
         await ready
-        held = [await idle(ports["inbound"]) for _ in range(case.idle)]
+        assert app.child.stdin is not None
+        app.child.stdin.write(b"connect\n")
+        await app.hears("ready")
+        kept = [await Kept(ports["inbound"]).open() for _ in case.kept]
+        held += [*kept, *[await idle(ports["inbound"]) for _ in range(case.idle)]]
+        held += [await idle_http2(ports["inbound"]) for _ in range(case.idle_http2)]
+        held += [(await _connect(ports["raw"])) for _ in range(case.idle_tcp)]
         running = [
             asyncio.create_task(call(ports["inbound"], lasts * scale)) for lasts in case.in_flight
         ]
+        resets = [Http2(ports["inbound"]) for _ in case.resets]
+        streams = [await client.ask(UNENDING * scale) for client in resets]
+        held += resets
+        work = len(running) + len(resets)
         # Deleted only when the app itself has every request that is to be in flight.
-        await app.hears(f"busy {len(running)}") if running else None
+        await app.hears(f"busy {work}") if work else None
         kubelet = Kubelet(case, app, agent, ports["status"], scale)
-        assert app.child.stdin is not None
         app.child.stdin.write(b"t0\n")
         running += [
             asyncio.create_task(_late(kubelet, ports["inbound"], arrives, lasts))
             for arrives, lasts in case.late
+        ]
+        running += [
+            asyncio.create_task(client.cancel(stream, lasts * scale))
+            for client, stream, lasts in zip(resets, streams, case.resets, strict=True)
+        ]
+        running += [
+            asyncio.create_task(_later(kubelet, connection, arrives, lasts))
+            for connection, (arrives, lasts) in zip(kept, case.kept, strict=True)
         ]
         ends = [0.0] * len(running)
         for number, task in enumerate(running):
@@ -237,9 +264,19 @@ async def _late(kubelet: Kubelet, port: int, arrives: float, lasts: float) -> st
     return await call(port, lasts * kubelet.scale)
 
 
+async def _later(kubelet: Kubelet, connection: Kept, arrives: float, lasts: float) -> str:
+    await asyncio.sleep(max(0.0, (arrives - kubelet.now()) * kubelet.scale))
+    return await connection.call(lasts * kubelet.scale)
+
+
+async def _connect(port: int) -> asyncio.StreamWriter:
+    """A connection on which nothing is sent."""
+    return (await asyncio.open_connection("127.0.0.1", port))[1]
+
+
 async def _peer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """What the app calls: answers after as long as it is asked to."""
-    with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+    with contextlib.suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
         head = await reader.readuntil(b"\r\n\r\n")
         await asyncio.sleep(float(head.split()[1].lstrip(b"/")))
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok")
@@ -260,6 +297,8 @@ def _app_settings(case: Case, ports: dict[str, int], scale: float) -> dict[str, 
         "behaviour": case.behaviour,
         "drain": case.drain * scale,
         "calls": [[at * scale, lasts * scale] for at, lasts in case.outbound],
+        "waits_for_calls": case.waits_for_calls,
+        "pool": case.pool,
     }
 
 
@@ -270,7 +309,7 @@ def _agent_settings(
     assert drain_time == int(drain_time)
     return {
         "binary": str(binary),
-        "bootstrap": bootstrap(ports, 5 * scale),
+        "bootstrap": bootstrap(ports, scale, case.idle_timeout),
         "admin": ports["admin"],
         "status": ports["status"],
         "drain_time_s": int(drain_time),

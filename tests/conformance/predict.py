@@ -32,12 +32,19 @@ def predict(case: Case) -> Prediction:
         manifest.write_text(case.manifest)
         config.write_text(case.config)
         command = ["explain", str(manifest), "--config", str(config), "--format", "json"]
-        command += ["--open-connections", "0", "--idle-connections", str(case.idle)]
+        # A client whose stream was reset keeps its connection, which is then idle.
+        idle = case.idle + case.idle_http2 + len(case.resets)
+        command += ["--open-connections", "0", "--idle-connections", str(idle)]
+        command += ["--idle-pool", str(case.pool), "--idle-tcp", str(case.idle_tcp)]
         istio, kubernetes = case.versions
         command += ["--istio-version", istio]
         command += ["--kubernetes-version", kubernetes] if kubernetes else []
         for arrives, lasts in case.requests:
             command += ["--request", f"{lasts}s@{arrives}s"]
+        for lasts in case.resets:
+            command += ["--request", f"{lasts}s"]
+        for arrives, lasts in case.kept:
+            command += ["--reused", f"{lasts}s@{arrives}s"]
         for arrives, lasts in case.outbound:
             command += ["--outbound", f"{lasts}s@{arrives}s"]
         result = CliRunner().invoke(command_line(), command)

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from shutdownlint.platforms.istio.process import ProxyMode
 from shutdownlint.shutdown.analysis import Doubt, ShutdownAnalysis, Traffic
+from shutdownlint.shutdown.connections import OpenConnections
 from shutdownlint.shutdown.durations import ZERO, DurationRange, seconds
 from shutdownlint.shutdown.pod_plan import ContainerPlan, PodPlan, Role, Sender
 from shutdownlint.shutdown.process import (
@@ -187,8 +188,9 @@ def test_a_call_of_the_app_needs_every_proxy_on_its_way() -> None:
 
 def test_checks_count_only_while_nothing_is_open() -> None:
     of = plan(app(pre_stop=40), grace=60, proxy=idle_proxy(delay=1))
-    idle = Timeline(of, others=True).container("proxy")
-    busy = Timeline(of, (Request(ZERO, seconds(10)),), others=True).container("proxy")
+    others = OpenConnections(others=True)
+    idle = Timeline(of, connections=others).container("proxy")
+    busy = Timeline(of, (Request(ZERO, seconds(10)),), connections=others).container("proxy")
     assert idle.checks_without_request(seconds(8)) >= 1
     assert busy.checks_without_request(seconds(8)) == 0
 

@@ -75,6 +75,26 @@ class RequestOptions:
             help="Idle keep-alive connections of clients; proxies that wait for them stay longer.",
         ),
     ] = 0
+    idle_pool: Annotated[
+        int,
+        typer.Option(
+            rich_help_panel=REQUESTS,
+            min=0,
+            metavar="N",
+            help="Idle connections that the app keeps to others through its proxy (its connection "
+            "pool); proxies that wait for them stay until the app ends.",
+        ),
+    ] = 0
+    idle_tcp: Annotated[
+        int,
+        typer.Option(
+            rich_help_panel=REQUESTS,
+            min=0,
+            metavar="N",
+            help="Idle connections of clients without HTTP, which the app closes when it ends; "
+            "proxies that wait for them stay until then.",
+        ),
+    ] = 0
     open_connections: Annotated[
         float | None,
         typer.Option(
@@ -132,7 +152,12 @@ def command(
     from shutdownlint.reports.output import ReportOutput  # noqa: PLC0415
     from shutdownlint.shutdown.analysis import Traffic  # noqa: PLC0415
 
-    traffic = Traffic(requests.idle_connections, requests.open_connections)
+    traffic = Traffic(
+        idle=requests.idle_connections,
+        pool=requests.idle_pool,
+        idle_tcp=requests.idle_tcp,
+        open_connections=requests.open_connections,
+    )
     explanations = explain_pods(select_pods(run, wanted), [*inbound, *outbound], traffic)
     if not explanations:
         warn_no_match(folders, wanted, run)

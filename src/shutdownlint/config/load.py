@@ -101,6 +101,10 @@ class WorkloadForm(_Form):
     app: Literal["graceful", "abrupt", "ignoring", "lingering"] | None = Field(
         default=None, description="What the app does at its stop signal."
     )
+    waits_for_calls: bool | None = Field(
+        default=None,
+        description="Whether the app finishes its own calls to others before it ends.",
+    )
     ignore: list[_RuleName] = Field(
         default_factory=list,
         description="Rules (ids or prefixes) that are suppressed for them; needs a reason.",
@@ -302,7 +306,15 @@ def _app_facts(form: WorkloadForm) -> AppFacts:
     label = f"the configuration for {form.match}"
     # "lingering" is graceful with a drain: it still accepts for that long.
     behaviour = "graceful" if form.app == "lingering" else form.app
-    return AppFacts(form.match, form.p99, form.drain, behaviour, label, job=form.job)
+    return AppFacts(
+        form.match,
+        form.p99,
+        form.drain,
+        behaviour,
+        label,
+        job=form.job,
+        waits_for_calls=form.waits_for_calls,
+    )
 
 
 _FROM_CONFIG: Final = "the configuration"

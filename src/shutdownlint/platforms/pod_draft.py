@@ -64,6 +64,7 @@ class ContainerDraft:
         self.wrappers: list[Wrapper] = []
         self.knobs: list[Knob] = []
         self.switch: Switch | None = None
+        self.waits_for_calls: bool | None = None
         self.assumptions: tuple[Assumption, ...] = ()
         self.facts: dict[type[Any], Any] = {}
         self.edit_targets: dict[str, EditTarget] = {}
@@ -100,6 +101,7 @@ class ContainerDraft:
             knobs=tuple(self.knobs),
             assumptions=self.assumptions,
             switch=self.switch,
+            waits_for_calls=self.waits_for_calls,
         )
 
 

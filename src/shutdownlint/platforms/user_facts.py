@@ -25,8 +25,8 @@ NO_MESH = "none"
 class AppFacts(Struct, frozen=True):
     """What the user says about the apps whose workload matches ``Kind/namespace/name``.
 
-    ``behaviour`` is ``graceful``, ``abrupt`` or ``ignoring``. ``source_label`` is how messages
-    name its source.
+    ``behaviour`` is ``graceful``, ``abrupt`` or ``ignoring``. ``waits_for_calls``: it finishes its
+    own calls before it ends. ``source_label`` is how messages name its source.
     """
 
     match: str
@@ -38,6 +38,7 @@ class AppFacts(Struct, frozen=True):
     container: str | None = None
     #: How long the longest job of a worker takes.
     job: timedelta | None = None
+    waits_for_calls: bool | None = None
 
     def matches(self, workload: ObjectId) -> bool:
         """Whether this is about that workload; a pattern may leave out kind and namespace."""

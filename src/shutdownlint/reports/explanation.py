@@ -111,7 +111,8 @@ class Explanation:
         app is taken to be busy to the end.
         """
         native = any(proxy.native_sidecar for proxy in self.plan.proxies)
-        if self.requests or (self.traffic.idle and not native):
+        held = self.traffic.idle or self.traffic.pool or self.traffic.idle_tcp
+        if self.requests or (held and not native):
             return self.analysis.timeline(self.requests, self.traffic)
         return self.analysis.loaded_timeline if native else self.analysis.idle_timeline
 

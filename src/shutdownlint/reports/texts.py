@@ -42,6 +42,9 @@ DOUBT_TEXTS: Final = {
     Doubt.TRAFFIC: "depends on whether a connection is open at each check",
     Doubt.DURATION: "depends on a duration of which only the bounds are known",
     Doubt.TARGET: "depends on the container that it is meant for",
+    Doubt.LAST_USE: "depends on when its connection was last used: the proxy closes idle ones",
+    Doubt.OWN_CALLS: "depends on whether the app finishes its own calls before it ends "
+    "(waits-for-calls in the configuration)",
 }
 _OUTCOME_TEXTS: Final = {
     Outcome.CUT: "cut",

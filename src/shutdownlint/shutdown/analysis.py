@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from shutdownlint.shutdown.connections import OpenConnections
 from shutdownlint.shutdown.durations import UNBOUNDED, ZERO
 from shutdownlint.shutdown.pod_plan import Role
 from shutdownlint.shutdown.process import Direction, WhenIdle
@@ -33,11 +34,15 @@ _ENDLESS = Request(ZERO, UNBOUNDED)
 class Traffic(Struct, frozen=True):
     """What else is on the pod besides the requests in question.
 
-    ``idle``: keep-alive connections of clients, used before and held open silently.
-    ``open_connections``: how many others are open on average at any moment; None: unknown.
+    ``idle``: keep-alive connections of clients, used before and held open silently. ``pool``:
+    such connections of the app to others, through its proxy. ``idle_tcp``: connections of clients
+    without HTTP, which the app closes when it ends. ``open_connections``: how many others are open
+    on average at any moment; None: unknown.
     """
 
     idle: int = 0
+    pool: int = 0
+    idle_tcp: int = 0
     open_connections: float | None = None
 
 
@@ -85,6 +90,8 @@ class Doubt(StrEnum):
     TRAFFIC = "traffic"
     DURATION = "duration"
     TARGET = "target"
+    OWN_CALLS = "own-calls"
+    LAST_USE = "last-use"
 
 
 class Answer(Struct, frozen=True):
@@ -122,7 +129,7 @@ class ShutdownAnalysis:
 
     def _busy_timeline(self, plan: PodPlan) -> Timeline:
         busy = frozenset(c.name for c in plan.containers)
-        return Timeline(plan, (_ENDLESS,), busy=busy, others=True)
+        return Timeline(plan, (_ENDLESS,), busy=busy, connections=OpenConnections(others=True))
 
     @property
     def longest_shutdown(self) -> timedelta:
@@ -137,7 +144,7 @@ class ShutdownAnalysis:
     def timeline(self, requests: Sequence[Request], traffic: Traffic = NO_TRAFFIC) -> Timeline:
         """The timeline with these requests, durations at their low end."""
         plan = self.cases[0]
-        return Timeline(plan, requests, idle_until=_idle_until(plan, traffic)[0])
+        return Timeline(plan, requests, connections=_open_connections(plan, traffic)[0])
 
     def predict(
         self, requests: Sequence[Request], traffic: Traffic = NO_TRAFFIC
@@ -145,10 +152,21 @@ class ShutdownAnalysis:
         """The outcomes of these requests, which are on the pod together.
 
         Tried are all ends of what is only bounded, every container that requests may be meant
-        for, and, as far as ``traffic`` leaves it open, with and without other connections.
+        for, whether the app waits for its own calls, and, as far as ``traffic`` leaves it open,
+        with and without other connections.
         """
-        answers = [self._predict(plans, requests, traffic) for plans in self._cases_by_target]
-        return tuple(_merge_targets(each) for each in zip(*answers, strict=True))
+        answers = [self._predict_calls(plans, requests, traffic) for plans in self._cases_by_target]
+        return tuple(_agree(each, Doubt.TARGET) for each in zip(*answers, strict=True))
+
+    def _predict_calls(
+        self, plans: Sequence[PodPlan], requests: Sequence[Request], traffic: Traffic
+    ) -> list[Answer]:
+        """The outcomes for an app that waits for its own calls, and for one that does not."""
+        asked = any(request.outbound for request in requests)
+        known = all(c.waits_for_calls is not None for c in self.plan.regular)
+        choices = (True, False) if asked and not known else (True,)
+        answers = [self._predict(plans, requests, traffic, calls_hold_app=c) for c in choices]
+        return [_agree(each, Doubt.OWN_CALLS) for each in zip(*answers, strict=True)]
 
     @cached_property
     def _cases_by_target(self) -> list[list[PodPlan]]:
@@ -158,28 +176,34 @@ class ShutdownAnalysis:
         return list(found.values())
 
     def _predict(
-        self, plans: Sequence[PodPlan], requests: Sequence[Request], traffic: Traffic
+        self,
+        plans: Sequence[PodPlan],
+        requests: Sequence[Request],
+        traffic: Traffic,
+        *,
+        calls_hold_app: bool,
     ) -> list[Answer]:
         others = self._others(traffic)
         choices = [
-            (plan, busy, until)
+            (plan, replace(connections, others=busy))
             for plan in plans
             for busy in others
-            for until in _idle_until(plan, traffic)
+            for connections in _open_connections(plan, traffic)
         ]
         runs = [
-            Timeline(plan, requests, others=busy, idle_until=until) for plan, busy, until in choices
+            Timeline(plan, requests, connections=connections, calls_hold_app=calls_hold_app)
+            for plan, connections in choices
         ]
-        by_traffic = len(plans) == 1 and (len(others) > 1 or len({c[2] for c in choices}) > 1)
+        by_traffic = len(plans) == 1 and len({connections for _, connections in choices}) > 1
         doubt = Doubt.TRAFFIC if by_traffic else Doubt.DURATION
         each = zip(*(run.predictions for run in runs), strict=True)
         answers = [_merge(predictions, doubt) for predictions in each]
         # Traffic has odds; a duration between two bounds has none.
         if traffic.open_connections and len(others) > 1 and len(plans) == 1:
             survives = 1 - math.exp(-traffic.open_connections)
-            busy_run = next(run for run, (_, busy, _) in zip(runs, choices, strict=True) if busy)
+            busy_run = next(run for run, (_, c) in zip(runs, choices, strict=True) if c.others)
             answers = [_with_probability(answer, busy_run, survives) for answer in answers]
-        return answers
+        return [_with_last_use(answer, plans[0]) for answer in answers]
 
     def _others(self, traffic: Traffic) -> tuple[bool, ...]:
         checks = any(_waits_for_idle(c) for c in self.plan.containers)
@@ -229,18 +253,49 @@ def _waits_for_idle(container: object) -> bool:
     return any(isinstance(phase.ending, WhenIdle) for phase in phases)
 
 
-def _idle_until(plan: PodPlan, traffic: Traffic) -> tuple[timedelta, ...]:
-    """Until when idle connections stay: to the end, or for as long as a proxy lets them."""
+def _open_connections(plan: PodPlan, traffic: Traffic) -> list[OpenConnections]:
+    """The connections that are open besides the requests: each end of what is only bounded."""
     proxies = plan.proxies
-    if not traffic.idle or not proxies:
-        return (ZERO,)
-    for proxy in proxies:
+    found = []
+    for kept, own in zip(*_releases(plan), strict=True):
+        idle = kept if traffic.idle and proxies else ZERO
+        held = UNBOUNDED if traffic.idle_tcp else own if traffic.pool else ZERO
+        found.append(
+            OpenConnections(idle_until=idle, kept_until=kept, held_until=held if proxies else ZERO)
+        )
+    return list(dict.fromkeys(found))
+
+
+_Span = tuple[timedelta, timedelta]
+
+
+def _releases(plan: PodPlan) -> tuple[_Span, _Span]:
+    """When a proxy closes idle connections of clients, and of the app: earliest and latest."""
+    for proxy in plan.proxies:
         for phase in proxy.process.phases:
-            if isinstance(phase.ending, WhenIdle) and phase.ending.idle_released is not None:
-                begin, released = proxy.hook.duration.value.low, phase.ending.idle_released
-                ends = [released.low] if released.high is None else [released.low, released.high]
-                return tuple(begin + end for end in ends)
-    return (UNBOUNDED,)
+            if not isinstance(phase.ending, WhenIdle):
+                continue
+            low = high = UNBOUNDED
+            if (released := phase.ending.idle_released) is not None:
+                begin = proxy.hook.duration.value.low
+                low = begin + released.low
+                high = low if released.high is None else begin + released.high
+            if (timeout := phase.ending.idle_timeout) is not None:
+                # Counted from the last use, which was before the deletion.
+                return (ZERO, min(high, timeout)), (ZERO, timeout)
+            return (low, high), (UNBOUNDED, UNBOUNDED)
+    return (UNBOUNDED, UNBOUNDED), (UNBOUNDED, UNBOUNDED)
+
+
+def _with_last_use(answer: Answer, plan: PodPlan) -> Answer:
+    """A request that may meet the moment in which a proxy closes its connection has no verdict."""
+    request, outcome = answer.prediction.request, answer.prediction.outcome
+    earliest, latest = _releases(plan)[0]
+    if outcome is not Outcome.OK or not request.reused:
+        return answer
+    if not request.arrival > ZERO or not earliest <= request.arrival < latest < UNBOUNDED:
+        return answer
+    return Answer(replace(answer.prediction, outcome=Outcome.UNKNOWN), Doubt.LAST_USE)
 
 
 def _merge(predictions: Sequence[Prediction], doubt: Doubt) -> Answer:
@@ -254,15 +309,15 @@ def _merge(predictions: Sequence[Prediction], doubt: Doubt) -> Answer:
     return Answer(replace(worst, outcome=Outcome.UNKNOWN), doubt)
 
 
-def _merge_targets(answers: Sequence[Answer]) -> Answer:
-    """The answer for a request whose target container is not known."""
+def _agree(answers: Sequence[Answer], doubt: Doubt) -> Answer:
+    """The answer of all cases, or the doubt about which case holds."""
     failed = [a for a in answers if a.prediction.outcome is not Outcome.OK]
     if not failed:
         return answers[0]
     if len(failed) == len(answers):
         return failed[0]
     unknown = replace(failed[0].prediction, outcome=Outcome.UNKNOWN)
-    return Answer(unknown, Doubt.TARGET)
+    return Answer(unknown, doubt)
 
 
 def _with_probability(answer: Answer, timeline: Timeline, survives: float) -> Answer:

@@ -106,7 +106,8 @@ class ContainerPlan(Struct, frozen=True):
     container serves). ``native_sidecar``: it is stopped after the app's containers and after the
     native sidecars that come later. ``pod`` names another pod of the same group, which has its
     own ``grace``. ``assumptions`` are those that everything about this container rests on.
-    ``switch`` is preferred to a longer fixed time where there is one.
+    ``switch`` is preferred to a longer fixed time where there is one. ``waits_for_calls``: the app
+    finishes its own calls before it ends; None: not known.
     """
 
     name: str
@@ -122,6 +123,7 @@ class ContainerPlan(Struct, frozen=True):
     grace: Setting[DurationRange] | None = None
     assumptions: tuple[Assumption, ...] = ()
     switch: Switch | None = None
+    waits_for_calls: bool | None = None
 
     def knob(self, effect: Effect) -> Knob | None:
         """Its first knob of that effect."""

@@ -79,7 +79,8 @@ class WhenIdle(Ending, frozen=True):
     Checks come every ``interval``; the first one is an interval after ``delay`` has passed
     (``immediately``: right when it has passed). ``switch`` is the setting that turned this on.
     ``idle_released`` is when idle connections of clients are closed, counted from the begin of the
-    phase; None: never. ``limit`` ends the phase all the same.
+    phase; None: never. ``idle_timeout`` is how long after its last use the process closes any idle
+    connection with HTTP, also before the phase. ``limit`` ends the phase all the same.
     """
 
     interval: timedelta
@@ -88,6 +89,7 @@ class WhenIdle(Ending, frozen=True):
     threshold: int = 0
     immediately: bool = False
     idle_released: DurationRange | None = None
+    idle_timeout: timedelta | None = None
     limit: Setting[timedelta] | None = None
 
 

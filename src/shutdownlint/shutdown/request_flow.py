@@ -15,6 +15,7 @@ from shutdownlint.shutdown.running import RunningRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from datetime import timedelta
 
     from shutdownlint.shutdown.clock import Clock
     from shutdownlint.shutdown.pod_plan import PodPlan
@@ -32,7 +33,8 @@ _OUTCOMES: Final = {
 class RequestFlow:
     """The requests of one simulation on their way through the containers.
 
-    ``on_release`` is called for a container when a request leaves it.
+    ``on_release`` is called for a container when a request leaves it. ``kept_until`` is when a
+    proxy closes the kept connections that no request has used by then.
     """
 
     def __init__(
@@ -42,13 +44,16 @@ class RequestFlow:
         containers: Sequence[RunningContainer],
         requests: Sequence[Request],
         on_release: Callable[[RunningContainer], None] | None,
+        kept_until: timedelta,
     ) -> None:
         self.plan = plan
         self.clock = clock
         self.containers = containers
         self.on_release = on_release
         self.by_name = {c.plan.name: c for c in reversed(containers)}
-        self.requests = [RunningRequest(r, self._path(r)) for r in requests]
+        self.requests = [RunningRequest(r, self._path(r), kept_until) for r in requests]
+        #: Those whose connection is open without them: before they arrive, or after their end.
+        self._waiting = [r for r in self.requests if r.request.reused and r.request.arrival > ZERO]
 
     def start(self) -> None:
         """Accept what is open at the deletion, and plan the rest."""
@@ -74,6 +79,10 @@ class RequestFlow:
         name = plan.target if plan.target is not None else next(iter(plan.targets), None)
         return self.by_name[name] if name is not None else None
 
+    def waiting(self, container: RunningContainer) -> list[RunningRequest]:
+        """The requests whose connection to it is open and idle."""
+        return [running for running in self._waiting if container in running.path]
+
     def accept(self, running: RunningRequest) -> None:
         for container in running.path:
             container.active.add(running)
@@ -82,6 +91,8 @@ class RequestFlow:
 
     def arrive(self, running: RunningRequest) -> None:
         request, path = running.request, running.path
+        if running in self._waiting:
+            self._waiting.remove(running)
         if self.target is None and self.plan.edge is None:
             self._refuse(running, len(path), Cause(CauseKind.NO_CONTAINER), Reaction.REFUSES, 0)
             return
@@ -89,7 +100,8 @@ class RequestFlow:
             origin = request.outbound and number == 0
             if origin and container.exit is None:
                 continue  # the app makes its calls as long as it lives
-            reaction, status = container.reaction(request, self.clock.now)
+            kept = request.reused and self.clock.now < running.kept_until
+            reaction, status = container.reaction(request.direction, self.clock.now, kept=kept)
             if reaction is not Reaction.SERVES:
                 ended = container.accepts_until.get(request.direction) or container.exit
                 cause = container.exit.cause if origin and container.exit else _cause_of(ended)
@@ -102,6 +114,9 @@ class RequestFlow:
         self, running: RunningRequest, number: int, cause: Cause, reaction: Reaction, status: int
     ) -> None:
         """A request that the container of that number on its path does not serve."""
+        if running.request.reused and self.on_release is not None:
+            for container in running.path:
+                self.on_release(container)
         behind_proxy = number > 0 and not running.request.outbound
         if behind_proxy and reaction is not Reaction.ERROR:
             running.decide(Outcome.UNAVAILABLE, self.clock.now, cause, ClientSees.STATUS, 503)
@@ -112,6 +127,9 @@ class RequestFlow:
 
     def _finish(self, running: RunningRequest) -> None:
         running.decide(Outcome.OK, self.clock.now, _SERVED)
+        draining = any(c.phase >= 0 for c in running.path if c.plan.role is not Role.APP)
+        if running.request.reused and not draining:
+            self._waiting.append(running)  # the client keeps the connection for later
         for container in running.path:
             self._release(container, running)
 

@@ -23,8 +23,12 @@ _START: Final = Instant(ZERO, Cause(CauseKind.POD_DELETED))
 class RunningRequest:
     """A request, the containers on its path, and what has become of it."""
 
-    def __init__(self, request: Request, path: Sequence[RunningContainer]) -> None:
+    def __init__(
+        self, request: Request, path: Sequence[RunningContainer], kept_until: timedelta
+    ) -> None:
         self.request = request
+        #: When a proxy closes its connection, if it is a kept one that is idle until then.
+        self.kept_until = kept_until
         self.path = path
         self.prediction: Prediction | None = None
         self.end = request.arrival + request.duration
@@ -71,15 +75,15 @@ class RunningContainer:
         """The phase that it is in; None before the first one."""
         return self.phases[self.phase] if self.phase >= 0 else None
 
-    def reaction(self, request: Request, now: timedelta) -> tuple[Reaction, int]:
-        """What it does with a request that arrives now."""
+    def reaction(self, direction: Direction, now: timedelta, *, kept: bool) -> tuple[Reaction, int]:
+        """What it does with a request that arrives now; ``kept``: on an open connection."""
         if self.exit is not None:
             return Reaction.REFUSES, 0
         phase = self.current
         if phase is None:
             return Reaction.SERVES, 0
-        acceptance = phase.acceptance(request.direction)
-        if request.reused:
+        acceptance = phase.acceptance(direction)
+        if kept:
             return acceptance.reused, acceptance.status
         if acceptance.closes_after is not None and acceptance.new is Reaction.SERVES:
             closed = self.phase_begin.at + acceptance.closes_after.value <= now

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from shutdownlint.shutdown.clock import Clock, Order
-from shutdownlint.shutdown.durations import ZERO
+from shutdownlint.shutdown.durations import UNBOUNDED, ZERO
 from shutdownlint.shutdown.kubelet import grace_of, time_to_kill
 from shutdownlint.shutdown.pod_plan import Role
 from shutdownlint.shutdown.process import (
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import timedelta
 
+    from shutdownlint.shutdown.connections import OpenConnections
     from shutdownlint.shutdown.pod_plan import PodPlan
     from shutdownlint.shutdown.process import Acceptance, Ending
     from shutdownlint.shutdown.request import Request
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
 class Simulation:
     """One run. ``busy`` names containers whose work never ends by itself.
 
-    ``others``: connections besides the requests stay open to the end. ``idle_until``: idle
-    connections of clients are held open until then.
+    ``connections`` are those besides the requests. ``calls_hold_app``: an app whose plan does not
+    say it waits for its own calls.
     """
 
     def __init__(
@@ -50,17 +51,22 @@ class Simulation:
         requests: Sequence[Request],
         *,
         busy: frozenset[str],
-        others: bool,
-        idle_until: timedelta,
+        connections: OpenConnections,
+        calls_hold_app: bool,
     ) -> None:
         self.plan = plan
         self.busy = busy
-        self.others = others
-        self.idle_until = idle_until
+        self.connections = connections
+        self.calls_hold_app = calls_hold_app
         self.clock = Clock()
         self.containers = [RunningContainer(c, grace_of(c, plan)) for c in plan.containers]
         self.requests = RequestFlow(
-            plan, self.clock, self.containers, requests, self._schedule_check
+            plan,
+            self.clock,
+            self.containers,
+            requests,
+            self._schedule_check,
+            connections.kept_until,
         )
 
     def run(self) -> None:
@@ -106,10 +112,17 @@ class Simulation:
 
     def _condition_met(self, ending: Ending, container: RunningContainer) -> bool:
         if isinstance(ending, WhenFinished):
-            return not container.active and container.plan.name not in self.busy
+            return not self._has_work(container) and container.plan.name not in self.busy
         if isinstance(ending, WhenGone):
             return all(self.requests.by_name[name].exit is not None for name in ending.containers)
         return False
+
+    def _has_work(self, container: RunningContainer) -> bool:
+        """Whether it waits for one of its requests; not every app waits for its own calls."""
+        waits = container.plan.waits_for_calls
+        if (self.calls_hold_app if waits is None else waits) or container.plan.role is not Role.APP:
+            return bool(container.active)
+        return any(not running.request.outbound for running in container.active)
 
     # Containers
 
@@ -316,6 +329,9 @@ class Simulation:
         self.clock.note(container.plan.name, kind, cause)
         self.requests.give_up(container, cause)
         self.requests.break_dependent_requests(container)
+        if self.connections.held_until > self.clock.now:
+            for other in self.containers:
+                self._schedule_check(other)
 
     # Checks for open connections
 
@@ -349,14 +365,22 @@ class Simulation:
         self.clock.at(check, Order.CHECK, lambda: self._check(container, ending, check))
 
     def _recheck_after_idle(self, container: RunningContainer) -> None:
-        """Plan a check for the time at which idle connections of clients end."""
-        if not container.active and not self.others and self.clock.now < self.idle_until:
-            self.clock.at(self.idle_until, Order.CHANGE, lambda: self._schedule_check(container))
+        """Plan a check for the time at which the first idle connection ends."""
+        ends = [self.connections.idle_until, self.connections.held_until]
+        ends += [running.kept_until for running in self.requests.waiting(container)]
+        ahead = [end for end in ends if self.clock.now < end < UNBOUNDED]
+        if ahead and not container.active and not self.connections.others:
+            self.clock.at(min(ahead), Order.CHANGE, lambda: self._schedule_check(container))
 
     def _is_busy(self, container: RunningContainer, ending: WhenIdle) -> bool:
-        if self.others:
+        if self.connections.others:
             return True
-        return len(container.active) + (self.clock.now < self.idle_until) > ending.threshold
+        now = self.clock.now
+        waiting = (now < running.kept_until for running in self.requests.waiting(container))
+        count = len(container.active) + (now < self.connections.idle_until) + sum(waiting)
+        app = self.requests.target
+        held = app is not None and app.exit is None and now < self.connections.held_until
+        return count + held > ending.threshold
 
     def _check(self, container: RunningContainer, ending: WhenIdle, check: timedelta) -> None:
         if container.next_check == check:

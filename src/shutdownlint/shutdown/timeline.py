@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shutdownlint.shutdown.connections import NONE_OPEN
 from shutdownlint.shutdown.durations import ZERO
 from shutdownlint.shutdown.process import Direction, WhenIdle
 from shutdownlint.shutdown.provenance import Cause, CauseKind
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import timedelta
 
+    from shutdownlint.shutdown.connections import OpenConnections
     from shutdownlint.shutdown.pod_plan import ContainerPlan, PodPlan
     from shutdownlint.shutdown.request import Request
     from shutdownlint.shutdown.running import RunningContainer, RunningRequest
@@ -103,10 +105,10 @@ def _ticks(first: timedelta, interval: timedelta, begin: timedelta, end: timedel
 class Timeline:
     """The shutdown of one pod with these requests on it.
 
-    ``busy``: containers whose work never ends by itself. ``others``: connections besides the
-    requests stay open to the end. ``idle_until``: idle connections of clients are held open until
-    then. The last two matter to processes that wait for open connections only. Raises
-    ``ValueError`` for a plan with durations that are only bounded.
+    ``busy``: containers whose work never ends by itself. ``connections``: those besides the
+    requests, which matter to processes that wait for open connections only. ``calls_hold_app``:
+    an app whose plan does not say it waits for its own calls. Raises ``ValueError`` for a plan
+    with durations that are only bounded.
     """
 
     def __init__(
@@ -115,13 +117,15 @@ class Timeline:
         requests: Sequence[Request] = (),
         *,
         busy: frozenset[str] = frozenset(),
-        others: bool = False,
-        idle_until: timedelta = ZERO,
+        connections: OpenConnections = NONE_OPEN,
+        calls_hold_app: bool = True,
     ) -> None:
         if plan.has_unknown_durations:
             raise ValueError("a timeline needs a plan whose durations are all known")
         self.plan = plan
-        simulation = Simulation(plan, requests, busy=busy, others=others, idle_until=idle_until)
+        simulation = Simulation(
+            plan, requests, busy=busy, connections=connections, calls_hold_app=calls_hold_app
+        )
         simulation.run()
         end = simulation.clock.now
         self.containers = tuple(ContainerTimeline(c, end) for c in simulation.containers)

@@ -6,7 +6,7 @@ import pytest
 
 from shutdownlint.shutdown.durations import seconds
 from shutdownlint.shutdown.pod_plan import Confidence
-from tests.helpers import dedent, plan_files, user_facts
+from tests.helpers import check_text, dedent, plan_files, user_facts
 from tests.platforms.istio.proxies import Proxy, proxy_in, proxy_of
 
 
@@ -332,3 +332,41 @@ def test_where_the_version_is_read(text: str, version: str) -> None:
     pods = plan_files({"a.yaml": text}).pods
     (found,) = [proxy for pod in pods if (proxy := proxy_of(pod)) is not None]
     assert found.version == version
+
+
+IDLE_FIELD = "connectionSettings: {httpIdleTimeout: 30s, httpDrainTimeout: 2s}"
+IDLE_VARIABLE = "proxyMetadata: {ISTIO_META_IDLE_TIMEOUT: 40s}"
+
+
+@pytest.mark.parametrize(
+    ("config", "istio", "timeout", "drain"),
+    [
+        (IDLE_FIELD, "1.31", 30, 2),
+        (IDLE_FIELD, None, 30, 2),
+        # Releases before 1.31 do not know the field.
+        (IDLE_FIELD, "1.30", None, 5),
+        (IDLE_VARIABLE, "1.30", 40, 5),
+        (f"{IDLE_FIELD}, {IDLE_VARIABLE}", "1.31", 30, 2),
+        (f"{IDLE_FIELD}, {IDLE_VARIABLE}", "1.30", 40, 5),
+        ("drainDuration: 10s", "1.31", None, 5),
+        ("proxyMetadata: {ISTIO_META_IDLE_TIMEOUT: soon}", "1.31", None, 5),
+    ],
+)
+def test_when_idle_connections_are_closed(
+    config: str, istio: str | None, timeout: float | None, drain: float
+) -> None:
+    found = proxy(ENABLED + pod(annotations=f"proxy.istio.io/config: '{{{config}}}'"), istio)
+    assert found is not None
+    written = found.settings.idle_timeout
+    assert (None if written is None else written.value) == (
+        None if timeout is None else seconds(timeout)
+    )
+    assert found.settings.connection_drain == seconds(drain)
+
+
+def test_an_idle_timeout_of_a_wrong_type_rejects_the_pod() -> None:
+    config = "connectionSettings: {httpIdleTimeout: 30}"
+    text = ENABLED + pod(annotations=f"proxy.istio.io/config: '{{{config}}}'")
+    found = check_text(text, user_facts(istio="1.31"))
+    (rejected,) = [finding for finding in found.findings if finding.severity == "error"]
+    assert "connectionSettings.httpIdleTimeout" in rejected.message

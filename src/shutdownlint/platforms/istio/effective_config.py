@@ -48,6 +48,7 @@ class EffectiveConfig(Struct):
     env: dict[str, _Found[str]] = field(default_factory=dict)
     drain_duration: _Found[timedelta] | None = None
     termination_drain: _Found[timedelta] | None = None
+    connection: dict[str, _Found[timedelta]] = field(default_factory=dict)
     stats_matched: bool = False
     unresolved: bool = False
     replaced: list[str] = field(default_factory=list)
@@ -60,6 +61,8 @@ class EffectiveConfig(Struct):
         if text.termination_drain is not None:
             value, location = text.termination_drain
             self.termination_drain = (value, Origin(kind, label, location))
+        for name, (value, location) in text.connection.items():
+            self.connection[name] = (value, Origin(kind, label, location))
         self.unresolved = self.unresolved or text.unresolved
         if text.stats_matched is not None:
             self.stats_matched = text.stats_matched

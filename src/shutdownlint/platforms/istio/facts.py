@@ -42,10 +42,29 @@ NATIVE_DRAIN_HOOK_SINCE: Final = SourcedValue(
 NATIVE_AUTO_KUBERNETES: Final = SourcedValue(Version(1, 33, 0), "pkg/kube/inject/webhook.go:1308")
 NATIVE_ANNOTATION_SINCE: Final = SourcedValue(Version(1, 24, 0), "istio/api annotations.yaml:273")
 #: From this release on the proxy is built on Envoy 1.40, which drains idle connections before the
-#: drain is over. Inferred from the releases' step (1.25 on Envoy 1.33, 1.26 on 1.34), so nothing
-#: but the answer to a question about idle connections rests on it.
+#: drain is over.
 EARLY_IDLE_DRAIN_SINCE: Final = SourcedValue(
-    Version(1, 32, 0), "istio/proxy's Envoy pins of 1.25.0 and 1.26.0; Envoy 1.40 measured"
+    Version(1, 32, 0),
+    "istio/proxy ENVOY_VERSION.txt (1.31.0-rc.0: 1.39.1, master: 1.40.0); Envoy 1.40 measured",
+)
+#: How long Envoy drains a connection whose idle timeout is over, before it closes it.
+CONNECTION_DRAIN: Final = SourcedValue(
+    timedelta(seconds=5), "Envoy's drain_timeout, http_connection_manager.proto; measured"
+)
+#: How much longer Envoy waits for the client to close a drained connection.
+DELAYED_CLOSE: Final = SourcedValue(
+    timedelta(seconds=1), "Envoy's delayed_close_timeout, http_connection_manager.proto; measured"
+)
+#: Fields of connectionSettings that bear on idle connections; they win over the variable.
+CONNECTION_SETTINGS: Final = "connectionSettings"
+IDLE_TIMEOUT_FIELD: Final = "httpIdleTimeout"
+CONNECTION_DRAIN_FIELD: Final = "httpDrainTimeout"
+CONNECTION_SETTINGS_SINCE: Final = SourcedValue(
+    Version(1, 31, 0), "istio/api mesh/v1alpha1/proxy.proto:952, core/connection_settings.go:106"
+)
+#: The idle timeout of releases without these fields.
+IDLE_TIMEOUT_ENV: Final = SourcedValue(
+    "ISTIO_META_IDLE_TIMEOUT", "pilot/pkg/networking/core/listener_builder.go:432"
 )
 
 #: Waypoints of these releases are deployed with this grace period.

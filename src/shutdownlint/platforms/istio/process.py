@@ -14,6 +14,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from shutdownlint.platforms.istio import facts
 from shutdownlint.shutdown.durations import ZERO, DurationRange
 from shutdownlint.shutdown.pod_plan import Effect, Knob, Switch
 from shutdownlint.shutdown.process import (
@@ -55,7 +56,8 @@ class ProxySettings(Struct, frozen=True):
     ``drain_hook``: its own preStop hook starts the drain and leaves the listener open (native).
     ``early_idle_drain``: its Envoy (1.40 and later) closes idle connections before
     ``drain_duration`` is over. ``exit_on_zero_broken``: exit-on-zero waits for a statistic that
-    this release does not have.
+    this release does not have. ``idle_timeout``: when it closes an idle connection with HTTP, and
+    ``connection_drain`` how much later that is done.
     """
 
     mode: Setting[ProxyMode]
@@ -66,6 +68,8 @@ class ProxySettings(Struct, frozen=True):
     drain_hook: bool = False
     early_idle_drain: bool = False
     exit_on_zero_broken: bool = False
+    idle_timeout: Setting[timedelta] | None = None
+    connection_drain: timedelta = facts.CONNECTION_DRAIN.value
 
     @property
     def native(self) -> bool:
@@ -103,7 +107,16 @@ def _ending(settings: ProxySettings) -> Ending:
         settings.minimum_drain,
         switch=settings.exit_on_zero,
         idle_released=_idle_released(settings),
+        idle_timeout=_idle_closed(settings),
     )
+
+
+def _idle_closed(settings: ProxySettings) -> timedelta | None:
+    """How long after its last use an idle connection is closed, drained and all."""
+    timeout = settings.idle_timeout
+    if timeout is None or timeout.value <= ZERO:  # 0 turns it off
+        return None
+    return timeout.value + settings.connection_drain + facts.DELAYED_CLOSE.value
 
 
 def _idle_released(settings: ProxySettings) -> DurationRange | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -113,6 +113,7 @@ def plan_proxy(
         drain_hook=drain_hook,
         exit_on_zero_broken=_exit_on_zero_broken(sidecar.version, merged, waypoint=waypoint),
         early_idle_drain=_drains_idle_early(sidecar.version),
+        **_idle_settings(merged, sidecar.version),
     )
     written = IstioProxyFacts(
         settings,
@@ -237,6 +238,24 @@ def _exit_on_zero_broken(
     if waypoint and version in facts.WAYPOINT_STATS_BUG.value:
         return True
     return version in facts.STATS_BUG.value and not merged.stats_matched
+
+
+def _idle_settings(merged: EffectiveConfig, version: Version | None) -> dict[str, Any]:
+    """When idle connections are closed, and how long each is drained then."""
+    knows = version is None or version >= facts.CONNECTION_SETTINGS_SINCE.value
+    found = merged.connection if knows else {}
+    settings: dict[str, Any] = {}
+    if facts.IDLE_TIMEOUT_FIELD in found:
+        value, origin = found[facts.IDLE_TIMEOUT_FIELD]
+        settings["idle_timeout"] = Setting(facts.IDLE_TIMEOUT_FIELD, value, origin)
+    elif facts.IDLE_TIMEOUT_ENV.value in merged.env:
+        text, origin = merged.env[facts.IDLE_TIMEOUT_ENV.value]
+        read = parse_duration(text)
+        if read is not None:
+            settings["idle_timeout"] = Setting(facts.IDLE_TIMEOUT_ENV.value, read, origin)
+    if facts.CONNECTION_DRAIN_FIELD in found:
+        settings["connection_drain"] = found[facts.CONNECTION_DRAIN_FIELD][0]
+    return settings
 
 
 def _drains_idle_early(version: Version | None) -> bool:

@@ -64,7 +64,15 @@ FIELDS: Final[dict[str, str]] = {
         ("proxyAdminPort", "statNameLength", "concurrency", "statusPort", "fileFlushMinSizeKb"),
         "integer",
     ),
-    **dict.fromkeys(("tracingServiceName", "controlPlaneAuthPolicy", "interceptionMode"), "enum"),
+    **dict.fromkeys(
+        (
+            "tracingServiceName",
+            "controlPlaneAuthPolicy",
+            "interceptionMode",
+            "statsCompression",
+        ),
+        "enum",
+    ),
     **dict.fromkeys(("proxyMetadata", "runtimeValues"), "map"),
     **dict.fromkeys(("extraStatTags", "caCertificatesPem"), "strings"),
     "holdApplicationUntilProxyStarts": "boolean",
@@ -78,6 +86,7 @@ FIELDS: Final[dict[str, str]] = {
             "readinessProbe",
             "proxyStatsMatcher",
             "image",
+            facts.CONNECTION_SETTINGS,
             "privateKeyProvider",
             "proxyHeaders",
         ),
@@ -126,6 +135,8 @@ class ProxyConfigText(Struct):
 
     drain_duration: tuple[timedelta, SourceLocation] | None = None
     termination_drain: tuple[timedelta, SourceLocation] | None = None
+    #: Values of connectionSettings by name: those that bear on idle connections.
+    connection: dict[str, tuple[timedelta, SourceLocation]] = field(default_factory=dict)
     env: dict[str, tuple[str, SourceLocation]] = field(default_factory=dict)
     stats_matched: bool | None = None
     #: Where holdApplicationUntilProxyStarts is switched on.
@@ -170,6 +181,8 @@ def read_proxy_config(
         reason = _CHECKS[kind](value)
         if kind == "map":
             _metadata(name, value, here, at, result)
+        elif name == facts.CONNECTION_SETTINGS and isinstance(value, MappingNode):
+            _connection_settings(value, here, at, result)
         elif reason:
             result.rejected.append(KeyFinding(written, reason, at(here, EntryPart.VALUE)))
         else:
@@ -216,6 +229,27 @@ def _keep(name: str, value: Node, location: SourceLocation, result: ProxyConfigT
         result.hold = location if read_scalar(value) is True else None
     elif name == "proxyStatsMatcher":
         result.stats_matched = _matches_stat(value)
+
+
+def _connection_settings(
+    node: MappingNode,
+    key_path: KeyPath,
+    at: Callable[[KeyPath, EntryPart], SourceLocation],
+    result: ProxyConfigText,
+) -> None:
+    for key_node, value in node.value:
+        written = key_text(key_node) or ""
+        name = _camel(written)
+        if name not in (facts.IDLE_TIMEOUT_FIELD, facts.CONNECTION_DRAIN_FIELD):
+            continue
+        location = at((*key_path, written), EntryPart.VALUE)
+        if isinstance(value, ScalarNode) and has_placeholder(value.value):
+            result.unresolved = True
+        elif reason := _not_duration(value):
+            full = f"{facts.CONNECTION_SETTINGS}.{written}"
+            result.rejected.append(KeyFinding(full, reason, location))
+        else:
+            result.connection[name] = (go_duration(value.value), location)
 
 
 def _matches_stat(node: Node) -> bool:

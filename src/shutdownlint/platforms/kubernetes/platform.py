@@ -206,6 +206,8 @@ def _read_behaviour(
         if app.drain is not None and not drain:
             drain, drain_label = app.drain, app.source_label
         behaviour = behaviour or app.behaviour
+        if container.waits_for_calls is None:
+            container.waits_for_calls = app.waits_for_calls
     drain_kind = OriginKind.MEASURED if drain > ZERO else OriginKind.DEFAULT
     drain_setting = Setting("drain", drain, Origin(drain_kind, drain_label, location))
     if behaviour is not None:
