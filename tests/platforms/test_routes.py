@@ -51,7 +51,6 @@ VIRTUAL = """\
         ("shop", "web", "21s", True),
         ("shop", "web", "19s", False),
         ("shop", "web", "20s", True),
-        ("shop", "web", "0s", False),
         ("shop", "web", "soon", False),
         ("shop", "web", "[1]", False),
         ("shop", "web", "${T}", False),
@@ -64,6 +63,13 @@ VIRTUAL = """\
 def test_virtual_services(host: str, namespace: str, timeout: str, reported: bool) -> None:
     text = VIRTUAL.replace("HOST", host).replace("NAMESPACE", namespace)
     assert found(text.replace("TIMEOUT", timeout)) == ([("SL461", 19)] if reported else [])
+
+
+@pytest.mark.parametrize("timeout", ["0s", "20s"])
+def test_a_route_that_says_that_there_is_no_limit(timeout: str) -> None:
+    text = VIRTUAL.replace("HOST", "shop").replace("NAMESPACE", "web")
+    rule = "SL464" if timeout == "0s" else "SL461"
+    assert found(text.replace("TIMEOUT", timeout)) == [(rule, 19)]
 
 
 RETRIES = """\
@@ -99,19 +105,20 @@ ROUTE = """\
 
 
 @pytest.mark.parametrize(
-    ("timeouts", "reported"),
+    ("timeouts", "rules"),
     [
-        ("{request: 25s, backendRequest: 20s}", True),
-        ("{backendRequest: 25s}", True),
-        ("{request: 15s}", False),
-        ("{request: 0s}", False),
-        ("{}", False),
-        ("5", False),
+        ("{request: 25s, backendRequest: 20s}", ["SL461"]),
+        ("{backendRequest: 25s}", ["SL461"]),
+        ("{request: 0s, backendRequest: 25s}", ["SL461"]),
+        ("{request: 15s}", []),
+        ("{request: 0s}", ["SL464"]),
+        ("{}", []),
+        ("5", []),
     ],
 )
-def test_http_routes(timeouts: str, reported: bool) -> None:
+def test_http_routes(timeouts: str, rules: list[str]) -> None:
     lines = found(ROUTE.replace("TIMEOUTS", timeouts))
-    assert [rule for rule, _ in lines] == (["SL461"] if reported else [])
+    assert [rule for rule, _ in lines] == rules
 
 
 INGRESS = """\

@@ -65,6 +65,8 @@ class ContainerDraft:
         self.knobs: list[Knob] = []
         self.switch: Switch | None = None
         self.waits_for_calls: bool | None = None
+        self.forwards_to: tuple[str, ...] = ()
+        self.forward_status = 503
         self.assumptions: tuple[Assumption, ...] = ()
         self.facts: dict[type[Any], Any] = {}
         self.edit_targets: dict[str, EditTarget] = {}
@@ -102,6 +104,8 @@ class ContainerDraft:
             assumptions=self.assumptions,
             switch=self.switch,
             waits_for_calls=self.waits_for_calls,
+            forwards_to=self.forwards_to,
+            forward_status=self.forward_status,
         )
 
 

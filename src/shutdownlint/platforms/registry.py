@@ -59,6 +59,12 @@ def _core(kind: str, group: str = "", model: str = "", *, strict: bool = False) 
 
 
 _ISTIOD: Final = ((b"discovery", b"pilot"), (b"discovery", b"ENABLE_NATIVE_SIDECARS"))
+#: A reverse proxy's file that leads to another container of its pod.
+_FORWARDS: Final = tuple(
+    (word, address)
+    for word in (b"_pass", b"reverse_proxy", b"ProxyPass", b"backend", b"port_value")
+    for address in (b"127.0.0.1", b"localhost")
+)
 _CHANGES_SHUTDOWN: Final = tuple((word,) for word in SHUTDOWN_WORDS)
 _POD_VALUES: Final = tuple(
     (words,)
@@ -94,6 +100,7 @@ PLATFORMS: Final = (
                     (b"hard-stop-after",),
                     (b"grace_period",),
                     (b"Grace",),
+                    *_FORWARDS,
                     (b"deployment", b"spec"),
                 ),
                 strict=True,

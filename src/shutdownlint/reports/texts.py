@@ -49,7 +49,7 @@ DOUBT_TEXTS: Final = {
 _OUTCOME_TEXTS: Final = {
     Outcome.CUT: "cut",
     Outcome.REFUSED: "refused",
-    Outcome.UNAVAILABLE: "answered 503",
+    Outcome.UNAVAILABLE: "answered",
     Outcome.UNKNOWN: "unknown",
 }
 
@@ -142,7 +142,10 @@ def format_outcome(answer: Answer) -> str:
         return f"served, done at {at}"
     chance = prediction.probability
     odds = "" if chance is None else f", served in {chance:.0%} of cases"
-    return f"{_OUTCOME_TEXTS[prediction.outcome]} at {at}{odds}"
+    text = _OUTCOME_TEXTS[prediction.outcome]
+    if prediction.outcome is Outcome.UNAVAILABLE:
+        text = f"{text} {prediction.status}"
+    return f"{text} at {at}{odds}"
 
 
 def format_answer_cause(answer: Answer, file: str | None) -> str:

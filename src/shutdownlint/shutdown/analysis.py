@@ -390,7 +390,7 @@ def _losses(plan: PodPlan) -> list[Loss]:
         return []
     losses: list[Loss] = []
     until = app.accepts_until().at
-    for name in plan.front:
+    for name in (*plan.front, *plan.behind(app.plan.name)):
         proxy, busy_proxy = idle.container(name), loaded.container(name)
         certain = not _waits_for_idle(proxy.plan)
         if busy_proxy.exit.at < busy_app.exit.at:

@@ -107,7 +107,8 @@ class ContainerPlan(Struct, frozen=True):
     native sidecars that come later. ``pod`` names another pod of the same group, which has its
     own ``grace``. ``assumptions`` are those that everything about this container rests on.
     ``switch`` is preferred to a longer fixed time where there is one. ``waits_for_calls``: the app
-    finishes its own calls before it ends; None: not known.
+    finishes its own calls before it ends; None: not known. ``forwards_to`` names the containers of
+    the pod that its requests go on to, and ``forward_status`` is what it answers without them.
     """
 
     name: str
@@ -124,6 +125,8 @@ class ContainerPlan(Struct, frozen=True):
     assumptions: tuple[Assumption, ...] = ()
     switch: Switch | None = None
     waits_for_calls: bool | None = None
+    forwards_to: tuple[str, ...] = ()
+    forward_status: int = 503
 
     def knob(self, effect: Effect) -> Knob | None:
         """Its first knob of that effect."""
@@ -173,6 +176,13 @@ class PodPlan(Struct, frozen=True):
             if container.name == name:
                 return container
         raise KeyError(name)
+
+    def behind(self, name: str) -> tuple[str, ...]:
+        """The containers that requests to that one go on to."""
+        found = [name]
+        for reached in found:
+            found += [n for n in self.container(reached).forwards_to if n not in found]
+        return tuple(found[1:])
 
     @property
     def edge(self) -> ContainerPlan | None:

@@ -70,7 +70,9 @@ class RequestFlow:
         front = [self.by_name[name] for name in plan.front]
         members = [c for c in self.containers if c.plan.role is Role.MEMBER]
         edge = [c for c in self.containers if c.plan.role is Role.EDGE]
-        return [*front, *edge, *([target] if target else []), *members]
+        behind = plan.behind(target.plan.name) if target is not None else ()
+        served = [target, *(self.by_name[name] for name in behind)] if target is not None else []
+        return [*front, *edge, *served, *members]
 
     @property
     def target(self) -> RunningContainer | None:
@@ -119,7 +121,8 @@ class RequestFlow:
                 self.on_release(container)
         behind_proxy = number > 0 and not running.request.outbound
         if behind_proxy and reaction is not Reaction.ERROR:
-            running.decide(Outcome.UNAVAILABLE, self.clock.now, cause, ClientSees.STATUS, 503)
+            answers = running.path[number - 1].plan.forward_status
+            running.decide(Outcome.UNAVAILABLE, self.clock.now, cause, ClientSees.STATUS, answers)
             return
         outcome, sees = _OUTCOMES[reaction]
         answered = status if reaction is Reaction.ERROR else None
@@ -152,7 +155,8 @@ class RequestFlow:
     def _cut(self, running: RunningRequest, container: RunningContainer, cause: Cause) -> None:
         number = running.path.index(container)
         behind_proxy = number > 0 and not running.request.outbound
-        sees, status = (ClientSees.STATUS, 503) if behind_proxy else (ClientSees.RESET, None)
+        answers = running.path[number - 1].plan.forward_status if behind_proxy else None
+        sees, status = (ClientSees.STATUS, answers) if behind_proxy else (ClientSees.RESET, None)
         running.decide(Outcome.CUT, self.clock.now, cause, sees, status)
         # Those nearer to the caller, and proxies behind, see the end at once. An app works on
         # without a caller.

@@ -155,6 +155,11 @@ class _Solver:
                 needed = ceil_seconds(self._window(container) - _drain(container))
                 reason = Reason(ReasonKind.REQUESTS_STILL_ARRIVE, self._window(container))
                 self._raise(container.name, Effect.DELAYS_SIGNAL, needed, reason)
+                for name in self.plan.behind(container.name):
+                    accepts = _accepts_until(self.plan.container(container.name))
+                    wanted = accepts - _drain(self.plan.container(name))
+                    must_accept = Reason(ReasonKind.MUST_ACCEPT, accepts)
+                    self._raise(name, Effect.DELAYS_SIGNAL, wanted, must_accept)
 
     def _window(self, container: ContainerPlan) -> timedelta:
         """How long new requests to this container still arrive."""

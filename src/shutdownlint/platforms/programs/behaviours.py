@@ -46,7 +46,8 @@ class Behaviour(Struct, frozen=True):
     that limit. ``exit_tail`` is how long it lives on after its last request. ``lives_on``: where
     it cuts its requests, it does not exit while clients hold their connections. ``reconnects``: its
     clients expect to be cut, and connect again. ``forwards_telemetry``: it takes the logs, metrics
-    or traces of apps beside it, until its stop signal.
+    or traces of apps beside it, until its stop signal. ``forward_status``: it is a reverse proxy,
+    and answers that where nothing listens behind it; None for what is none.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Behaviour(Struct, frozen=True):
     lives_on: bool = False
     reconnects: bool = False
     forwards_telemetry: bool = False
+    forward_status: int | None = None
 
 
 NGINX_GATEWAY: Final = "nginx-gateway-fabric-nginx"
@@ -157,6 +159,7 @@ BEHAVIOURS: Final = (
             ("nginx", "nginx-debug"),
             AtSignal.CUTS,
             by_signal=(("SIGQUIT", AtSignal.FINISHES),),
+            forward_status=502,
         ),
         "nginx 1.22.1",
     ),
@@ -166,12 +169,17 @@ BEHAVIOURS: Final = (
             ("httpd", "httpd-foreground", "apache2", "apache2-foreground"),
             AtSignal.CUTS,
             by_signal=(("SIGWINCH", AtSignal.FINISHES),),
+            forward_status=503,
         ),
         "httpd 2.4.71",
     ),
     _measured(
         Behaviour(
-            facts.HAPROXY, ("haproxy",), AtSignal.CUTS, by_signal=(("SIGUSR1", AtSignal.FINISHES),)
+            facts.HAPROXY,
+            ("haproxy",),
+            AtSignal.CUTS,
+            by_signal=(("SIGUSR1", AtSignal.FINISHES),),
+            forward_status=503,
         ),
         "haproxy 2.6.12 with -W",
     ),
@@ -188,6 +196,11 @@ BEHAVIOURS: Final = (
             ),
             ("Vector", "vector", "vector docs, graceful shutdown"),
             ("Filebeat", "filebeat", "beats docs, filebeat.shutdown_timeout"),
+            (
+                "the Datadog Agent",
+                "datadog-agent",
+                "DataDog docs, logs_config.stop_grace_period (30 s)",
+            ),
         )
     ),
     SourcedValue(
@@ -207,8 +220,18 @@ BEHAVIOURS: Final = (
         Behaviour("Emissary", ("emissary",), AtSignal.CUTS),
         "emissary cmd/entrypoint/entrypoint.go:141-145, charts values.yaml:433-476",
     ),
-    _measured(Behaviour("Envoy", ("envoy",), AtSignal.CUTS), "envoy 1.40.0"),
-    _measured(Behaviour("Caddy", ("caddy",), AtSignal.FINISHES), "caddy 2.11.7"),
+    _measured(Behaviour("Envoy", ("envoy",), AtSignal.CUTS, forward_status=503), "envoy 1.40.0"),
+    _measured(
+        Behaviour("Caddy", ("caddy",), AtSignal.FINISHES, forward_status=502), "caddy 2.11.7"
+    ),
+    SourcedValue(
+        Behaviour("oauth2-proxy", ("oauth2-proxy",), AtSignal.FINISHES, forward_status=502),
+        "oauth2-proxy pkg/proxyhttp/server.go:258-270, oauthproxy.go:278",
+    ),
+    SourcedValue(
+        Behaviour("kube-rbac-proxy", ("kube-rbac-proxy",), AtSignal.FINISHES, forward_status=502),
+        "kube-rbac-proxy cmd/kube-rbac-proxy/app/kube-rbac-proxy.go:395-494",
+    ),
     _measured(
         Behaviour(
             "lighttpd", ("lighttpd",), AtSignal.CUTS, by_signal=(("SIGINT", AtSignal.FINISHES),)
@@ -376,6 +399,16 @@ IMAGE_PROGRAMS: Final = SourcedValue(
         **dict.fromkeys(
             ("docker.elastic.co/beats/filebeat", "elastic/filebeat"),
             "filebeat",
+        ),
+        **dict.fromkeys(
+            ("gcr.io/datadoghq/agent", "public.ecr.aws/datadog/agent", "datadog/agent"),
+            "datadog-agent",
+        ),
+        "envoyproxy/envoy": "envoy",
+        "quay.io/oauth2-proxy/oauth2-proxy": "oauth2-proxy",
+        **dict.fromkeys(
+            ("quay.io/brancz/kube-rbac-proxy", "gcr.io/kubebuilder/kube-rbac-proxy"),
+            "kube-rbac-proxy",
         ),
         "nginx/nginx-ingress": "nginx-ingress",
         "ghcr.io/nginx/nginx-gateway-fabric/nginx": NGINX_GATEWAY,

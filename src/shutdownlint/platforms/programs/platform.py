@@ -23,7 +23,9 @@ from shutdownlint.platforms.kubernetes.platform import set_behaviour
 from shutdownlint.platforms.locations import source_location
 from shutdownlint.platforms.platform import Platform
 from shutdownlint.platforms.programs import facts
+from shutdownlint.platforms.programs.container_config import read_container_config
 from shutdownlint.platforms.programs.detect import ProgramFacts, detect_program
+from shutdownlint.platforms.programs.forwarding import find_upstreams
 from shutdownlint.platforms.programs.known_servers import (
     KnownServer,
     drain_in_hook,
@@ -38,7 +40,7 @@ from shutdownlint.platforms.programs.verdict import (
     read_verdict,
 )
 from shutdownlint.shutdown.durations import ZERO, format_duration
-from shutdownlint.shutdown.pod_plan import Assumption, Effect, Knob, Role
+from shutdownlint.shutdown.pod_plan import Assumption, ContainerPlan, Effect, Knob, Role
 from shutdownlint.shutdown.process import (
     CLOSED,
     OPEN,
@@ -114,6 +116,21 @@ def _app_serves_for(view: CaseView) -> timedelta:
     return max((c.hook.duration.value.low for c in apps), default=ZERO)
 
 
+def _front(view: CaseView) -> ContainerPlan | None:
+    """The reverse proxy that forwards requests to the container, and goes on the longest."""
+    name = view.container.name
+    fronts = [c for c in view.plan.regular if c.serves and name in view.plan.behind(c.name)]
+    timeline = view.analysis.idle_timeline
+    return max(fronts, key=lambda c: timeline.container(c.name).accepts_until().at, default=None)
+
+
+def _front_accepts(view: CaseView) -> timedelta | None:
+    front = _front(view)
+    if front is None:
+        return None
+    return view.analysis.idle_timeline.container(front.name).accepts_until().at
+
+
 _FIELDS: Final[Fields] = {
     SubjectKind.CONTAINER: (
         Field(
@@ -128,6 +145,25 @@ _FIELDS: Final[Fields] = {
             _D,
             "how long the pod's app goes on before its own stop signal",
             _app_serves_for,
+        ),
+        Field(
+            "front",
+            FieldType.STRING,
+            "the reverse proxy of the pod that forwards requests to it; empty where there is none",
+            lambda view: front.name if (front := _front(view)) is not None else "",
+            default="",
+        ),
+        Field(
+            "frontAccepts",
+            _D,
+            "how long that reverse proxy goes on accepting new requests",
+            _front_accepts,
+        ),
+        Field(
+            "accepts",
+            _D,
+            "how long the container goes on accepting new requests, with no request on the pod",
+            lambda view: view.idle().accepts_until().at,
         ),
         Field(
             "finishWithin",
@@ -251,12 +287,19 @@ class Plugin(Platform):
 
     def contribute(self, draft: PodDraft) -> None:
         """What each of the app's containers does at its stop signal, where the files show it."""
+        started: dict[str, StartedProgram] = {}
         for container in draft.containers:
             regular = container.owner is None and not container.native_sidecar
             if regular and container.spec is not None and not _is_taken(container):
-                self._plan(container, draft)
+                program = self._plan(container, draft)
+                if program is not None:
+                    started[container.name] = program
+        for container in draft.app_containers:
+            if container.serves and container.name in started:
+                _find_upstreams(container, draft, started[container.name])
 
-    def _plan(self, container: ContainerDraft, draft: PodDraft) -> None:
+    def _plan(self, container: ContainerDraft, draft: PodDraft) -> StartedProgram | None:
+        """Take what the container's program does; the program, where the files show it."""
         assert container.spec is not None
         assert container.ref is not None
         spec, ref = container.spec, container.ref
@@ -269,7 +312,7 @@ class Plugin(Platform):
         if server is not None:
             draft.problems += found.problems
             self._take_server(container, draft, server)
-            return
+            return started
         if started is not None:
             _note_program(started, found)
             if found.telemetry_helper and len(draft.app_containers) > 1:
@@ -305,6 +348,7 @@ class Plugin(Platform):
             container.knobs.append(Knob("finishWithin", Effect.FINISH_LIMIT, limit))
             if limit.origin.written:
                 container.editable("finishWithin", source_location(limit), ValueFormat.PLAIN)
+        return started
 
     def _known_server(
         self, container: ContainerDraft, started: StartedProgram | None, draft: PodDraft
@@ -374,6 +418,18 @@ class Plugin(Platform):
                 yield Alternative(
                     when, remedy, with_behaviour(context.user_facts, pod.id, name, behaviour)
                 )
+
+
+def _find_upstreams(container: ContainerDraft, draft: PodDraft, started: StartedProgram) -> None:
+    """Note the containers of the pod that a reverse proxy forwards its requests to."""
+    spec, ref, entry = container.spec, container.ref, find_behaviour(started)
+    others = [c for c in draft.app_containers if c is not container and c.role is Role.APP]
+    if not others or entry is None or entry.forward_status is None or spec is None or ref is None:
+        return
+    config = read_container_config(spec, ref, draft.workload, draft.context)
+    found = find_upstreams(started, config, [c.spec for c in others if c.spec is not None])
+    container.forwards_to = tuple(found)
+    container.forward_status = entry.forward_status
 
 
 def _is_taken(container: ContainerDraft) -> bool:

@@ -21,7 +21,7 @@ from shutdownlint.platforms.routes.resources import (
     ServiceRouter,
     VirtualService,
 )
-from shutdownlint.shutdown.durations import ZERO, seconds
+from shutdownlint.shutdown.durations import UNBOUNDED, ZERO, seconds
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:
@@ -34,10 +34,14 @@ if TYPE_CHECKING:
 
 
 class RouteLimit(Struct, frozen=True):
-    """How long a request may take on a route. ``total``: all of it, else only each pause."""
+    """How long a request may take on a route. ``total``: all of it, else only each pause.
+
+    ``unlimited``: the route says that there is no limit.
+    """
 
     setting: Setting[timedelta]
     total: bool
+    unlimited: bool = False
 
 
 class RouteTable(Struct):
@@ -87,7 +91,7 @@ class _Reader:
 
     def _virtual_service(self, loaded: LoadedResource[VirtualService]) -> None:
         for at, route in _items(loaded, "http"):
-            key, value = _least(route, ("timeout",), ("retries", "perTryTimeout"))
+            key, value = _least(route, ("timeout",), ("retries", "perTryTimeout"), none=("0s",))
             for destination in mappings(route.get("route")):
                 target = destination.get("destination")
                 host = target.get("host") if isinstance(target, dict) else None
@@ -99,7 +103,7 @@ class _Reader:
             timeouts = rule.get("timeouts")
             if not isinstance(timeouts, dict):
                 continue
-            key, value = _least(timeouts, ("request",), ("backendRequest",))
+            key, value = _least(timeouts, ("request",), ("backendRequest",), none=("0s",))
             for backend in mappings(rule.get("backendRefs")):
                 if backend.get("kind") in (None, "Service") and backend.get("weight") != 0:
                     namespace = backend.get("namespace") or self._namespace(loaded)
@@ -112,7 +116,10 @@ class _Reader:
             if not isinstance(policy, dict):
                 continue
             key, value = _least(
-                route, ("timeoutPolicy", "response"), ("retryPolicy", "perTryTimeout")
+                route,
+                ("timeoutPolicy", "response"),
+                ("retryPolicy", "perTryTimeout"),
+                none=("infinity", "infinite"),
             )
             for service in mappings(route.get("services")):
                 namespace, name = self._namespace(loaded), service.get("name")
@@ -227,7 +234,8 @@ class _Reader:
         name = f"{key.rpartition('/')[2]} of {kind} {loaded.model.metadata.name or ''}".strip()
         setting = Setting(name, value, Origin(OriginKind.INHERITED, name, where))
         place = (namespace if isinstance(namespace, str) else None, service)
-        self.limits.setdefault(place, []).append(RouteLimit(setting, total))
+        limit = RouteLimit(setting, total, unlimited=value == UNBOUNDED)
+        self.limits.setdefault(place, []).append(limit)
 
 
 def _items(loaded: LoadedResource[Any], key: str) -> Iterator[tuple[NodeRef, dict[str, Any]]]:
@@ -240,16 +248,21 @@ def _items(loaded: LoadedResource[Any], key: str) -> Iterator[tuple[NodeRef, dic
 
 
 def _least(
-    data: dict[str, Any], *paths: tuple[str, ...]
+    data: dict[str, Any], *paths: tuple[str, ...], none: tuple[str, ...] = ()
 ) -> tuple[tuple[str, ...], timedelta | None]:
-    """The shortest of these limits, and where it is: one pod sees one try."""
+    """The shortest of these limits, and where it is: one pod sees one try.
+
+    ``none`` are the texts that say that there is no limit.
+    """
     found = []
     for path in paths:
         duration = _duration(value_at(data, *path))
         if duration is not None and duration > ZERO:
             found.append((duration, path))
-    shortest = min(found, default=None)
-    return (paths[0], None) if shortest is None else (shortest[1], shortest[0])
+    if not found:
+        return paths[0], UNBOUNDED if value_at(data, *paths[0]) in none else None
+    shortest = min(found)
+    return shortest[1], shortest[0]
 
 
 def _read(text: str, unit: Unit) -> timedelta | None:

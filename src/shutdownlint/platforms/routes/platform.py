@@ -10,6 +10,7 @@ from shutdownlint.platforms.fields import Field, Fields, FieldType, SubjectKind,
 from shutdownlint.platforms.platform import Platform
 from shutdownlint.platforms.routes.limits import RouteLimit, read_routes
 from shutdownlint.platforms.routes.problems import PROBLEMS
+from shutdownlint.shutdown.provenance import Setting, with_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,14 +19,17 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.context import AnalysisContext
     from shutdownlint.platforms.pod_draft import PodDraft
     from shutdownlint.platforms.problem import Problem
-    from shutdownlint.shutdown.provenance import Setting
 
 
 class RouteFacts(Struct, frozen=True):
-    """The longest limits of the routes to a pod: of whole requests, and of their pauses."""
+    """The longest limits of the routes to a pod: of whole requests, and of their pauses.
+
+    ``unlimited`` names a route that says that it has no limit.
+    """
 
     total: Setting[timedelta] | None
     pause: Setting[timedelta] | None
+    unlimited: Setting[str] | None
 
 
 _FIELDS: Final[Fields] = {
@@ -42,6 +46,13 @@ _FIELDS: Final[Fields] = {
             FieldType.DURATION,
             "how long a route lets a request pause; absent where one limits whole requests",
             from_pod_facts(RouteFacts, lambda found: None if found.total else found.pause),
+            setting=True,
+        ),
+        Field(
+            "routeUnlimited",
+            FieldType.STRING,
+            "a route that says that requests have no limit; absent where none does",
+            from_pod_facts(RouteFacts, lambda found: found.unlimited),
             setting=True,
         ),
     ),
@@ -69,7 +80,11 @@ class Plugin(Platform):
             namespace = draft.context.index.namespaces.of(metadata.namespace, file)
             found += table.get((namespace, metadata.name or ""), ())
         if found:
-            draft.note(RouteFacts(_longest(found, total=True), _longest(found, total=False)))
+            limited = [limit for limit in found if not limit.unlimited]
+            settings = [limit.setting for limit in found if limit.unlimited]
+            unlimited = with_value(settings[0], settings[0].name) if settings else None
+            total, pause = _longest(limited, total=True), _longest(limited, total=False)
+            draft.note(RouteFacts(total, pause, unlimited))
 
 
 def _longest(limits: Iterable[RouteLimit], *, total: bool) -> Setting[timedelta] | None:

@@ -1,0 +1,45 @@
+"""Reverse proxies in front of an app in the same pod: which container they forward requests to."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from shutdownlint.manifests.resources import Container
+    from shutdownlint.platforms.programs.container_config import ContainerConfig
+    from shutdownlint.platforms.programs.start import StartedProgram
+
+#: ``http://127.0.0.1:8080``, ``server app localhost:8080``, ``fastcgi_pass 127.0.0.1:9000``.
+_ADDRESS: Final = re.compile(r"(?<![\w.])(?:127\.0\.0\.1|localhost|\[::1\]):(\d{1,5})(?!\d)")
+#: Envoy writes the address and the port apart.
+_ENVOY_ADDRESS: Final = re.compile(
+    r"""address["']?:[ ]?["']?(?:127\.0\.0\.1|localhost)["']?,?\s{1,40}"""
+    r"""["']?port_value["']?:[ ]?(\d{1,5})(?!\d)"""
+)
+
+
+def find_upstreams(
+    started: StartedProgram, config: ContainerConfig, others: Sequence[Container]
+) -> list[str]:
+    """The containers of the pod that its flags, variables or files forward requests to.
+
+    A loopback address leads to the container that declares the port.
+    """
+    texts = [word.text for word in started.words]
+    texts += [value.text for value in config.variables.values() if value is not None]
+    texts += [file.text for file in config.files]
+    ports = set(_loopback_ports(texts))
+    return [
+        container.name
+        for container in others
+        if any(port.containerPort in ports for port in container.ports)
+    ]
+
+
+def _loopback_ports(texts: Iterable[str]) -> Iterator[int]:
+    for text in texts:
+        for pattern in (_ADDRESS, _ENVOY_ADDRESS):
+            yield from (int(found) for found in pattern.findall(text))
