@@ -378,8 +378,8 @@ def _has_duplicates(root: Node) -> bool:
             continue
         seen.add(id(node))
         if type(node) is MappingNode:
-            keys = {key.value if type(key) is ScalarNode else "" for key, _ in node.value}
-            if len(keys) < len(node.value):
+            keys = [key.value for key, _ in node.value if type(key) is ScalarNode]
+            if len(set(keys)) < len(keys):
                 return True
             stack += [value for _, value in node.value if type(value) is not ScalarNode]
         elif type(node) is SequenceNode:
@@ -402,14 +402,12 @@ def _duplicates(document: Document, key_path: KeyPath) -> Iterator[NodeRef]:
         if isinstance(node, SequenceNode):
             stack.extend((item, (*here, index)) for index, item in enumerate(node.value))
         elif isinstance(node, MappingNode):
-            keys = [key.value if type(key) is ScalarNode else "" for key, _ in node.value]
-            if len(set(keys)) < len(keys):
-                twice = (text for text, count in Counter(keys).items() if count > 1)
-                yield from (document.ref(*here, text).key for text in twice if text != "<<")
+            entries = [(k.value, value) for k, value in node.value if type(k) is ScalarNode]
+            counts = Counter(text for text, _ in entries)
+            twice = (text for text, count in counts.items() if count > 1)
+            yield from (document.ref(*here, text).key for text in twice if text != "<<")
             stack += [
-                (value, (*here, text))
-                for text, (_, value) in zip(keys, node.value, strict=True)
-                if type(value) is not ScalarNode
+                (value, (*here, text)) for text, value in entries if type(value) is not ScalarNode
             ]
 
 

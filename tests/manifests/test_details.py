@@ -1,0 +1,154 @@
+"""Details of reading: counts, places, limits, owners and namespaces."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+import yaml
+
+from shutdownlint import limits
+from shutdownlint.manifests.reader import ReadStats
+from shutdownlint.manifests.suppressions import read_comments
+from shutdownlint.yaml_source.location import Region
+from tests.helpers import check_files, check_text, plan_files, rule_lines, user_facts
+from tests.platforms.istio.proxies import proxy_of
+
+if TYPE_CHECKING:
+    from shutdownlint.manifests.document import Document
+
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: shop}
+spec:
+  selector: {matchLabels: {app: shop}}
+  template:
+    metadata: {labels: {app: shop}}
+    spec:
+      containers: [{name: app, image: shop/app:1}]
+"""
+SERVICE = """\
+apiVersion: v1
+kind: Service
+metadata: {name: shop}
+spec: {selector: {app: shop}}
+"""
+
+
+def test_a_file_that_cannot_be_read_is_named_at_its_first_character() -> None:
+    stats = ReadStats()
+    stats.fail("shop.yaml", "no permission")
+    assert stats.unreadable[0].region == Region("shop.yaml", 1, 1, 1, 1)
+
+
+def test_documents_are_counted_once_and_those_with_workloads_are_not_skipped() -> None:
+    files = {"a.yaml": f"{SERVICE}---\n{DEPLOYMENT}---\n{SERVICE}", "b.yaml": DEPLOYMENT}
+    stats = check_files(files).stats
+    assert (stats.files, stats.documents) == (2, 4)
+    assert not stats.skipped
+
+
+@pytest.mark.parametrize(
+    "comment", ["# shutdownlint: ignored", "# shutdownlint: ignore[SL101] why"]
+)
+def test_an_ignore_is_marked_from_its_sign_to_its_end(comment: str) -> None:
+    document = SimpleNamespace(text=f"a: 1\nb: 2 {comment}\n", line_offset=10, file="a.yaml")
+    (found,) = read_comments(cast("Document", document))
+    assert found.location is not None
+    assert found.location.region() == Region("a.yaml", 12, 6, 12, 6 + len(comment))
+
+
+def test_the_limit_of_values_counts_each_one_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten values more need a limit that is higher by ten."""
+
+    def least(text: str) -> int:
+        for limit in range(1, 100):
+            monkeypatch.setattr(limits, "MAX_EXPANDED_VALUES", limit)
+            if plan_files({"a.yaml": text}).pods:
+                return limit
+        raise AssertionError("no limit is enough")
+
+    more = DEPLOYMENT.replace("  selector", "  extra: [a, b, c, d, e, f, g, h, i]\n  selector")
+    assert least(more) == least(DEPLOYMENT) + 10
+
+
+def test_objects_beside_one_that_only_describes_others_are_read() -> None:
+    described = (
+        "  - apiVersion: kuttl.dev/v1beta1\n    kind: TestAssert\n    metadata: {name: a}\n"
+        "    spec: {template: {spec: {containers: [{name: x, image: x:1}]}}}\n"
+    )
+    item = "".join(f"    {line}\n" for line in DEPLOYMENT.splitlines())
+    text = f"apiVersion: v1\nkind: List\nitems:\n{described}  -\n{item}{described}"
+    assert [str(pod.id) for pod in plan_files({"a.yaml": text}).pods] == ["Deployment shop"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("spec:\n  selector", "spec:\n  replicas: 1\n  replicas: 2\n  selector", 6),
+        ("{app: shop}}\n  template", "{app: shop, app: web}}\n  template", 5),
+        ("[{name: app,", "[{name: app, name: other,", 9),
+    ],
+)
+def test_a_key_that_is_written_twice_is_found_at_any_depth(old: str, new: str, line: int) -> None:
+    found = rule_lines(check_text(DEPLOYMENT.replace(old, new, 1)).findings)
+    assert ("SL004", line) in found
+
+
+@pytest.mark.parametrize("key", ["metadata", "? [a, b]\n: x\n? [a, c]\n: y\nmetadata"])
+def test_keys_that_are_no_text_are_not_taken_for_the_same(key: str) -> None:
+    text = DEPLOYMENT.replace("metadata", key, 1)
+    assert "SL004" not in [rule for rule, _ in rule_lines(check_text(text).findings)]
+
+
+@pytest.mark.parametrize(
+    "path", ["deploy/shop", "./deploy/shop", "deploy/./shop", "deploy/other/../shop"]
+)
+def test_the_namespace_of_an_application_is_that_of_its_folder(path: str) -> None:
+    application = (
+        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: shop}\n"
+        f"spec: {{destination: {{namespace: prod}}, source: {{path: {path}}}}}\n"
+    )
+    files = {"apps/shop.yaml": application, "deploy/shop/a.yaml": DEPLOYMENT}
+    pods = {str(pod.id) for pod in plan_files(files).pods}
+    assert pods == {"Deployment prod/shop"}
+
+
+def test_the_owner_is_the_one_that_controls() -> None:
+    owners = [
+        {"kind": "Custom", "name": "x"},
+        {"kind": "ReplicaSet", "name": "shop-1", "controller": True},
+    ]
+    pod: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": "shop-1-a",
+            "uid": "1",
+            "resourceVersion": "1",
+            "creationTimestamp": "2026-11-01T00:00:00Z",
+            "labels": {"pod-template-hash": "1"},
+            "ownerReferences": owners,
+        },
+        "spec": {"containers": [{"name": "app", "image": "shop/app:1"}]},
+    }
+    (planned,) = plan_files({"a.yaml": yaml.safe_dump(pod)}).pods
+    assert str(planned.id) == "Deployment shop"
+
+
+def test_nothing_is_injected_into_a_pod_that_exists() -> None:
+    namespace = (
+        "apiVersion: v1\nkind: Namespace\n"
+        "metadata: {name: shop, labels: {istio-injection: enabled}}\n---\n"
+    )
+    pod = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: shop, namespace: shopLIVE}\n"
+        "spec: {containers: [{name: app, image: 'shop/app:1'}]}\n"
+    )
+    live = ", uid: a, resourceVersion: '1', creationTimestamp: '2026-11-01T00:00:00Z'"
+    for more, injected in (("", True), (live, False)):
+        text = namespace + pod.replace("LIVE", more)
+        (planned,) = plan_files({"a.yaml": text}, user_facts(istio="1.26")).pods
+        assert (proxy_of(planned) is not None) == injected
