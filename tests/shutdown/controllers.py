@@ -63,3 +63,79 @@ def roll_stateful_set(
         fewest = min(fewest, replicas - 1)
         now += shutdown + ready_after[number % len(ready_after)]
     return fewest, now
+
+
+def drain_node(
+    replicas: int, on_node: int, allowed: int | None, ordered: bool, shutdown: int, ready: int
+) -> tuple[int, int | None]:
+    """``kubectl drain`` second by second; the fewest healthy pods, and when the node was empty.
+
+    It asks for each eviction again five seconds after a refusal. The eviction API counts pods that
+    are healthy and not being deleted (pkg/registry/core/pod/storage/eviction.go); a controller
+    replaces a pod once it terminates, that of a StatefulSet once it is gone.
+    """
+    healthy, fewest = replicas, replicas
+    ask_at = dict.fromkeys(range(on_node), 0)
+    gone_at: dict[int, int] = {}
+    healthy_again: list[int] = []
+    for now in range(100_000):
+        healthy += sum(at == now for at in healthy_again)
+        for pod in sorted(ask_at):
+            if ask_at[pod] != now:
+                continue
+            if allowed is not None and healthy - 1 < replicas - allowed:
+                ask_at[pod] = now + 5
+                continue
+            del ask_at[pod]
+            healthy -= 1
+            gone_at[pod] = now + shutdown
+            healthy_again.append(now + ready + (shutdown if ordered else 0))
+        fewest = min(fewest, healthy)
+        if not ask_at and all(at <= now for at in gone_at.values()):
+            return fewest, max(gone_at.values(), default=0)
+        if allowed == 0 and on_node:
+            return fewest, None
+    raise AssertionError("the drain does not end")
+
+
+def scale_in(
+    most: int, least: int, policies: list[tuple[str, int, int]], select: str, seconds: int
+) -> list[int]:
+    """How many pods there are in each second, by the autoscaler's rules for scaling down.
+
+    Written from calculateScaleDownLimitWithBehaviors and getReplicasChangePerPeriod in
+    pkg/controller/podautoscaler/horizontal.go. A policy is its type, value and period.
+    """
+    current, events, found = most, list[tuple[int, int]](), list[int]()
+    for now in range(seconds):
+        if now % 15 == 0 and select != "Disabled" and policies:
+            proposed = []
+            for kind, value, period in policies:
+                start = current
+                for at, change in events:
+                    if at > now - period:
+                        start += change
+                proposed.append(start - value if kind == "Pods" else int(start * (1 - value / 100)))
+            limit = max(proposed) if select == "Min" else min(proposed)
+            wanted = max(limit, least)
+            if wanted < current:
+                events.append((now, current - wanted))
+                current = wanted
+        found.append(current)
+    return found
+
+
+def worst_placement(replicas: int, domains: int, skew: int) -> int:
+    """The most pods in one domain, of all orders in which a scheduler may place them.
+
+    A pod may go where its domain then has at most ``skew`` more pods than the emptiest one.
+    """
+    reached = {(0,) * domains}
+    for _ in range(replicas):
+        reached = {
+            tuple(sorted((*counts[:n], counts[n] + 1, *counts[n + 1 :])))
+            for counts in reached
+            for n in range(domains)
+            if counts[n] + 1 - min(counts) <= skew
+        }
+    return max(max(counts) for counts in reached)

@@ -80,6 +80,7 @@ class Probe(ApiModel, frozen=True):
     tcpSocket: Any = None  # noqa: N815
     exec: Any = None
     grpc: Any = None
+    initialDelaySeconds: Int | None = None  # noqa: N815
     periodSeconds: Any = None  # noqa: N815
     failureThreshold: Any = None  # noqa: N815
     timeoutSeconds: Any = None  # noqa: N815
@@ -336,6 +337,8 @@ class ScalerSpec(ApiModel, frozen=True):
     minReplicaCount: Int = None  # noqa: N815
     maxReplicaCount: Int = None  # noqa: N815
     triggers: Any = None
+    behavior: Any = None
+    advanced: Any = None
 
 
 class Scaler(Resource, frozen=True):

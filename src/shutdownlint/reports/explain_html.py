@@ -78,7 +78,7 @@ def draw_tables(explanation: Explanation) -> str:
     others = [(format_difference(each), each.how_to_say) for each in explanation.differences]
     shutdown = explanation.analysis.latest_end
     rollout = [(explanation.rollout.describe(shutdown),)] if explanation.rollout else []
-    rollout += [(explanation.serving_pods,)] if explanation.serving_pods else []
+    pods = [(each.kind, each.text) for each in explanation.disruptions]
     events = [
         (
             format_duration(event.at),
@@ -98,6 +98,7 @@ def draw_tables(explanation: Explanation) -> str:
         + _table("Requests", ("request", "outcome", "cause"), answers)
         + _table("Other cases", ("what is different", "how to settle it"), others)
         + _table("Rollout", ("cost",), rollout)
+        + _table("Pods that serve", ("when", "how many"), pods)
         + _table("Events", ("at", "container", "event", "cause"), events)
         + _table("Losses", ("window", "loss", "cause"), losses)
         + _table("Assumptions", ("assumption",), assumptions)

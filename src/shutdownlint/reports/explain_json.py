@@ -91,21 +91,27 @@ def _rollout(explanation: Explanation) -> dict[str, Any] | None:
         return None
     shutdown = explanation.analysis.latest_end
     waits = rollout.waiting_time(shutdown)
+    rolled = next((each for each in explanation.disruptions if each.kind == "rollout"), None)
     return {
         "strategy": rollout.strategy,
         "replicas": rollout.replicas,
         "waits": None if waits is None else to_seconds(waits),
         "text": rollout.describe(shutdown),
-        "leastServing": rollout.replacement.least_serving if rollout.replacement else None,
+        "leastServing": rolled.least if rolled is not None else None,
         "servingOverTime": [
             {"at": to_seconds(at), "pods": pods}
-            for at, pods in (
-                rollout.replacement.serving(shutdown, rollout.ready_after)
-                if rollout.replacement
-                else ()
-            )
+            for at, pods in (rolled.steps if rolled is not None else ())
         ],
-        "servingPods": explanation.serving_pods or None,
+        "readyAfter": to_seconds(explanation.ready.value) if explanation.ready else None,
+        "disruptions": [
+            {
+                "kind": disruption.kind,
+                "text": disruption.text,
+                "replicas": disruption.replicas,
+                "leastServing": disruption.least,
+            }
+            for disruption in explanation.disruptions
+        ],
     }
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import timedelta
 
+    from shutdownlint.platforms.kubernetes.fleet import Disruption
     from shutdownlint.reports.explanation import Explanation, Lane
     from shutdownlint.reports.output import ReportOutput
 
@@ -30,6 +31,8 @@ _LABELS: Final = 190
 _RIGHT: Final = 30
 _ROW: Final = 26
 _BAR: Final = 18
+#: How high the chart of pods over time is.
+_CHART: Final = 60
 #: About how wide a letter is: nothing measures text here.
 _LETTER: Final = 6.6
 #: A loss is drawn at least this wide.
@@ -133,7 +136,42 @@ class _PodPicture:
         for text in explanation.assumptions:
             y += 18
             yield _text(16, y + 6, _shorten(f"assumption: {text}", _WIDTH - 40), "faint")
+        for disruption in explanation.disruptions:
+            if disruption.changes_over_time:
+                y += 30
+                yield from self._pods(disruption, y)
+                y += _CHART + 24
         self.height = int(y + 30)
+
+    def _pods(self, disruption: Disruption, y: float) -> Iterator[str]:
+        """How many pods serve over time, as steps on an axis of its own."""
+        end, most = disruption.steps[-1][0] * 1.1, disruption.replicas
+        begin = -end / 10
+        width, top = _WIDTH - _LABELS - _RIGHT, y + 22
+
+        def x(moment: timedelta) -> float:
+            return _LABELS + width * ((moment - begin) / (end - begin))
+
+        def height(count: int) -> float:
+            return top + _CHART * (1 - count / most)
+
+        yield _text(16, y + 6, _shorten(f"pods that serve: {disruption.text}", _WIDTH - 40))
+        points, serving = [(x(begin), height(most))], most
+        for moment, count in disruption.steps:
+            points += [(x(moment), height(serving)), (x(moment), height(count))]
+            serving = count
+        points.append((x(end), height(serving)))
+        line = " ".join(f"{px:.1f},{py:.1f}" for px, py in points)
+        area = f"{points[0][0]:.1f},{height(0):.1f} {line} {points[-1][0]:.1f},{height(0):.1f}"
+        yield f'<polygon class="accepts" points="{area}"><title>{escape(safe(disruption.text))}</title></polygon>'
+        for count in sorted({0, most, *(each for _, each in disruption.steps)}):
+            yield _text(_LABELS - 8, height(count) + 4, str(count), "faint", "end")
+        for moment in (ZERO, disruption.steps[-1][0]):
+            yield _text(x(moment), height(0) + 16, format_duration(moment), "faint", "middle")
+        ready = self.explanation.ready
+        if ready is not None:
+            text = f"with {format_duration(ready.value)} until a new pod is ready ({ready.origin})"
+            yield _text(x(end / 2), height(0) + 16, text, "faint", "middle")
 
     def _x(self, moment: timedelta) -> float:
         share = min(max(moment / self.explanation.time_axis_end, 0), 1)

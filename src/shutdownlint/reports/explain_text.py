@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from shutdownlint.platforms.kubernetes.fleet import Disruption
     from shutdownlint.reports.explanation import Explanation, Lane
     from shutdownlint.reports.output import ReportOutput
 
@@ -42,7 +43,9 @@ _SYMBOLS: Final = {
     Activity.RACE: ("?", "yellow"),
 }
 #: For terminals that take ASCII only.
-_ASCII: Final = {"█": "#", "▒": "-", "░": "~", _ENDED: "!", _NOTHING: "."}
+_ASCII: Final = {"█": "#", "▒": "-", "░": "~", _ENDED: "!", _NOTHING: "."} | {
+    level: str(number) for number, level in enumerate("▁▂▃▄▅▆▇", 1)
+}
 _COLOURS: Final = {
     Outcome.OK: "green",
     Outcome.CUT: "red",
@@ -51,6 +54,10 @@ _COLOURS: Final = {
     Outcome.UNKNOWN: "yellow",
 }
 _MAX_WIDTH: Final = 64
+#: Pods over time: how full a column is, how wide the line is, and what is before and after.
+_LEVELS: Final = "·▁▂▃▄▅▆▇█"
+_PODS_WIDTH: Final = 32
+_PODS_EDGE: Final = 3
 _STEPS: Final = 4
 
 
@@ -129,11 +136,33 @@ class _PodText:
         if explanation.rollout is not None:
             shutdown = explanation.analysis.latest_end
             yield _line("rollout", "", explanation.rollout.describe(shutdown))
-        if explanation.serving_pods:
-            yield _line("pods", "", safe(explanation.serving_pods))
+        for disruption in explanation.disruptions:
+            yield from self._disruption(disruption)
         yield from self._events()
         for text in explanation.assumptions:
             yield _line("assumption", "", text)
+
+    def _disruption(self, disruption: Disruption) -> Iterator[Text]:
+        label = "pods" if disruption.kind == "rollout" else disruption.kind
+        yield _line(label, "", safe(disruption.text))
+        ready = self.explanation.ready
+        if not disruption.changes_over_time or ready is None:
+            return
+        takes = disruption.steps[-1][0]
+        line = Text(f"  {'':<11}")
+        for column in range(_PODS_WIDTH):
+            at = takes * (column - _PODS_EDGE) / (_PODS_WIDTH - 2 * _PODS_EDGE)
+            begun = [count for begin, count in disruption.steps if begin <= at]
+            count = begun[-1] if begun else disruption.replicas
+            level = -(-count * (len(_LEVELS) - 1) // disruption.replicas)
+            line.append(_encode(_LEVELS[level], self.console), "green" if count else "red")
+        line.append(
+            f"  {disruption.replicas} to {disruption.least} and back in up to "
+            f"{format_duration(takes)}, with {format_duration(ready.value)} until a new pod is "
+            f"ready ({ready.origin})",
+            "dim",
+        )
+        yield line
 
     def _headroom(self) -> Iterator[Text]:
         headroom, file = self.explanation.analysis.headroom, self.explanation.file

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from shutdownlint.platforms.kubernetes.controllers import Rollout
+    from shutdownlint.platforms.kubernetes.fleet import Disruption
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.shutdown.analysis import Answer, Headroom
     from shutdownlint.shutdown.pod_plan import PodPlan
@@ -213,22 +214,19 @@ class Explanation:
         found: PodFacts | None = self.pod.facts.get(PodFacts)
         return found.rollout.value if found and found.rollout and self.grace_known else None
 
+    @cached_property
+    def disruptions(self) -> tuple[Disruption, ...]:
+        """What a rollout, a drain, a lost zone and a scale-in leave of the workload's pods."""
+        found: PodFacts | None = self.pod.facts.get(PodFacts)
+        if found is None or found.fleet is None or not self.grace_known:
+            return ()
+        return tuple(found.fleet.disruptions(self.analysis.latest_end))
+
     @property
-    def serving_pods(self) -> str:
-        """How many pods serve while they are replaced or drained; empty where that is open."""
-        rollout = self.rollout
-        counted = rollout.replacement if rollout is not None else None
-        if counted is None or not counted.replicas:
-            return ""
-        found: PodFacts = self.pod.facts[PodFacts]
-        fewest, count = counted.least_serving, counted.replicas
-        if not fewest:
-            least = "there may be no pod that serves"
-        else:
-            least = "a pod serves" if count == 1 else f"at least {fewest} of {count} pods serve"
-        names = ", ".join(found.budgets)
-        drain = f"budget {names} limits" if names else "no budget among the files limits"
-        return f"{least} during a rollout; {drain} a drain"
+    def ready(self) -> Setting[timedelta] | None:
+        """How long a new pod is taken to need until it is ready."""
+        found: PodFacts | None = self.pod.facts.get(PodFacts)
+        return found.fleet.ready if found is not None and found.fleet is not None else None
 
     @cached_property
     def assumptions(self) -> list[str]:

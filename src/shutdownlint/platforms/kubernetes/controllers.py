@@ -75,8 +75,13 @@ class Rollout(Struct, frozen=True):
                 "new ones are ready"
             )
         if not self.waits:
+            steps = ""
+            if self.steps is not None and self.steps > 1:
+                steps = (
+                    f"{self.steps} steps of {self.batch}, each until new pods are ready{ready}; "
+                )
             return (
-                f"{self.strategy}: the rollout does not wait for old pods; each lives up to "
+                f"{self.strategy}: {steps}the rollout does not wait for old pods; each lives up to "
                 f"{longest} beside its replacement"
             )
         waiting = self.waiting_time(shutdown)
@@ -84,11 +89,15 @@ class Rollout(Struct, frozen=True):
         if waiting is None:
             return (
                 f"{self.strategy}: {self.batch} at a time, {each} each before the replacement "
-                "starts"
+                "starts; their nodes have no pod of it meanwhile, and a drain leaves it alone"
             )
+        saves = ""
+        if self.steps is not None and self.steps > 1 and shutdown > ZERO:
+            saves = f"; each second less of shutdown saves {self.steps}s"
         return (
             f"{self.strategy}: {pods}, {self.batch} at a time, {each} each before the replacement "
             f"starts: at most {format_duration(waiting)}, plus the time until new pods are ready"
+            f"{saves}"
         )
 
 
@@ -98,6 +107,24 @@ def targets(scaler: LoadedResource[Scaler], wanted: ObjectId) -> bool:
     if target is None or target.name != wanted.name:
         return False
     return (target.kind or "Deployment") == wanted.kind
+
+
+def least_replicas(scaler: LoadedResource[Scaler]) -> tuple[str, int | None]:
+    """The fewest pods that an autoscaler leaves, with its key; None where that is not known."""
+    spec = scaler.model.spec
+    if spec.minReplicaCount is not None:
+        return "minReplicaCount", spec.minReplicaCount
+    if spec.minReplicas is not None or spec.maxReplicas is None:
+        return "minReplicas", spec.minReplicas
+    unread = (scaler.ref / "spec" / "minReplicas").exists  # a placeholder
+    return "minReplicas", None if unread else facts.DEFAULT_REPLICAS.value
+
+
+def most_replicas(scaler: LoadedResource[Scaler]) -> int | None:
+    """The most pods that an autoscaler makes; None where that is not known."""
+    spec = scaler.model.spec
+    most: int | None = spec.maxReplicaCount if spec.maxReplicas is None else spec.maxReplicas
+    return most
 
 
 def read_replicas(workload: Workload, context: AnalysisContext) -> Setting[int] | None:
@@ -126,10 +153,8 @@ def _fixed_by(scaler: LoadedResource[Scaler]) -> Setting[int] | None:
     spec, here = scaler.model.spec, scaler.ref / "spec"
     for low, high in (("minReplicas", "maxReplicas"), ("minReplicaCount", "maxReplicaCount")):
         most = getattr(spec, high)
-        least = getattr(spec, low)
-        if least is None and low == "minReplicas":
-            least = facts.DEFAULT_REPLICAS.value
-        if isinstance(most, int) and most == least:
+        key, least = least_replicas(scaler)
+        if isinstance(most, int) and most == least and key == low:
             label = f"{low} and {high} of the autoscaler"
             return Setting(high, most, Origin(OriginKind.INHERITED, label, here / high))
     return None

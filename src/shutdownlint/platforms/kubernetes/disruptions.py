@@ -18,6 +18,7 @@ from shutdownlint.manifests.resources import (
 from shutdownlint.platforms.context import scope_of_object
 from shutdownlint.platforms.kubernetes import facts, problems
 from shutdownlint.platforms.kubernetes.controllers import (
+    least_replicas,
     min_available,
     selects,
     targets,
@@ -204,21 +205,11 @@ def _spread(workload: Workload, replicas: int | None) -> Iterator[Problem]:
 def _autoscaler(
     scaler: LoadedResource[Scaler], budgets: Sequence[LoadedResource[PodDisruptionBudget]]
 ) -> Iterator[Problem]:
-    key, least = _least_replicas(scaler)
+    key, least = least_replicas(scaler)
     blocked = any(budget.model.spec.minAvailable for budget in budgets)
     if least == 1 and not blocked:
         name = scaler.model.metadata.name or ""
         yield problems.AutoscalerMinimumOne(location=scaler.ref / "spec" / key, scaler=name)
-
-
-def _least_replicas(scaler: LoadedResource[Scaler]) -> tuple[str, int | None]:
-    """The fewest pods that an autoscaler leaves, with its key; None where that is not known."""
-    spec = scaler.model.spec
-    if spec.minReplicaCount is not None:
-        return "minReplicaCount", spec.minReplicaCount
-    if spec.minReplicas is not None or spec.maxReplicas is None:
-        return "minReplicas", spec.minReplicas
-    return "minReplicas", facts.DEFAULT_REPLICAS.value
 
 
 def _beside_autoscaler(
@@ -231,7 +222,7 @@ def _beside_autoscaler(
     scaler = next((each for each in scalers if len(wanted) == 1 and targets(each, *wanted)), None)
     if scaler is None:
         return
-    _, least = _least_replicas(scaler)
+    _, least = least_replicas(scaler)
     asked, spec = budget.model.spec.minAvailable, scaler.model.spec
     needed = min_available(asked, least)
     fixed = least in (spec.maxReplicas, spec.maxReplicaCount)  # then the replicas are known

@@ -25,6 +25,7 @@ from shutdownlint.platforms.kubernetes.disruptions import (
     disruption_problems,
     selection_problems,
 )
+from shutdownlint.platforms.kubernetes.fleet import read_fleet
 from shutdownlint.platforms.kubernetes.hooks import HookKind, HookSettings
 from shutdownlint.platforms.kubernetes.images import is_pause
 from shutdownlint.platforms.kubernetes.pod_facts import PodFacts
@@ -135,8 +136,8 @@ def _note_pod_facts(
     workload, spec = draft.workload, draft.workload.template.spec
     os_name = str(spec.os.get("name", "")) if isinstance(spec.os, dict) else ""
     rollout = read_rollout(workload, draft.replicas)
-    names = tuple(budget.model.metadata.name or "" for budget in budgets)
-    draft.note(PodFacts(rollout, spec.hostNetwork is True, os_name, names))
+    fleet = read_fleet(workload, draft.context, budgets, draft.replicas)
+    draft.note(PodFacts(rollout, spec.hostNetwork is True, os_name, fleet))
 
 
 def _plan_app(container: ContainerDraft, draft: PodDraft) -> None:

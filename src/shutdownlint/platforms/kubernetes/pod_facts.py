@@ -8,17 +8,17 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from shutdownlint.platforms.kubernetes.controllers import Rollout
+    from shutdownlint.platforms.kubernetes.fleet import Fleet
     from shutdownlint.shutdown.provenance import Setting
 
 
 class PodFacts(Struct, frozen=True):
     """What is known of a pod besides its timing.
 
-    ``rollout`` is None for pods that are not replaced. ``budgets`` are the names of the disruption
-    budgets that select it.
+    ``rollout`` is None for pods that are not replaced, ``fleet`` where their number is not known.
     """
 
     rollout: Setting[Rollout] | None
     host_network: bool = False
     os_name: str = ""
-    budgets: tuple[str, ...] = ()
+    fleet: Fleet | None = None

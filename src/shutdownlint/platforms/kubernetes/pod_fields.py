@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from shutdownlint.platforms.fields import (
@@ -18,11 +19,10 @@ from shutdownlint.shutdown.provenance import Setting, with_value
 from shutdownlint.shutdown.solver import GRACE_FIELD
 
 if TYPE_CHECKING:
-    from datetime import timedelta
-
     from shutdownlint.shutdown.durations import DurationRange
     from shutdownlint.shutdown.pod_plan import Assumption, ContainerPlan
 
+_SECOND: Final = timedelta(seconds=1)
 _D, _B, _I, _S = FieldType.DURATION, FieldType.BOOL, FieldType.INT, FieldType.STRING
 
 
@@ -72,6 +72,19 @@ def _rollout_waits(view: CaseView) -> timedelta | None:
     rollout = pod_facts(view).rollout
     shutdown = view.analysis.longest_shutdown
     return rollout.value.waiting_time(shutdown) if rollout is not None else None
+
+
+def _least_serving(view: CaseView) -> int | None:
+    fleet = pod_facts(view).fleet
+    replacement = fleet.replacement if fleet is not None else None
+    return replacement.least_serving if replacement is not None else None
+
+
+def _scaled_down_together(view: CaseView) -> int | None:
+    fleet = pod_facts(view).fleet
+    if fleet is None or fleet.scale_in is None:
+        return None
+    return fleet.scale_in.most_within(max(view.analysis.longest_shutdown, _SECOND))
 
 
 #: Fields that containers and proxies have as well.
@@ -195,6 +208,24 @@ WHOLE_POD_FIELDS: Final = (
         _I,
         "how many pods there are; absent where nodes or an autoscaler decide",
         lambda view: view.pod.replicas,
+    ),
+    plain_field(
+        "leastServing",
+        _I,
+        "the fewest pods that serve during a rollout; absent where their number is not known",
+        _least_serving,
+    ),
+    setting_field(
+        "scaleDownPeriod",
+        _D,
+        "the shortest period of the autoscaler's policies for scaling down; absent unless written",
+        lambda view: fleet.scale_down_period if (fleet := pod_facts(view).fleet) else None,
+    ),
+    plain_field(
+        "scaleDownTogether",
+        _I,
+        "how many pods an autoscaler stops within the time that one takes to end",
+        _scaled_down_together,
     ),
     setting_field(
         "strategy", _S, "how they are replaced: RollingUpdate, Recreate; or empty", _strategy, ""
