@@ -205,6 +205,7 @@ def test_the_fewest_pods_of_an_autoscaler_count() -> None:
         (workload("replicas: ${N}"),),
         (workload("minReadySeconds: 0", kind="DaemonSet"),),
         (workload("replicas: 3"), scaler("minReplicas: '${N}', maxReplicas: 10")),
+        (workload("replicas: 3"), scaler("minReplicas: -1, maxReplicas: 10")),
     ],
 )
 def test_where_the_number_of_pods_is_open_nothing_is_said(texts: tuple[str, ...]) -> None:

@@ -113,18 +113,21 @@ def least_replicas(scaler: LoadedResource[Scaler]) -> tuple[str, int | None]:
     """The fewest pods that an autoscaler leaves, with its key; None where that is not known."""
     spec = scaler.model.spec
     if spec.minReplicaCount is not None:
-        return "minReplicaCount", spec.minReplicaCount
+        return "minReplicaCount", _count(spec.minReplicaCount)
     if spec.minReplicas is not None or spec.maxReplicas is None:
-        return "minReplicas", spec.minReplicas
-    unread = (scaler.ref / "spec" / "minReplicas").exists  # a placeholder
-    return "minReplicas", None if unread else facts.DEFAULT_REPLICAS.value
+        return "minReplicas", _count(spec.minReplicas)
+    return "minReplicas", facts.DEFAULT_REPLICAS.value
 
 
 def most_replicas(scaler: LoadedResource[Scaler]) -> int | None:
     """The most pods that an autoscaler makes; None where that is not known."""
     spec = scaler.model.spec
-    most: int | None = spec.maxReplicaCount if spec.maxReplicas is None else spec.maxReplicas
-    return most
+    return _count(spec.maxReplicaCount if spec.maxReplicas is None else spec.maxReplicas)
+
+
+def _count(value: Any) -> int | None:
+    """A number of pods; placeholders and what the API server rejects are none."""
+    return min(value, _MAX_REPLICAS) if type(value) is int and value >= 0 else None
 
 
 def read_replicas(workload: Workload, context: AnalysisContext) -> Setting[int] | None:
