@@ -20,7 +20,13 @@ _SECTIONS: Final = {
         "own-rules.md",
         "rule-fields.md",
     ),
-    "Sources and verification": ("platforms.md", "facts.md", "conformance.md", "story.md"),
+    "Sources and verification": (
+        "platforms.md",
+        "facts.md",
+        "conformance.md",
+        "story.md",
+        "comparison.md",
+    ),
     "Project": (
         "security.md",
         "limits.md",

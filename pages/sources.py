@@ -40,6 +40,7 @@ PAGES: Final = {
     "platforms.md": ("docs/platforms.md", "Platforms"),
     "facts.md": ("docs/facts.md", "Facts and sources"),
     "conformance.md": ("docs/conformance.md", "Tested against real programs"),
+    "comparison.md": ("docs/comparison.md", "Beside kube-linter and kube-score"),
     "story.md": ("docs/story.md", "One request, three endings"),
     "performance.md": ("docs/performance.md", "Performance"),
     "decisions.md": ("docs/decisions.md", "Decisions"),

@@ -210,6 +210,12 @@ WHOLE_POD_FIELDS: Final = (
         lambda view: view.pod.replicas,
     ),
     plain_field(
+        "budgets",
+        FieldType.STRINGS,
+        "the names of the disruption budgets among the files that select its pods",
+        lambda view: list(fleet.budgets) if (fleet := pod_facts(view).fleet) else [],
+    ),
+    plain_field(
         "leastServing",
         _I,
         "the fewest pods that serve during a rollout; absent where their number is not known",
