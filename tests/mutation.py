@@ -33,8 +33,11 @@ TESTS = {
         "tests/platforms",
         "tests/engine/test_rule_files.py",
         "tests/test_regressions.py",
+        "tests/test_docs.py",
+        "tests/manifests",
         "tests/reports",
         "tests/test_guides.py",
+        "tests/fixes",
     ],
     "manifests": [
         "tests/manifests",

@@ -1,0 +1,179 @@
+"""Details of platforms that a small change of the code would break without another test to notice."""
+
+from __future__ import annotations
+
+import pytest
+
+from shutdownlint.platforms.programs.detect import ProgramFacts
+from shutdownlint.platforms.versions import Version, VersionRange
+from shutdownlint.shutdown.durations import DurationRange, seconds
+from tests.helpers import check_text, plan_of, plan_pod_text, rule_lines, user_facts
+
+
+def pod(container: str, spec: str = "", annotations: str = "") -> str:
+    return (
+        f"apiVersion: v1\nkind: Pod\nmetadata: {{name: web, annotations: {{{annotations}}}}}\n"
+        f"spec:\n  {spec}\n  containers:\n    - {{name: app, image: 'shop/web:1', {container}}}\n"
+    )
+
+
+def program(container: str, more: str = "") -> ProgramFacts:
+    noted = plan_pod_text(pod(container) + more).container_facts["app"]
+    found: ProgramFacts = noted[ProgramFacts]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "inside", "outside"),
+    [
+        ("<1.26", ["1.25.9"], ["1.26.0"]),
+        ("<=1.26", ["1.26.0", "1.25.9"], ["1.26.1"]),
+        (">1.26", ["1.26.1"], ["1.26.0"]),
+        (">=1.26.3", ["1.26.3"], ["1.26.2"]),
+        ("<1.12 || >=1.13,<1.14", ["1.11.0", "1.13.5"], ["1.12.0", "1.14.0"]),
+    ],
+)
+def test_the_ends_of_a_range_of_versions(text: str, inside: list[str], outside: list[str]) -> None:
+    found = VersionRange.parse(text)
+    assert [v for v in inside if Version.parse(v) not in found] == []
+    assert [v for v in outside if Version.parse(v) in found] == []
+
+
+def test_a_bound_without_a_patch_is_the_first_release() -> None:
+    assert VersionRange.parse(">=1.26").bounds == {Version(1, 26, 0)}
+
+
+@pytest.mark.parametrize(
+    ("variable", "duration"),
+    [
+        ("{name: WAIT, value: '7'}", DurationRange.exact(seconds(7))),
+        ("{name: WAIT, value: '$(OTHER)'}", None),
+        ("{name: WAIT, valueFrom: {fieldRef: {fieldPath: metadata.name}}}", None),
+        ("{name: OTHER, value: '7'}", None),
+    ],
+)
+def test_a_sleep_by_a_variable(variable: str, duration: DurationRange | None) -> None:
+    hook = 'lifecycle: {preStop: {exec: {command: [sh, -c, "sleep $WAIT"]}}}'
+    found = plan_of(pod(f"{hook}, env: [{variable}]")).container("app").hook.duration.value
+    assert found.known == (duration is not None)
+    assert duration is None or found == duration
+
+
+def test_the_mode_of_springs_shutdown_shows_spring_alone() -> None:
+    config = "env: [{name: SERVER_SHUTDOWN, value: graceful}]"
+    java = f"command: [java, -Dserver.shutdown=graceful, -jar, app.jar], {config}"
+    assert program(java).frameworks == ["Spring Boot"]
+
+
+def test_a_fraction_of_a_second_is_a_limit_where_the_program_takes_one() -> None:
+    found = program("command: [hypercorn, --graceful-timeout, '2.5', 'shop:app']")
+    assert found.finish_within is not None
+    assert found.finish_within.value == seconds(2.5)
+    vllm = program("command: [vllm, serve, m, --shutdown-timeout, '2.5']")
+    assert vllm.finish_within is None
+
+
+@pytest.mark.parametrize(("timeout", "reported"), [("20", True), ("5", False)])
+def test_the_limit_of_a_server_that_its_hook_drains_is_part_of_its_budget(
+    timeout: str, reported: bool
+) -> None:
+    command = f"[kong, quit, --wait=15, --timeout={timeout}]"
+    container = f"command: [kong, start], lifecycle: {{preStop: {{exec: {{command: {command}}}}}}}"
+    found = [rule for rule, _ in rule_lines(check_text(pod(container)).findings)]
+    assert ("SL162" in found) == reported
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("[app, run.dll]", "app"),
+        ("[dotnet, shop.dll]", "shop.dll"),
+        ("[zebra, x.dll]", "zebra"),
+    ],
+)
+def test_the_name_of_an_unknown_program(command: str, name: str) -> None:
+    found = plan_of(pod(f"command: {command}")).assumptions
+    assert any(str(each).startswith(f"{name} is assumed") for each in found), found
+
+
+@pytest.mark.parametrize(
+    ("command", "killed"),
+    [
+        ("[runuser, -u, web, --, gunicorn, 'shop:app']", True),
+        ("[su, web, -c, 'gunicorn shop:app']", True),
+        # ``su`` takes what follows for a user and a shell's arguments.
+        ("[su, --, gunicorn, 'shop:app']", False),
+    ],
+)
+def test_what_su_and_its_like_start(command: str, killed: bool) -> None:
+    container = plan_of(pod(f"command: {command}")).container("app")
+    assert any(wrapper.kills_after is not None for wrapper in container.wrappers) == killed
+
+
+def test_an_inherited_value_of_linkerd_is_not_reported_at_each_pod() -> None:
+    namespace = (
+        "apiVersion: v1\nkind: Namespace\n"
+        "metadata: {name: shop, annotations: {linkerd.io/inject: bogus}}\n---\n"
+    )
+    text = pod("env: []").replace("{name: web,", "{name: web, namespace: shop,")
+    found = rule_lines(check_text(namespace + text).findings)
+    assert [line for rule, line in found if rule == "SL408" and line > 4] == []
+    own = pod("env: []", annotations="linkerd.io/inject: bogus")
+    assert "SL408" in [rule for rule, _ in rule_lines(check_text(own).findings)]
+
+
+PATCH = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: grace}
+spec:
+  rules:
+  - name: grace
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    mutate:
+      patchesJson6902: %s
+---
+"""
+
+
+def test_a_patch_replaces_what_has_a_default() -> None:
+    patch = '"[{op: replace, path: /spec/terminationGracePeriodSeconds, value: 45}]"'
+    plan = plan_of(PATCH % patch + pod("env: []"))
+    assert plan.grace.value == DurationRange.exact(seconds(45))
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        "[{op: add, path: /spec/terminationGracePeriodSeconds, value: 45}]",
+        '"[{op: replace, path: /spec/shutdownWord, value: 45}]"',
+        '"{{ terminationGracePeriodSeconds }}"',
+    ],
+)
+def test_a_patch_that_cannot_be_read_is_an_assumption(patch: str) -> None:
+    text = PATCH % patch.replace("shutdownWord", "x/terminationGracePeriodSeconds")
+    planned = plan_pod_text(text + pod("env: []"))
+    assert planned.plan is not None
+    assert planned.plan.grace.value == DurationRange.exact(seconds(30))
+    assert any("grace" in str(each) for each in planned.plan.assumptions)
+
+
+def test_the_kinds_of_a_gatekeeper_policy_are_where_its_kind_has_them() -> None:
+    policy = (
+        "apiVersion: mutations.gatekeeper.sh/v1\nkind: AssignMetadata\nmetadata: {name: a}\n"
+        "spec:\n  match: {kinds: [{apiGroups: ['*'], kinds: [Pod]}]}\n"
+        '  location: metadata.annotations."sidecar.istio.io/inject"\n'
+        "  parameters: {assign: {value: 'false'}}\n---\n"
+    )
+    namespace = (
+        "apiVersion: v1\nkind: Namespace\n"
+        "metadata: {name: shop, labels: {istio-injection: enabled}}\n---\n"
+    )
+    text = pod("env: []").replace("{name: web,", "{name: web, namespace: shop,")
+    facts = user_facts(istio="1.26")
+    injected = plan_pod_text(namespace + text, facts).plan
+    kept_out = plan_pod_text(namespace + policy + text, facts).plan
+    assert injected is not None
+    assert kept_out is not None
+    assert len(injected.proxies) == 1
+    assert len(kept_out.proxies) == 0
