@@ -50,16 +50,16 @@ def table(seen: dict[str, dict[str, bool | None]]) -> str:
         "| manifests | rule | shutdownlint | kube-linter | kube-score |",
         "|---|---|---|---|---|",
     ]
-    for name, said in seen.items():
-        marks = ["" if each is None else "yes" if each else "no" for each in said.values()]
+    for name, reports in seen.items():
+        marks = ["" if each is None else "yes" if each else "no" for each in reports.values()]
         lines.append(f"| {name} | {rules[name]} | {' | '.join(marks)} |")
     return "\n".join(lines)
 
 
 def main() -> int:
-    """Run the programs; exit 1 if they say something else than what is stored."""
+    """Run the programs; exit 1 if they report something else than what is stored."""
     parser = argparse.ArgumentParser(prog="python -m tests.peers", description=__doc__)
-    parser.add_argument("--record", action="store_true", help="store what they say")
+    parser.add_argument("--record", action="store_true", help="store what they report")
     options = parser.parse_args()
     seen = {}
     for case in CASES:

@@ -1,4 +1,4 @@
-"""What shutdownlint says of the cases, beside what kube-linter and kube-score said of them."""
+"""What shutdownlint reports of the cases, beside what kube-linter and kube-score report."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def test_every_difference_is_explained() -> None:
     assert set(seen) == {case.name for case in CASES}
     different = {
         name
-        for name, said in seen.items()
-        if any(other not in (None, said["shutdownlint"]) for other in said.values())
+        for name, reports in seen.items()
+        if any(other not in (None, reports["shutdownlint"]) for other in reports.values())
     }
     assert different == DIFFERENT
     page = PAGE.read_text(encoding="utf-8")
