@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.helpers import check_text, dedent, rule_lines
+from tests.helpers import check_files, check_text, dedent, rule_lines
 
 TEXT = """\
     apiVersion: v1
@@ -173,3 +173,43 @@ metadata: {name: first, namespace: shop}
 spec: {selector: {statefulset.kubernetes.io/pod-name: shop-0}, ports: [{port: 80}]}
 """
     assert found(more=more) == []
+
+
+OVERLAY = "resources: [../base, budget.yaml]\nnamespace: %s\n"
+
+
+def overlays(**budgets: str) -> dict[str, str]:
+    """A base with a Deployment, and an overlay with a budget for each environment."""
+    files = {"base/kustomization.yaml": "resources: [app.yaml]\n", "base/app.yaml": WEB}
+    for environment, label in budgets.items():
+        files[f"{environment}/kustomization.yaml"] = OVERLAY % environment
+        files[f"{environment}/budget.yaml"] = (
+            "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web}\n"
+            f"spec: {{maxUnavailable: 1, selector: {{matchLabels: {{app: {label}}}}}}}\n"
+        )
+    return files
+
+
+WEB = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: app, image: 'shop/web:1'}]}
+"""
+
+
+def test_what_an_overlay_selects_is_looked_for_in_its_own_environment() -> None:
+    found = check_files(overlays(prod="web", dev="wbe")).findings
+    assert [f.region.file for f in found if f.rule == "SL191"] == ["dev/budget.yaml"]
+
+
+def test_what_belongs_to_no_environment_may_select_in_each() -> None:
+    shared = "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: prod}\nspec: {selector: {app: %s}}\n"
+    for label, rules in (("web", []), ("other", ["SL189"])):
+        files = {**overlays(prod="web", dev="web"), "shared.yaml": shared % label}
+        found = [f.rule for f in check_files(files).findings if f.rule == "SL189"]
+        assert found == rules

@@ -23,7 +23,7 @@ from shutdownlint.wording import plural
 from shutdownlint.yaml_source.location import FixedLocation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from shutdownlint.engine.evaluator import RuleFailure
     from shutdownlint.engine.finding import Finding
@@ -112,10 +112,19 @@ class WorldRun:
             for finding in self.evaluator.evaluate(subject):
                 self.add(finding)
 
-    def check_selections(self) -> None:
-        """Check what selects workloads, once all of them are known."""
+    @property
+    def files_of_variants(self) -> set[str]:
+        """The files that are read for its variants only."""
+        return {file for file, _ in self.loader.variants}
+
+    def check_selections(self, workloads: WorkloadIndex, concerns: Callable[[str], bool]) -> None:
+        """Check what selects workloads, once all of them are known.
+
+        ``concerns`` is whether a file is one that this world reports.
+        """
         for platform in self.platforms:
-            self._check_problems(platform.selection_problems(self.workloads, self.context))
+            problems = platform.selection_problems(workloads, self.context)
+            self._check_problems(p for p in problems if concerns(p.location.region().file))
 
     def _check_problems(self, problems: Iterable[Problem]) -> None:
         for problem in problems:
@@ -139,6 +148,18 @@ class WorldRun:
     def findings(self) -> dict[_Order, Finding]:
         """The findings, by what they are sorted by."""
         return self._found
+
+
+def _joined(indexes: Iterable[WorkloadIndex]) -> WorkloadIndex:
+    """The workloads of several worlds together."""
+    first, *others = indexes
+    if not others:
+        return first
+    found = WorkloadIndex()
+    for index in (first, *others):
+        for entry in index.entries:
+            found.add(entry)
+    return found
 
 
 class CheckRun:
@@ -169,10 +190,22 @@ class CheckRun:
         self._check_pods()
         for world in self.worlds:
             world.check_context()
-        if len(self.worlds) == 1:  # each variant knows only a part of the workloads
-            self.main.check_selections()
+        self._check_selections()
         self._check_run()
         return self._result()
+
+    def _check_selections(self) -> None:
+        """Check what selects workloads: in a variant its own and those of no variant.
+
+        What belongs to no variant may select the workloads of each.
+        """
+        variants = self.worlds[1:]
+        others = {file for world in variants for file in world.files_of_variants}
+        everything = _joined(world.workloads for world in self.worlds)
+        self.main.check_selections(everything, lambda file: file not in others)
+        for world in variants:
+            known = _joined((self.main.workloads, world.workloads))
+            world.check_selections(known, world.files_of_variants.__contains__)
 
     def _check_pods(self) -> None:
         """Check the pods of every world, in several processes where that pays."""
