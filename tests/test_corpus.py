@@ -83,8 +83,10 @@ def test_the_classics_are_found(corpus: Path) -> None:
 )
 def test_what_must_stay_silent(corpus: Path, part: str) -> None:
     # Three pods of Kyverno's tests have nginx before 1.19.5 (SL134), two end their script with an
-    # app in Debian's sh (SL109).
-    assert [f for f in findings(corpus, part) if f.rule not in ("SL109", "SL134")] == []
+    # app in Debian's sh (SL109). Kourier's budget of 80 % leaves none to a drain at its autoscaler's
+    # minimum of one pod (SL180).
+    known = ("SL109", "SL134", "SL180")
+    assert [f for f in findings(corpus, part) if f.rule not in known] == []
 
 
 def test_a_budget_that_allows_nothing(corpus: Path) -> None:
@@ -121,6 +123,8 @@ def test_no_warning_is_left_unread(selected_corpus: Path) -> None:
         "SL162": 1,
         "SL163": 2,
         "SL174": 7,
+        # Knative's and Kourier's budgets of 80 %, and of 1, beside autoscalers with a minimum of 1.
+        "SL180": 7,
         "SL209": 1,
         "SL240": 2,
         "SL250": 6,

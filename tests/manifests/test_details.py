@@ -152,3 +152,41 @@ def test_nothing_is_injected_into_a_pod_that_exists() -> None:
         text = namespace + pod.replace("LIVE", more)
         (planned,) = plan_files({"a.yaml": text}, user_facts(istio="1.26")).pods
         assert (proxy_of(planned) is not None) == injected
+
+
+def test_a_document_that_says_nothing_is_counted_as_skipped_once() -> None:
+    role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: a}\n"
+    stats = check_files({"a.yaml": f"{role}---\n{SERVICE}---\n{DEPLOYMENT}"}).stats
+    assert sum(stats.skipped.values()) == 1
+
+
+@pytest.mark.parametrize("indent", [5, 6, 7, 9])
+def test_where_a_text_inside_a_text_stops_being_yaml(indent: int) -> None:
+    lines = ["drainDuration: 30s", "  bad: [", "x: }"]
+    block = "".join(f"{' ' * indent}{line}\n" for line in lines)
+    text = (
+        "apiVersion: v1\nkind: Pod\nmetadata:\n  name: shop\n  labels:\n"
+        '    sidecar.istio.io/inject: "true"\n  annotations:\n    proxy.istio.io/config: |\n'
+        f"{block}spec:\n  containers: [{{name: app, image: shop/app:1}}]\n"
+    )
+    (found,) = [f for f in check_text(text, user_facts(istio="1.26")).findings if f.rule == "SL212"]
+    assert found.region.line == 10
+    assert found.region.column == indent + len("  bad:")
+    assert found.region.end_column == found.region.column + 1
+
+
+@pytest.mark.parametrize(("files", "checked"), [(0, 1), (1, 1), (2, 3), (3, 4)])
+def test_a_pod_is_the_example_of_the_only_owner_that_it_may_have(files: int, checked: int) -> None:
+    """Where several files could hold its Deployment, each of them is checked, and the pod too."""
+    live = "uid: a, resourceVersion: '1', creationTimestamp: '2026-11-01T00:00:00Z'"
+    owner = "ownerReferences: [{kind: ReplicaSet, name: shop-1, controller: true}]"
+    pod = (
+        "apiVersion: v1\nkind: Pod\n"
+        f"metadata: {{name: shop-1-a, labels: {{pod-template-hash: '1'}}, {live}, {owner}}}\n"
+        "spec: {containers: [{name: app, image: 'shop/app:1'}]}\n"
+    )
+    texts = {
+        f"{number}.yaml": DEPLOYMENT.replace("{name: shop}", f"{{name: shop, {live}}}", 1)
+        for number in range(files)
+    }
+    assert len(plan_files({"pods.yaml": pod, **texts}).pods) == checked

@@ -152,7 +152,7 @@ class Loader:
             kustomization = file.is_kustomization and _FLUX not in chunk.data
             if kustomization or source.patch:
                 self._on_words(chunk.data)
-                self._read_only(file, chunk, counted=not again, patch=source.patch)
+                self._read_only(file, chunk, counted=not again)
                 continue
             content = self._prefilter.classify(chunk.data, source.words)
             if isinstance(content, SkipReason):
@@ -188,13 +188,12 @@ class Loader:
             self.index = ObjectIndex()
         return self.index
 
-    def _read_only(self, file: InputFile, chunk: Chunk, *, counted: bool, patch: bool) -> None:
+    def _read_only(self, file: InputFile, chunk: Chunk, *, counted: bool) -> None:
         """Read what says something about other files: kustomizations, and patches."""
-        index = self._make_index()
+        self._make_index()
         for document in self._parse(file, chunk, self.stats if counted else ReadStats()):
             if counted:
                 self._note_suppressions(document)
-                index.described += not patch
             document.release()
 
     def _read_context_chunk(self, pending: _PendingFile, chunk: Chunk, *, both: bool) -> bool:

@@ -37,15 +37,13 @@ class ObjectIndex(Struct):
     """Every object that gives context.
 
     ``rejected`` are values that the API server would not take; ``namespaces`` what puts manifests
-    into a namespace; ``described`` counts the objects that only say what is deployed; ``live`` are
-    objects as a cluster gives them.
+    into a namespace; ``live`` are objects as a cluster gives them.
     """
 
     resources: dict[type[Resource], list[LoadedResource[Any]]] = field(default_factory=dict)
     raw: list[RawObject] = field(default_factory=list)
     namespaces: NamespaceSources = field(default_factory=NamespaceSources)
     rejected: list[tuple[NodeRef, FieldError]] = field(default_factory=list)
-    described: int = 0
     live: LiveObjects = field(default_factory=LiveObjects)
 
     @property
@@ -60,7 +58,6 @@ class ObjectIndex(Struct):
             list(self.raw),
             self.namespaces.copy(),
             list(self.rejected),
-            self.described,
             self.live.copy(),
         )
 
