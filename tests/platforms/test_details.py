@@ -7,7 +7,15 @@ import pytest
 from shutdownlint.platforms.programs.detect import ProgramFacts
 from shutdownlint.platforms.versions import Version, VersionRange
 from shutdownlint.shutdown.durations import DurationRange, seconds
-from tests.helpers import check_text, plan_of, plan_pod_text, rule_lines, user_facts
+from tests.helpers import (
+    check_text,
+    plan_files,
+    plan_of,
+    plan_pod_text,
+    rule_lines,
+    user_facts,
+)
+from tests.platforms.istio.proxies import proxy_of
 
 
 def pod(container: str, spec: str = "", annotations: str = "") -> str:
@@ -177,3 +185,96 @@ def test_the_kinds_of_a_gatekeeper_policy_are_where_its_kind_has_them() -> None:
     assert kept_out is not None
     assert len(injected.proxies) == 1
     assert len(kept_out.proxies) == 0
+
+
+GATEKEEPER = """\
+apiVersion: mutations.gatekeeper.sh/v1
+kind: Assign
+metadata: {name: grace}
+spec:
+  applyTo: [{groups: [""], kinds: [Pod], versions: [v1]}]
+  location: spec.terminationGracePeriodSeconds
+  parameters: {assign: {value: 45}%s}
+---
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "grace"),
+    [
+        ("", 45),
+        (", pathTests: []", 45),
+        (", pathTests: [{subPath: spec, condition: MustExist}]", 30),
+        (", assignIf: {in: [1]}", 30),
+    ],
+)
+def test_what_gatekeeper_assigns_without_a_condition(more: str, grace: int) -> None:
+    plan = plan_of(GATEKEEPER % more + pod("env: []"))
+    assert plan.grace.value == DurationRange.exact(seconds(grace))
+
+
+ISTIOD = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: istiod, namespace: istio-system}
+spec:
+  template:
+    metadata: {labels: {app: istiod}}
+    spec:
+      containers:
+        - name: discovery
+          image: docker.io/istio/pilot:1.24.1
+          env: [{name: ENABLE_NATIVE_SIDECARS, value: "true"}]
+---
+"""
+ISTIOD_POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: istiod, namespace: istio-system}
+spec:
+  containers:
+    - name: discovery
+      image: docker.io/istio/pilot:1.24.1
+      env: [{name: ENABLE_NATIVE_SIDECARS, value: "true"}]
+---
+"""
+
+
+@pytest.mark.parametrize("istiod", [ISTIOD, ISTIOD_POD])
+def test_the_environment_of_istiod_says_whether_sidecars_are_native(istiod: str) -> None:
+    namespace = (
+        "apiVersion: v1\nkind: Namespace\n"
+        "metadata: {name: shop, labels: {istio-injection: enabled}}\n---\n"
+    )
+    text = pod("env: []").replace("{name: web,", "{name: web, namespace: shop,")
+    run = plan_files({"a.yaml": istiod + namespace + text})
+    (planned,) = [each for each in run.pods if each.id.name == "web"]
+    proxy = proxy_of(planned)
+    assert proxy is not None
+    assert proxy.native
+    place = proxy.mode.origin.location
+    assert place is not None
+    assert place.region().line == next(
+        number for number, line in enumerate(istiod.splitlines(), 1) if "ENABLE_NATIVE" in line
+    )
+
+
+def test_the_hook_of_the_mesh_replaces_the_drain_of_a_native_sidecar() -> None:
+    mesh = (
+        "apiVersion: install.istio.io/v1alpha1\nkind: IstioOperator\nmetadata: {name: mesh}\n"
+        "spec: {values: {global: {proxy: {lifecycle: %s}}}}\n---\n"
+    )
+    namespace = (
+        "apiVersion: v1\nkind: Namespace\n"
+        "metadata: {name: shop, labels: {istio-injection: enabled}}\n---\n"
+    )
+    annotation = 'sidecar.istio.io/nativeSidecar: "true"'
+    text = pod("env: []", annotations=annotation).replace(
+        "{name: web,", "{name: web, namespace: shop,"
+    )
+    for lifecycle, drains in (("{}", True), ("{postStart: {exec: {command: [a]}}}", False)):
+        files = {"a.yaml": mesh % lifecycle + namespace + text}
+        (planned,) = plan_files(files, user_facts(istio="1.26")).pods
+        proxy = proxy_of(planned)
+        assert proxy is not None
+        assert proxy.drain_hook == drains
