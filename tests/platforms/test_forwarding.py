@@ -125,3 +125,50 @@ def test_a_pair_of_proxies_that_name_one_another_ends() -> None:
     plan = plan_of(text)
     assert plan.behind("front") == ("app",)
     assert plan.behind("app") == ("front",)
+
+
+HELPER = "image: 'envoyproxy/envoy:v1.31.0', ports: [{containerPort: 9001}]"
+
+
+def helped(app: str, helper: str = HELPER) -> str:
+    return (
+        SERVICE + "apiVersion: v1\nkind: Pod\nmetadata: {name: shop, labels: {app: shop}}\nspec:\n"
+        "  volumes: [{name: conf, configMap: {name: conf}}]\n  containers:\n"
+        f"    - {{name: app, image: shop/app:1, ports: [{{containerPort: 4180}}], {FRONT_SLEEPS}, {app}}}\n"
+        f"    - {{name: egress, {helper}}}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "app",
+    [
+        "env: [{name: PAYMENTS, value: 'http://127.0.0.1:9001/v1'}]",
+        "env: [{name: HOST, value: localhost}, {name: PORT, value: '9001'}]",
+        "command: [shop, --payments=localhost:9001]",
+    ],
+)
+def test_a_proxy_that_the_app_calls_ends_before_it(app: str) -> None:
+    text = helped(app)
+    plan = plan_of(text)
+    assert plan.needed == ("egress",)
+    assert "SL160" in [rule for rule, _ in rule_lines(check_text(text).findings)]
+    (answer,) = ShutdownAnalysis(plan).predict((Request(ZERO, seconds(5)),))
+    assert answer.prediction.outcome is not Outcome.OK
+    slept = helped(app, f"{HELPER}, lifecycle: {{preStop: {{sleep: {{seconds: 40}}}}}}")
+    assert "SL160" not in [rule for rule, _ in rule_lines(check_text(slept).findings)]
+
+
+@pytest.mark.parametrize(
+    ("app", "helper"),
+    [
+        ("env: [{name: PAYMENTS, value: 'http://payments:9001/v1'}]", HELPER),
+        ("env: [{name: PAYMENTS, value: 'http://127.0.0.1:9002/v1'}]", HELPER),
+        ("env: [{name: PORT, value: '9001'}]", HELPER),
+        (
+            "env: [{name: PAYMENTS, value: 'http://127.0.0.1:9001/v1'}]",
+            HELPER.replace("envoyproxy/envoy", "shop/worker"),
+        ),
+    ],
+)
+def test_a_container_that_the_app_does_not_call_is_no_helper(app: str, helper: str) -> None:
+    assert plan_of(helped(app, helper)).needed == ()

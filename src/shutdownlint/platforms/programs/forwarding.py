@@ -1,4 +1,4 @@
-"""Reverse proxies in front of an app in the same pod: which container they forward requests to."""
+"""Which containers of the same pod a container talks to: by loopback addresses that it names."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 #: ``http://127.0.0.1:8080``, ``server app localhost:8080``, ``fastcgi_pass 127.0.0.1:9000``.
 _ADDRESS: Final = re.compile(r"(?<![\w.])(?:127\.0\.0\.1|localhost|\[::1\]):(\d{1,5})(?!\d)")
+_LOOPBACK: Final = frozenset(("127.0.0.1", "localhost", "::1"))
+_DIGITS: Final = 5
 #: Envoy writes the address and the port apart.
 _ENVOY_ADDRESS: Final = re.compile(
     r"""address["']?:[ ]?["']?(?:127\.0\.0\.1|localhost)["']?,?\s{1,40}"""
@@ -22,16 +24,19 @@ _ENVOY_ADDRESS: Final = re.compile(
 
 
 def find_upstreams(
-    started: StartedProgram, config: ContainerConfig, others: Sequence[Container]
+    started: StartedProgram | None, config: ContainerConfig, others: Sequence[Container]
 ) -> list[str]:
-    """The containers of the pod that its flags, variables or files forward requests to.
+    """The containers of the pod that its flags, variables or files lead to.
 
-    A loopback address leads to the container that declares the port.
+    A loopback address leads to the container that declares the port. Host and port may be
+    variables of their own.
     """
-    texts = [word.text for word in started.words]
-    texts += [value.text for value in config.variables.values() if value is not None]
-    texts += [file.text for file in config.files]
+    texts = [word.text for word in started.words] if started is not None else []
+    variables = [value.text for value in config.variables.values() if value is not None]
+    texts += [*variables, *(file.text for file in config.files)]
     ports = set(_loopback_ports(texts))
+    if not _LOOPBACK.isdisjoint(variables):
+        ports |= {int(text) for text in variables if text.isdecimal() and len(text) <= _DIGITS}
     return [
         container.name
         for container in others

@@ -297,6 +297,9 @@ class Plugin(Platform):
         for container in draft.app_containers:
             if container.serves and container.name in started:
                 _find_upstreams(container, draft, started[container.name])
+        for container in draft.app_containers:
+            if not container.serves and container.name in started:
+                _find_callers(container, draft, started)
 
     def _plan(self, container: ContainerDraft, draft: PodDraft) -> StartedProgram | None:
         """Take what the container's program does; the program, where the files show it."""
@@ -430,6 +433,30 @@ def _find_upstreams(container: ContainerDraft, draft: PodDraft, started: Started
     found = find_upstreams(started, config, [c.spec for c in others if c.spec is not None])
     container.forwards_to = tuple(found)
     container.forward_status = entry.forward_status
+
+
+def _find_callers(
+    container: ContainerDraft, draft: PodDraft, started: dict[str, StartedProgram]
+) -> None:
+    """Take a proxy that nothing sends requests to, and that the app names, for the app's helper."""
+    entry, spec, ref = find_behaviour(started[container.name]), container.spec, container.ref
+    if entry is None or entry.forward_status is None or spec is None or ref is None:
+        return
+    for caller in draft.app_containers:
+        apart = caller is container or caller.role is not Role.APP
+        if apart or container.name in caller.forwards_to or caller.spec is None:
+            continue
+        assert caller.ref is not None
+        config = read_container_config(caller.spec, caller.ref, draft.workload, draft.context)
+        if not find_upstreams(started.get(caller.name), config, [spec]):
+            continue
+        container.serves_assumed, container.role = False, Role.HELPER
+        draft.needed.append(container.name)
+        origin = Origin(OriginKind.DEFAULT, f"{entry.name}'s own end", ref / "name")
+        container.note(HelperFacts(Setting("immediate end", ZERO, origin)))
+        text = f"requests are taken to need {container.name}, which {caller.name} calls"
+        draft.assumptions.append(Assumption(text, "make it a native sidecar"))
+        return
 
 
 def _is_taken(container: ContainerDraft) -> bool:
