@@ -190,3 +190,14 @@ def test_a_pod_is_the_example_of_the_only_owner_that_it_may_have(files: int, che
         for number in range(files)
     }
     assert len(plan_files({"pods.yaml": pod, **texts}).pods) == checked
+
+
+def test_a_place_in_a_block_whose_first_line_is_indented_itself() -> None:
+    text = (
+        "apiVersion: v1\nkind: Pod\nmetadata:\n  name: shop\n  labels:\n"
+        '    sidecar.istio.io/inject: "true"\n  annotations:\n    proxy.istio.io/config: |2\n'
+        "           drainDuration: 30\nspec:\n"
+        "  containers: [{name: app, image: shop/app:1}]\n"
+    )
+    (found,) = [f for f in check_text(text, user_facts(istio="1.26")).findings if f.rule == "SL212"]
+    assert (found.region.line, found.region.column, found.region.end_column) == (9, 27, 29)

@@ -213,3 +213,13 @@ def test_what_belongs_to_no_environment_may_select_in_each() -> None:
         files = {**overlays(prod="web", dev="web"), "shared.yaml": shared % label}
         found = [f.rule for f in check_files(files).findings if f.rule == "SL189"]
         assert found == rules
+
+
+def test_a_budget_is_named_in_what_is_said_of_it() -> None:
+    text = (
+        "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web}\n"
+        "spec: {maxUnavailable: 1, selector: {matchLabels: {app: web}}}\n---\n"
+    )
+    found = {f.rule: f.message for f in check_text(text + WEB.replace("web}", "other}")).findings}
+    assert found["SL181"].startswith("budget web has no unhealthyPodEvictionPolicy")
+    assert found["SL191"].startswith("budget web selects no pod")

@@ -190,3 +190,10 @@ def test_a_field_of_older_releases() -> None:
     found = read("parentShutdownDuration: 60s")
     assert not found.ignored
     assert [problem.key for problem in found.removed] == ["parentShutdownDuration"]
+
+
+@pytest.mark.parametrize(
+    ("value", "rejected"), [("2", 0), ("2.0", 0), ("'2'", 0), ("2.5", 1), (".inf", 1), ("true", 1)]
+)
+def test_whole_numbers(value: str, rejected: int) -> None:
+    assert len(read(f"concurrency: {value}\n").rejected) == rejected
