@@ -7,15 +7,27 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from shutdownlint import limits
+from shutdownlint.linter.linter import check
 from shutdownlint.manifests.reader import ReadStats
 from shutdownlint.manifests.suppressions import read_comments
 from shutdownlint.yaml_source.location import Region
-from tests.helpers import check_files, check_text, plan_files, rule_lines, user_facts
+from tests.helpers import (
+    check_files,
+    check_text,
+    lint_options,
+    plan_files,
+    rule_lines,
+    user_facts,
+    write_sources,
+)
 from tests.platforms.istio.proxies import proxy_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from shutdownlint.manifests.document import Document
 
 DEPLOYMENT = """\
@@ -51,7 +63,15 @@ def test_documents_are_counted_once_and_those_with_workloads_are_not_skipped() -
 
 
 @pytest.mark.parametrize(
-    "comment", ["# shutdownlint: ignored", "# shutdownlint: ignore[SL101] why"]
+    "comment",
+    [
+        "# shutdownlint: ignored",
+        "# shutdownlint: ignores",
+        "# shutdownlint: x",
+        "# shutdownlint: xy",
+        "# shutdownlint: ignore[SL101] why",
+        "# shutdownlint: ignore[SL101] why?",
+    ],
 )
 def test_an_ignore_is_marked_from_its_sign_to_its_end(comment: str) -> None:
     document = SimpleNamespace(text=f"a: 1\nb: 2 {comment}\n", line_offset=10, file="a.yaml")
@@ -72,6 +92,10 @@ def test_the_limit_of_values_counts_each_one_once(monkeypatch: pytest.MonkeyPatc
 
     more = DEPLOYMENT.replace("  selector", "  extra: [a, b, c, d, e, f, g, h, i]\n  selector")
     assert least(more) == least(DEPLOYMENT) + 10
+    monkeypatch.setattr(limits, "MAX_EXPANDED_VALUES", 5)
+    stats = plan_files({"a.yaml": more}).stats
+    assert len(stats.unreadable) == 1
+    assert not stats.skipped
 
 
 def test_objects_beside_one_that_only_describes_others_are_read() -> None:
@@ -112,8 +136,9 @@ def test_the_namespace_of_an_application_is_that_of_its_folder(path: str) -> Non
         f"spec: {{destination: {{namespace: prod}}, source: {{path: {path}}}}}\n"
     )
     files = {"apps/shop.yaml": application, "deploy/shop/a.yaml": DEPLOYMENT}
+    files["other/b.yaml"] = DEPLOYMENT.replace("shop}", "other}", 1)
     pods = {str(pod.id) for pod in plan_files(files).pods}
-    assert pods == {"Deployment prod/shop"}
+    assert pods == {"Deployment prod/shop", "Deployment other"}
 
 
 def test_the_owner_is_the_one_that_controls() -> None:
@@ -201,3 +226,19 @@ def test_a_place_in_a_block_whose_first_line_is_indented_itself() -> None:
     )
     (found,) = [f for f in check_text(text, user_facts(istio="1.26")).findings if f.rule == "SL212"]
     assert (found.region.line, found.region.column, found.region.end_column) == (9, 27, 29)
+
+
+def test_a_list_without_anything_to_read_is_skipped() -> None:
+    role = "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: a}}"
+    text = f"apiVersion: v1\nkind: List\nitems: [{role}]\n"
+    stats = check_files({"a.yaml": text}).stats
+    assert (stats.documents, sum(stats.skipped.values())) == (1, 1)
+
+
+def test_documents_that_are_read_for_context_only_are_counted(tmp_path: Path) -> None:
+    sources = write_sources(
+        {"a.yaml": DEPLOYMENT, "b.yaml": DEPLOYMENT + "---\n" + SERVICE}, tmp_path
+    )
+    checked = [sources[0], replace(sources[1], context=True)]
+    result = check(checked, lint_options())
+    assert (result.stats.documents, result.workloads) == (3, 1)
