@@ -129,7 +129,7 @@ def test_no_warning_is_left_unread(selected_corpus: Path) -> None:
         "SL240": 2,
         "SL250": 6,
         "SL301": 3,
-        "SL471": 10,
+        "SL471": 1,
     }
 
 

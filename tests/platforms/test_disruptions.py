@@ -223,3 +223,54 @@ def test_a_budget_is_named_in_what_is_said_of_it() -> None:
     found = {f.rule: f.message for f in check_text(text + WEB.replace("web}", "other}")).findings}
     assert found["SL181"].startswith("budget web has no unhealthyPodEvictionPolicy")
     assert found["SL191"].startswith("budget web selects no pod")
+
+
+FRONT = """\
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {selector: {app: web}, ports: [{port: 80, targetPort: 8080}]}
+---
+"""
+
+
+@pytest.mark.parametrize(
+    ("others", "single"),
+    [
+        ("", True),
+        # Another version behind the same Service keeps serving.
+        (WEB.replace("name: web}", "name: web-v2}"), False),
+        (WEB.replace("app: web", "app: api").replace("name: web}", "name: api}"), True),
+    ],
+)
+def test_one_replica_is_the_only_pod_of_its_service(others: str, single: bool) -> None:
+    text = FRONT + WEB.replace("spec:\n  selector", "spec:\n  replicas: 1\n  selector")
+    found = rule_lines(check_text(f"{text}---\n{others}").findings, notes=True)
+    assert [line for rule, line in found if rule == "SL193"] == ([10] if single else [])
+
+
+def test_a_gateway_shows_none_of_the_workloads_of_its_namespace() -> None:
+    gateway = (
+        "apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: edge}\n"
+        "spec: {gatewayClassName: istio, listeners: [{name: http, port: 80, protocol: HTTP}]}\n"
+    )
+    found = [f.rule for f in check_text(FRONT + gateway).findings]
+    assert "SL189" not in found
+
+
+def test_a_startup_probe_keeps_a_pod_unready_as_well() -> None:
+    probe = "startupProbe: {httpGet: {path: /up, port: 8080}}"
+    for more, missing in (("", True), (f", {probe}", False)):
+        ports = "ports: [{containerPort: 8080}]"
+        text = FRONT + WEB.replace("'shop/web:1'", f"'shop/web:1', {ports}{more}")
+        assert ("SL182" in [f.rule for f in check_text(text).findings]) == missing
+
+
+def test_what_belongs_to_no_environment_is_reported_once() -> None:
+    budget = (
+        "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: all, namespace: x}\n"
+        "spec: {maxUnavailable: 1, selector: {matchLabels: {app: web}}}\n"
+    )
+    files = {**overlays(prod="web", dev="web"), "shared.yaml": budget}
+    found = [f.region.file for f in check_files(files).findings if f.rule == "SL181"]
+    assert sorted(found) == ["dev/budget.yaml", "prod/budget.yaml", "shared.yaml"]

@@ -104,10 +104,14 @@ class WorldRun:
         for entry in part.entries:
             self.workloads.add(entry)
 
-    def check_context(self) -> None:
-        """Check the objects that are no workloads, and all workloads together."""
+    def check_context(self, concerns: Callable[[str], bool]) -> None:
+        """Check the objects that are no workloads, and all workloads together.
+
+        ``concerns`` is whether a file is one that this world reports.
+        """
         for platform in self.platforms:
-            self._check_problems(platform.context_problems(self.context))
+            problems = platform.context_problems(self.context)
+            self._check_problems(p for p in problems if concerns(p.location.region().file))
         for subject in workload_subjects(self.workloads, self.context, self.evaluator.vocabulary):
             for finding in self.evaluator.evaluate(subject):
                 self.add(finding)
@@ -188,8 +192,9 @@ class CheckRun:
     def run(self) -> LintResult:
         """Check everything."""
         self._check_pods()
-        for world in self.worlds:
-            world.check_context()
+        self.main.check_context(lambda _: True)
+        for world in self.worlds[1:]:
+            world.check_context(world.files_of_variants.__contains__)
         self._check_selections()
         self._check_run()
         return self._result()

@@ -80,7 +80,9 @@ class PodStage:
                 yield live
         if extra:
             for platform in self.platforms:
-                yield from platform.extra_workloads(self.context)
+                for workload in platform.extra_workloads(self.context):
+                    workload.derived = True
+                    yield workload
 
     def _plan(self, workload: Workload) -> PlannedPod | None:
         stats = self.loader.stats

@@ -87,6 +87,8 @@ class Workload(Struct, eq=False):
     batch: bool = False
     #: Whether its template is a pod that exists: nothing is added to that any more.
     created: bool = False
+    #: Whether a controller makes it from an object that has no pod template.
+    derived: bool = False
     #: What describes the pod, where that is no pod template: little of it is certain.
     described_by: SkipReason | None = None
     #: Its namespace where something else than the manifest decides it.

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from shutdownlint.manifests.decoding import value_at
 from shutdownlint.platforms.context import scope_of
+from shutdownlint.platforms.locations import source_location
+from shutdownlint.shutdown.provenance import OriginKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +26,9 @@ class WorkloadEntry(Struct, frozen=True):
     ``port_names`` are those of its containers' ports.
 
     ``complete`` is false for patches and other fragments, which rules over all workloads count,
-    but which is not known.
+    but which is not known. ``derived``: a controller makes it from an object, so it does not show
+    that the files have the workloads of its namespace. ``single`` is where one replica is written, of a workload that starts a
+    new pod before the old one ends.
     """
 
     id: ObjectId
@@ -34,6 +39,8 @@ class WorkloadEntry(Struct, frozen=True):
     replicas_written: bool = False
     complete: bool = True
     port_names: frozenset[str] = frozenset()
+    derived: bool = False
+    single: Region | None = None
 
 
 class WorkloadIndex:
@@ -44,6 +51,7 @@ class WorkloadIndex:
         self._by_scope: dict[Scope, list[WorkloadEntry]] = {}
         self._by_label: dict[tuple[Scope, str, str], list[WorkloadEntry]] = {}
         self._incomplete: set[Scope] = set()
+        self._written: set[Scope] = set()
         #: What was worked out for all workloads that a selector selects.
         self.selected: dict[tuple[int, Scope], int | None] = {}
 
@@ -53,6 +61,8 @@ class WorkloadIndex:
         self._by_scope.setdefault(entry.scope, []).append(entry)
         if not entry.complete:
             self._incomplete.add(entry.scope)
+        if not entry.derived:
+            self._written.add(entry.scope)
         for name, value in entry.labels.items():
             self._by_label.setdefault((entry.scope, name, value), []).append(entry)
 
@@ -62,7 +72,7 @@ class WorkloadIndex:
 
     def is_complete(self, scope: Scope) -> bool:
         """Whether workloads live there, and all of them are known."""
-        return scope in self._by_scope and scope not in self._incomplete
+        return scope in self._written and scope not in self._incomplete
 
     def with_labels(self, scope: Scope, labels: Mapping[str, str]) -> Sequence[WorkloadEntry]:
         """The workloads that live there and may have these labels: those with the rarest one."""
@@ -89,4 +99,17 @@ def index_entry(pod: PlannedPod) -> WorkloadEntry:
             for port in container.ports
             if port.name
         ),
+        derived=workload.derived,
+        single=_single_replica(pod),
     )
+
+
+def _single_replica(pod: PlannedPod) -> Region | None:
+    replicas, update = pod.replicas, pod.workload.update
+    if replicas is None or replicas.value != 1 or pod.id.kind != "Deployment":
+        return None
+    location = source_location(replicas)
+    written = replicas.origin.kind is OriginKind.EXPLICIT
+    if location is None or not written or value_at(update.strategy, "type") == "Recreate":
+        return None
+    return location.region()

@@ -17,6 +17,7 @@ from shutdownlint.manifests.resources import (
 )
 from shutdownlint.platforms.context import scope_of_object
 from shutdownlint.platforms.kubernetes import facts, problems
+from shutdownlint.platforms.kubernetes.budgets import BudgetIndex
 from shutdownlint.platforms.kubernetes.controllers import (
     least_replicas,
     min_available,
@@ -24,6 +25,7 @@ from shutdownlint.platforms.kubernetes.controllers import (
     targets,
 )
 from shutdownlint.platforms.kubernetes.services import containers_reached
+from shutdownlint.yaml_source.location import FixedLocation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -86,10 +88,10 @@ def selection_problems(index: WorkloadIndex, context: AnalysisContext) -> Iterat
 
     Only in namespaces of which workloads are among the files, and all of them can be read.
     """
-    selections = _Selections(index)
+    selections, budgets = _Selections(index), context.state(BudgetIndex)
     for service in context.index.all_of(Service):
         scope = scope_of_object(service, context.index.namespaces)
-        yield from _service_problems(service, scope, selections)
+        yield from _service_problems(service, scope, selections, budgets)
     for budget in context.index.all_of(PodDisruptionBudget):
         selector = budget.model.spec.selector
         scope = scope_of_object(budget, context.index.namespaces)
@@ -103,8 +105,23 @@ def selection_problems(index: WorkloadIndex, context: AnalysisContext) -> Iterat
         yield from _beside_autoscaler(budget, selected or (), context.in_scope(Scaler, scope))
 
 
+def _single_replica(
+    service: str, scope: Scope, selected: Sequence[WorkloadEntry], budgets: BudgetIndex
+) -> Iterator[Problem]:
+    """The only pod of a Service, if nothing keeps a drain from taking it."""
+    entry = selected[0]
+    if entry.single is None or any(each.id != entry.id for each in selected):
+        return
+    if not budgets.selecting(scope, entry.labels):
+        location, name = FixedLocation(entry.single), entry.id.name or ""
+        yield problems.SingleReplica(location=location, name=name, service=service)
+
+
 def _service_problems(
-    service: LoadedResource[Service], scope: Scope, selections: _Selections
+    service: LoadedResource[Service],
+    scope: Scope,
+    selections: _Selections,
+    budgets: BudgetIndex,
 ) -> Iterator[Problem]:
     spec, name = service.model.spec, service.model.metadata.name or ""
     if not spec.selector or spec.type == "ExternalName":
@@ -117,6 +134,7 @@ def _service_problems(
         yield problems.ServiceSelectsNothing(location=location, name=name)
     if not selected:
         return
+    yield from _single_replica(name, scope, selected, budgets)
     names = {name for entry in selected for name in entry.port_names}
     for number, port in enumerate(spec.ports):
         target = port.targetPort
@@ -178,9 +196,9 @@ def _probes(workload: Workload, services: Sequence[LoadedResource[Service]]) -> 
             continue
         here = workload.spec / "containers" / number
         readiness, liveness = container.readinessProbe, container.livenessProbe
-        if readiness is None:
+        if readiness is None and container.startupProbe is None:
             yield problems.ReadinessMissing(location=here / "name", name=container.name)
-        elif liveness is not None and _asked(readiness) == _asked(liveness):
+        elif readiness and liveness and _asked(readiness) == _asked(liveness):
             location = (here / "readinessProbe").key
             yield problems.ReadinessLikeLiveness(location=location, name=container.name)
 

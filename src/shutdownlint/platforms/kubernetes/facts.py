@@ -140,6 +140,7 @@ CONTROLLER_LABELS: Final = SourcedValue(
         "pod-template-hash",
         "batch.kubernetes.io/job-name",
         "job-name",
+        "gateway.networking.k8s.io/gateway-name",
     ),
     "kubernetes/website content/en/docs/reference/labels-annotations-taints/_index.md",
 )

@@ -134,6 +134,13 @@ class BudgetMissing(KubernetesProblem, frozen=True, kw_only=True):
     name: str
 
 
+class SingleReplica(KubernetesProblem, frozen=True, kw_only=True):
+    """The only pod of a Service."""
+
+    name: str
+    service: str
+
+
 class BudgetBesideAutoscaler(KubernetesProblem, frozen=True, kw_only=True):
     """A budget that asks for all pods that the autoscaler may leave."""
 
@@ -233,6 +240,7 @@ PROBLEMS = (
     ProbePortMissing,
     QueueConsumerDefaultGrace,
     BudgetMissing,
+    SingleReplica,
     BudgetBesideAutoscaler,
     BudgetKeepsUnhealthyPods,
     ReadinessMissing,
