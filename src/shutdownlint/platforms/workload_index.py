@@ -27,8 +27,8 @@ class WorkloadEntry(Struct, frozen=True):
 
     ``complete`` is false for patches and other fragments, which rules over all workloads count,
     but which is not known. ``derived``: a controller makes it from an object, so it does not show
-    that the files have the workloads of its namespace. ``single`` is where one replica is written, of a workload that starts a
-    new pod before the old one ends.
+    that the files have the workloads of its namespace. ``single`` is where one replica is written,
+    of a workload that starts a new pod before the old one ends.
     """
 
     id: ObjectId
