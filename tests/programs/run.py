@@ -142,11 +142,13 @@ def _run(
         "{backend}": str(backend),
         "{folder}": str(folder),
         "{config}": str(folder / "config"),
+        "{config.yaml}": str(folder / "config.yaml"),
         "{go}": str(PROGRAMS / "go-server"),
         "{path}": f"{PROGRAMS}/",
         "{extra}": "",
     }
-    (folder / "config").write_text(_fill(case.config, values))
+    for name in ("config", "config.yaml"):
+        (folder / name).write_text(_fill(case.config, values))
     command = [_fill(word, values) for word in case.command]
     environment = {
         "PATH": search_path(),
