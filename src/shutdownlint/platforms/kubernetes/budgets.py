@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, TypeAlias
 
 from shutdownlint import limits
+from shutdownlint.manifests.decoding import has_placeholder
 from shutdownlint.manifests.resources import PodDisruptionBudget
 from shutdownlint.platforms.context import scope_of_object
 from shutdownlint.platforms.kubernetes.controllers import SCALED_KINDS, min_available, selects
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.manifests.object_index import LoadedResource
-    from shutdownlint.manifests.resources import LabelSelector
+    from shutdownlint.manifests.resources import LabelSelector, PodDisruptionBudgetSpec
     from shutdownlint.platforms.context import AnalysisContext, Scope
     from shutdownlint.platforms.workload_index import WorkloadEntry, WorkloadIndex
 
@@ -72,6 +73,15 @@ class BudgetIndex:
         return [budget for _, budget in sorted(found, key=lambda each: each[0])[:most]]
 
 
+def is_rejected(spec: PodDisruptionBudgetSpec) -> bool:
+    """Whether both of its numbers are set, which the API server does not take.
+
+    Source: pkg/apis/policy/validation/validation.go (ValidatePodDisruptionBudgetSpec).
+    """
+    written = (spec.minAvailable, spec.maxUnavailable)
+    return all(value is not None and not has_placeholder(str(value)) for value in written)
+
+
 def disruptions_allowed(
     entry: WorkloadEntry,
     index: WorkloadIndex,
@@ -82,7 +92,9 @@ def disruptions_allowed(
         return None  # drains leave DaemonSets alone, and where nothing runs nothing is blocked
     for budget in budgets:
         spec, here = budget.model.spec, budget.ref / "spec"
-        if spec.selector is None or not selects(spec.selector, entry.labels):
+        if is_rejected(spec) or spec.selector is None:
+            continue
+        if not selects(spec.selector, entry.labels):
             continue
         label = f"PodDisruptionBudget {budget.model.metadata.name}"
         if spec.maxUnavailable in (0, "0", "0%"):

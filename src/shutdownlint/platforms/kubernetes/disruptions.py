@@ -17,7 +17,7 @@ from shutdownlint.manifests.resources import (
 )
 from shutdownlint.platforms.context import scope_of_object
 from shutdownlint.platforms.kubernetes import facts, problems
-from shutdownlint.platforms.kubernetes.budgets import BudgetIndex
+from shutdownlint.platforms.kubernetes.budgets import BudgetIndex, is_rejected
 from shutdownlint.platforms.kubernetes.controllers import (
     least_replicas,
     min_available,
@@ -74,10 +74,15 @@ def disruption_problems(
 
 
 def budget_problems(context: AnalysisContext) -> Iterator[Problem]:
-    """Budgets that keep a drain from removing pods which do not work."""
+    """Budgets that are rejected, or keep a drain from removing pods which do not work."""
     for budget in context.index.all_of(PodDisruptionBudget):
         spec = budget.model.spec
-        if spec.unhealthyPodEvictionPolicy is None and spec.selector is not None:
+        if is_rejected(spec):
+            location = (budget.ref / "spec" / "maxUnavailable").key
+            yield problems.BudgetRejected(
+                location=location, budget=budget.model.metadata.name or ""
+            )
+        elif spec.unhealthyPodEvictionPolicy is None and spec.selector is not None:
             yield problems.BudgetKeepsUnhealthyPods(
                 location=(budget.ref / "spec").key, budget=budget.model.metadata.name or ""
             )

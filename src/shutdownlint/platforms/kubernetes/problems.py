@@ -134,6 +134,12 @@ class BudgetMissing(KubernetesProblem, frozen=True, kw_only=True):
     name: str
 
 
+class BudgetRejected(KubernetesProblem, frozen=True, kw_only=True):
+    """A budget that the API server does not take: both of its numbers are set."""
+
+    budget: str
+
+
 class SingleReplica(KubernetesProblem, frozen=True, kw_only=True):
     """The only pod of a Service."""
 
@@ -240,6 +246,7 @@ PROBLEMS = (
     ProbePortMissing,
     QueueConsumerDefaultGrace,
     BudgetMissing,
+    BudgetRejected,
     SingleReplica,
     BudgetBesideAutoscaler,
     BudgetKeepsUnhealthyPods,
