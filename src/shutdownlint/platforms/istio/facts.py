@@ -83,7 +83,9 @@ GATEWAY_OVERRIDES_SINCE: Final = SourcedValue(
     Version(1, 26, 0), "gatewaycommon/deploymentcontroller.go:605, PR 55283"
 )
 #: Before, an annotation's proxyMetadata replaced the mesh's instead of adding to it.
-METADATA_MERGED_SINCE: Final = SourcedValue(Version(1, 11, 0), "PR 33522")
+METADATA_MERGED_SINCE: Final = SourcedValue(
+    Version(1, 10, 3), "PR 33522 (1.11.0), backport PR 33529 (1.10.3)"
+)
 #: Classes whose Gateways istiod deploys pods for (files/kube-gateway.yaml, waypoint.yaml).
 GATEWAY_CLASS: Final = "istio"
 WAYPOINT_CLASS: Final = "istio-waypoint"
