@@ -66,3 +66,24 @@ def test_an_envoy_that_does_not_wait_is_cut() -> None:
     alone = pod_text("contour").replace("lifecycle: {preStop: {httpGet", "x: {preStop: {httpGet")
     found = [rule for rule, _ in rule_lines(check_text(alone).findings)]
     assert "SL134" in found
+
+
+NLB = """\
+apiVersion: v1
+kind: Service
+metadata:
+  name: envoy
+  namespace: default
+  annotations:
+    service.beta.kubernetes.io/aws-load-balancer-type: external
+    service.beta.kubernetes.io/aws-load-balancer-nlb-target-type: ip
+spec: {type: LoadBalancer, selector: {app: envoy}, ports: [{port: 80, targetPort: 8080}]}
+---
+"""
+
+
+def test_an_envoy_that_serves_while_it_has_connections_does_not_drain_at_once() -> None:
+    text = NLB + pod_text("contour").replace(
+        "{name: envoy, ", "{name: envoy, labels: {app: envoy}, "
+    )
+    assert "SL310" not in [rule for rule, _ in rule_lines(check_text(text).findings)]

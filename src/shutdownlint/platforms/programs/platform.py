@@ -166,6 +166,12 @@ _FIELDS: Final[Fields] = {
             lambda view: view.idle().accepts_until().at,
         ),
         Field(
+            "acceptsBusy",
+            _D,
+            "how long the container goes on accepting new requests while it has one that never ends",
+            lambda view: view.loaded().accepts_until().at,
+        ),
+        Field(
             "finishWithin",
             _D,
             "how long its program lets its own shutdown take; absent unless written",
