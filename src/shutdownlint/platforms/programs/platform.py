@@ -168,7 +168,7 @@ _FIELDS: Final[Fields] = {
         Field(
             "acceptsBusy",
             _D,
-            "how long the container goes on accepting new requests while it has one that never ends",
+            "how long it goes on accepting new requests while it has one that never ends",
             lambda view: view.loaded().accepts_until().at,
         ),
         Field(
