@@ -126,7 +126,8 @@ def test_how_long_a_drain_takes() -> None:
 )
 def test_a_zone_that_fails(spec: str, pod: str, least: int, text: str) -> None:
     found = disruption("zone", workload(spec, pod))
-    assert (found.least, found.text) == (least, f"one that fails takes them: {text}")
+    goes = "goes" if found.replicas == 1 else "go"
+    assert (found.least, found.text) == (least, f"{text}, and {goes} with it when it fails")
 
 
 def test_a_rollout_is_drawn_with_what_the_probes_say() -> None:

@@ -160,7 +160,8 @@ class Fleet(Struct, frozen=True):
 
     def _zone(self) -> Disruption:
         most = self.zones.most(self.replicas)
-        text = f"one that fails takes them: {self._together(self.zones, 'in', 'zone')}"
+        goes = "goes" if self.replicas == 1 or self.zones.alone else "go"
+        text = f"{self._together(self.zones, 'in', 'zone')}, and {goes} with it when it fails"
         return Disruption("zone", text, self.replicas, self.replicas - most)
 
     def _share(self, most: int) -> str:
