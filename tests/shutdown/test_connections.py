@@ -133,3 +133,11 @@ def test_an_app_that_does_not_wait_makes_no_later_calls() -> None:
     known = replace(of, containers=(first, *of.containers[1:]))
     assert ask(known, call(4, 1), Request(ZERO, seconds(3)))[0] is Outcome.REFUSED
     assert ask(known, call(2, 0.5), Request(ZERO, seconds(3)))[0] is Outcome.OK
+
+
+def test_connections_without_http_hold_a_gateway_to_the_end() -> None:
+    """No app of its pod closes them."""
+    edge = replace(waiting_proxy(timeout=9), role=Role.EDGE)
+    of = plan(grace=60, proxy=edge)
+    assert ask(of, late(50))[0] is Outcome.REFUSED
+    assert ask(of, late(50), idle_tcp=1)[0] is Outcome.OK

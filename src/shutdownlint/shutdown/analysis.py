@@ -259,6 +259,8 @@ def _open_connections(plan: PodPlan, traffic: Traffic) -> list[OpenConnections]:
     found = []
     for kept, own in zip(*_releases(plan), strict=True):
         idle = kept if traffic.idle and proxies else ZERO
+        if traffic.idle_tcp and plan.edge is not None:
+            idle = UNBOUNDED  # no app of this pod closes them
         held = UNBOUNDED if traffic.idle_tcp else own if traffic.pool else ZERO
         found.append(
             OpenConnections(idle_until=idle, kept_until=kept, held_until=held if proxies else ZERO)
