@@ -110,8 +110,7 @@ class WorldRun:
         ``concerns`` is whether a file is one that this world reports.
         """
         for platform in self.platforms:
-            problems = platform.context_problems(self.context)
-            self._check_problems(p for p in problems if concerns(p.location.region().file))
+            self._check_problems(platform.context_problems(self.context), concerns)
         for subject in workload_subjects(self.workloads, self.context, self.evaluator.vocabulary):
             for finding in self.evaluator.evaluate(subject):
                 self.add(finding)
@@ -128,11 +127,12 @@ class WorldRun:
         """
         for platform in self.platforms:
             problems = platform.selection_problems(workloads, self.context)
-            self._check_problems(p for p in problems if concerns(p.location.region().file))
+            self._check_problems(problems, concerns)
 
-    def _check_problems(self, problems: Iterable[Problem]) -> None:
+    def _check_problems(self, problems: Iterable[Problem], concerns: Callable[[str], bool]) -> None:
         for problem in problems:
-            if problem.location.region().file not in self.loader.context_files:
+            file = problem.location.region().file
+            if file not in self.loader.context_files and concerns(file):
                 self.check_problem(problem)
 
     def check_problem(self, problem: Problem) -> None:

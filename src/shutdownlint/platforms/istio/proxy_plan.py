@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -44,6 +44,7 @@ from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting, with_v
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import timedelta
 
     from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.resources import Container
@@ -108,12 +109,15 @@ def plan_proxy(
     waypoint = is_waypoint(workload)
     further = workload.template.metadata.annotations.get(facts.STATS_ANNOTATION, "")
     merged.stats_matched = merged.stats_matched or matches_stat(further)
+    connection = _connection_settings(merged, sidecar.version)
+    drain = connection.get(facts.CONNECTION_DRAIN_FIELD)
     settings = replace(
         settings,
         drain_hook=drain_hook,
         exit_on_zero_broken=_exit_on_zero_broken(sidecar.version, merged, waypoint=waypoint),
         early_idle_drain=_drains_idle_early(sidecar.version),
-        **_idle_settings(merged, sidecar.version),
+        idle_timeout=_idle_timeout(merged, connection),
+        connection_drain=drain.value if drain is not None else facts.CONNECTION_DRAIN.value,
     )
     written = IstioProxyFacts(
         settings,
@@ -240,22 +244,27 @@ def _exit_on_zero_broken(
     return version in facts.STATS_BUG.value and not merged.stats_matched
 
 
-def _idle_settings(merged: EffectiveConfig, version: Version | None) -> dict[str, Any]:
-    """When idle connections are closed, and how long each is drained then."""
-    knows = version is None or version >= facts.CONNECTION_SETTINGS_SINCE.value
-    found = merged.connection if knows else {}
-    settings: dict[str, Any] = {}
-    if facts.IDLE_TIMEOUT_FIELD in found:
-        value, origin = found[facts.IDLE_TIMEOUT_FIELD]
-        settings["idle_timeout"] = Setting(facts.IDLE_TIMEOUT_FIELD, value, origin)
-    elif facts.IDLE_TIMEOUT_ENV.value in merged.env:
-        text, origin = merged.env[facts.IDLE_TIMEOUT_ENV.value]
-        read = parse_duration(text)
-        if read is not None:
-            settings["idle_timeout"] = Setting(facts.IDLE_TIMEOUT_ENV.value, read, origin)
-    if facts.CONNECTION_DRAIN_FIELD in found:
-        settings["connection_drain"] = found[facts.CONNECTION_DRAIN_FIELD][0]
-    return settings
+def _connection_settings(
+    merged: EffectiveConfig, version: Version | None
+) -> dict[str, Setting[timedelta]]:
+    """The fields of connectionSettings, in releases that know them."""
+    if version is not None and version < facts.CONNECTION_SETTINGS_SINCE.value:
+        return {}
+    return {
+        name: Setting(name, value, origin) for name, (value, origin) in merged.connection.items()
+    }
+
+
+def _idle_timeout(
+    merged: EffectiveConfig, connection: dict[str, Setting[timedelta]]
+) -> Setting[timedelta] | None:
+    """When idle connections are closed: the field wins over the variable."""
+    name = facts.IDLE_TIMEOUT_ENV.value
+    if facts.IDLE_TIMEOUT_FIELD in connection or name not in merged.env:
+        return connection.get(facts.IDLE_TIMEOUT_FIELD)
+    text, origin = merged.env[name]
+    value = parse_duration(text)
+    return Setting(name, value, origin) if value is not None else None
 
 
 def _drains_idle_early(version: Version | None) -> bool:

@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from shutdownlint.manifests.decoding import decode, has_placeholder, mappings
-from shutdownlint.manifests.resources import LabelSelector, Scaler
+from shutdownlint.manifests.resources import LabelSelector
 from shutdownlint.platforms.kubernetes import facts, problems
-from shutdownlint.platforms.kubernetes.controllers import selects, targets
+from shutdownlint.platforms.kubernetes.controllers import scalers_of, selects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,8 +75,7 @@ def _strategy(workload: Workload, context: AnalysisContext, *, serves: bool) -> 
     # Where both round down to nothing, one pod may go (ResolveFenceposts).
     if gone is None and _is_zero(surge) and count * 25 // 100 == 0:
         gone = 1
-    scalers = context.in_namespace_of(Scaler, workload)
-    if _takes_all(gone, count) and not any(targets(each, workload.id) for each in scalers):
+    if _takes_all(gone, count) and next(scalers_of(workload, context), None) is None:
         yield problems.RollingUpdateTakesAll(
             location=place / ("maxUnavailable" if "maxUnavailable" in rolling else "maxSurge"),
             value=str(gone),
@@ -101,16 +100,15 @@ def _replicas(workload: Workload, context: AnalysisContext) -> Iterator[Problem]
     if workload.id.kind not in _SCALED or type(replicas) is not int or replicas == 0:
         return
     folder = workload.ref.document.file.rpartition("/")[0]
-    for scaler in context.in_namespace_of(Scaler, workload):
+    for scaler in scalers_of(workload, context):
         if scaler.ref.document.file.rpartition("/")[0] != folder:
             continue  # one of the same name that belongs to another installation
-        if targets(scaler, workload.id):
-            yield problems.ReplicasBesideAutoscaler(
-                location=(workload.object_ref / "spec" / "replicas").key,
-                replicas=replicas,
-                autoscaler=scaler.model.metadata.name or "",
-            )
-            return
+        yield problems.ReplicasBesideAutoscaler(
+            location=(workload.object_ref / "spec" / "replicas").key,
+            replicas=replicas,
+            autoscaler=scaler.model.metadata.name or "",
+        )
+        return
 
 
 def _queue_consumer(workload: Workload, context: AnalysisContext) -> Iterator[Problem]:
@@ -119,9 +117,7 @@ def _queue_consumer(workload: Workload, context: AnalysisContext) -> Iterator[Pr
         return
     if any(app.job is not None for app in context.user_facts.apps_for(workload.id)):
         return
-    for scaler in context.in_namespace_of(Scaler, workload):
-        if not targets(scaler, workload.id):
-            continue
+    for scaler in scalers_of(workload, context):
         for number, trigger in enumerate(mappings(scaler.model.spec.triggers)):
             kind = trigger.get("type")
             if kind in facts.QUEUE_TRIGGERS.value:

@@ -15,6 +15,8 @@ from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 from shutdownlint.shutdown.serving_pods import Replacement
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.manifests.object_index import LoadedResource
     from shutdownlint.manifests.resources import LabelSelector
@@ -109,6 +111,12 @@ def targets(scaler: LoadedResource[Scaler], wanted: ObjectId) -> bool:
     return (target.kind or "Deployment") == wanted.kind
 
 
+def scalers_of(workload: Workload, context: AnalysisContext) -> Iterator[LoadedResource[Scaler]]:
+    """The autoscalers of its namespace that name this workload."""
+    scalers = context.in_namespace_of(Scaler, workload)
+    return (scaler for scaler in scalers if targets(scaler, workload.id))
+
+
 def least_replicas(scaler: LoadedResource[Scaler]) -> tuple[str, int | None]:
     """The fewest pods that an autoscaler leaves, with its key; None where that is not known."""
     spec = scaler.model.spec
@@ -134,9 +142,8 @@ def read_replicas(workload: Workload, context: AnalysisContext) -> Setting[int] 
     """How many pods it has; None where the nodes or an autoscaler decide."""
     if workload.id.kind not in SCALED_KINDS:
         return None
-    for scaler in context.in_namespace_of(Scaler, workload):
-        if targets(scaler, workload.id):
-            return _fixed_by(scaler)
+    for scaler in scalers_of(workload, context):
+        return _fixed_by(scaler)
     location = workload.object_ref / "spec" / "replicas"
     written = workload.update.replicas
     if isinstance(written, int):

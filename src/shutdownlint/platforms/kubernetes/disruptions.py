@@ -21,6 +21,7 @@ from shutdownlint.platforms.kubernetes.budgets import BudgetIndex, is_rejected
 from shutdownlint.platforms.kubernetes.controllers import (
     least_replicas,
     min_available,
+    scalers_of,
     selects,
     targets,
 )
@@ -60,8 +61,7 @@ def disruption_problems(
     yield from _probes(workload, services)
     if workload.id.kind not in _COUNTED:
         return
-    scalers = context.in_namespace_of(Scaler, workload)
-    scaler = next((each for each in scalers if targets(each, workload.id)), None)
+    scaler = next(scalers_of(workload, context), None)
     replicas = workload.update.replicas
     several = scaler is not None or (type(replicas) is int and replicas > 1)
     if several and not budgets:

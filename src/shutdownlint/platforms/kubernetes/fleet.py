@@ -15,8 +15,8 @@ from shutdownlint.platforms.kubernetes.controllers import (
     min_available,
     most_replicas,
     read_rollout,
+    scalers_of,
     selects,
-    targets,
 )
 from shutdownlint.shutdown.durations import ZERO, format_duration, seconds
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
@@ -208,8 +208,7 @@ def read_fleet(
     """The pods of a workload together; None where their number is not known."""
     if workload.id.kind not in SCALED_KINDS or workload.incomplete is not None:
         return None
-    scalers = context.in_namespace_of(Scaler, workload)
-    scaler = next((each for each in scalers if targets(each, workload.id)), None)
+    scaler = next(scalers_of(workload, context), None)
     count, most = written, None
     if scaler is not None:
         least, high = least_replicas(scaler)[1], most_replicas(scaler)

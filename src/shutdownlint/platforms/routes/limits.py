@@ -34,14 +34,15 @@ if TYPE_CHECKING:
 
 
 class RouteLimit(Struct, frozen=True):
-    """How long a request may take on a route. ``total``: all of it, else only each pause.
-
-    ``unlimited``: the route says that there is no limit.
-    """
+    """How long a request may take on a route. ``total``: all of it, else only each pause."""
 
     setting: Setting[timedelta]
     total: bool
-    unlimited: bool = False
+
+    @property
+    def unlimited(self) -> bool:
+        """Whether the route says that there is no limit."""
+        return self.setting.value == UNBOUNDED
 
 
 class RouteTable(Struct):
@@ -234,8 +235,7 @@ class _Reader:
         name = f"{key.rpartition('/')[2]} of {kind} {loaded.model.metadata.name or ''}".strip()
         setting = Setting(name, value, Origin(OriginKind.INHERITED, name, where))
         place = (namespace if isinstance(namespace, str) else None, service)
-        limit = RouteLimit(setting, total, unlimited=value == UNBOUNDED)
-        self.limits.setdefault(place, []).append(limit)
+        self.limits.setdefault(place, []).append(RouteLimit(setting, total))
 
 
 def _items(loaded: LoadedResource[Any], key: str) -> Iterator[tuple[NodeRef, dict[str, Any]]]:
