@@ -17,6 +17,11 @@ from tests.helpers import (
 )
 from tests.platforms.istio.proxies import proxy_of
 
+INJECTED = (
+    "apiVersion: v1\nkind: Namespace\n"
+    "metadata: {name: shop, labels: {istio-injection: enabled}}\n---\n"
+)
+
 
 def pod(container: str, spec: str = "", annotations: str = "") -> str:
     return (
@@ -174,17 +179,13 @@ def test_the_kinds_of_a_gatekeeper_policy_are_where_its_kind_has_them() -> None:
         '  location: metadata.annotations."sidecar.istio.io/inject"\n'
         "  parameters: {assign: {value: 'false'}}\n---\n"
     )
-    namespace = (
-        "apiVersion: v1\nkind: Namespace\n"
-        "metadata: {name: shop, labels: {istio-injection: enabled}}\n---\n"
-    )
     text = pod("env: []").replace("{name: web,", "{name: web, namespace: shop,")
     facts = user_facts(istio="1.26")
-    injected = plan_pod_text(namespace + text, facts).plan
+    injected = plan_pod_text(INJECTED + text, facts).plan
     assert injected is not None
     assert len(injected.proxies) == 1
     for kind, proxies in (("Pod", 0), ("Service", 1)):
-        planned = plan_pod_text(namespace + policy.replace("KIND", kind) + text, facts).plan
+        planned = plan_pod_text(INJECTED + policy.replace("KIND", kind) + text, facts).plan
         assert planned is not None
         assert len(planned.proxies) == proxies
 
@@ -244,12 +245,8 @@ spec:
 
 @pytest.mark.parametrize("istiod", [ISTIOD, ISTIOD_POD])
 def test_the_environment_of_istiod_says_whether_sidecars_are_native(istiod: str) -> None:
-    namespace = (
-        "apiVersion: v1\nkind: Namespace\n"
-        "metadata: {name: shop, labels: {istio-injection: enabled}}\n---\n"
-    )
     text = pod("env: []").replace("{name: web,", "{name: web, namespace: shop,")
-    run = plan_files({"a.yaml": istiod + namespace + text})
+    run = plan_files({"a.yaml": istiod + INJECTED + text})
     (planned,) = [each for each in run.pods if each.id.name == "web"]
     proxy = proxy_of(planned)
     assert proxy is not None
@@ -266,16 +263,12 @@ def test_the_hook_of_the_mesh_replaces_the_drain_of_a_native_sidecar() -> None:
         "apiVersion: install.istio.io/v1alpha1\nkind: IstioOperator\nmetadata: {name: mesh}\n"
         "spec: {values: {global: {proxy: {lifecycle: %s}}}}\n---\n"
     )
-    namespace = (
-        "apiVersion: v1\nkind: Namespace\n"
-        "metadata: {name: shop, labels: {istio-injection: enabled}}\n---\n"
-    )
     annotation = 'sidecar.istio.io/nativeSidecar: "true"'
     text = pod("env: []", annotations=annotation).replace(
         "{name: web,", "{name: web, namespace: shop,"
     )
     for lifecycle, drains in (("{}", True), ("{postStart: {exec: {command: [a]}}}", False)):
-        files = {"a.yaml": mesh % lifecycle + namespace + text}
+        files = {"a.yaml": mesh % lifecycle + INJECTED + text}
         (planned,) = plan_files(files, user_facts(istio="1.26")).pods
         proxy = proxy_of(planned)
         assert proxy is not None
