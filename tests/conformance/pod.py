@@ -10,9 +10,7 @@ import asyncio
 import contextlib
 import json
 import math
-import os
 import signal
-import socket
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tests.conformance.cases import NATIVE, Case
 from tests.conformance.client import CUT, Http2, Kept, call, idle, idle_http2
 from tests.conformance.envoy import bootstrap
+from tests.ports import PORTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,28 +49,6 @@ class Observed:
     #: When each inbound request came to its end.
     ended: list[float] = field(default_factory=list)
     proxy_gone: float | None = None
-
-
-class Ports:
-    """Loopback ports below the ephemeral range, each handed out once a run."""
-
-    def __init__(self) -> None:
-        self.next = 20000 + os.getpid() % 37 * 300
-
-    def take(self) -> int:
-        """A port without a listener."""
-        while True:
-            self.next = 20000 + (self.next + 1 - 20000) % 12000
-            with socket.socket() as probe:
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                try:
-                    probe.bind(("127.0.0.1", self.next))
-                except OSError:
-                    continue
-                return self.next
-
-
-PORTS = Ports()
 
 
 class Process:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from msgspec import Struct
 
+from tests.ports import PORTS
 from tests.programs.client import Client, TooEarlyError, ask_once, is_up
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _with_program(case: Case, stop: Callable[[Case, _Process, int], _Result]) ->
         folder = Path(name)
         folder.chmod(0o755)
         shutil.copytree(APPS, folder, dirs_exist_ok=True)
-        port, backend = _free_port(), _free_port()
+        port, backend = PORTS.take(), PORTS.take()
         helper = _start_backend(folder, backend) if case.backend else None
         try:
             return _run(case, folder, port, backend, stop)
@@ -111,13 +111,6 @@ def _start_backend(folder: Path, port: int) -> subprocess.Popen[bytes]:
     )
     _wait_until_up(port, process)
     return process
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
 
 
 def _wait_until_up(port: int, process: subprocess.Popen[bytes]) -> bool:
@@ -208,8 +201,9 @@ def _send(case: Case, process: _Process, port: int, requests: Sequence[Asked]) -
 
 
 def _first_process(process: _Process) -> int:
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
-    return int(children.split()[0])
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    assert children, "the program ended before it was stopped"
+    return int(children[0])
 
 
 def _stop(case: Case, process: _Process, port: int) -> Seen:
