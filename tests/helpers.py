@@ -22,7 +22,7 @@ from shutdownlint.manifests.discovery import InputFile
 from shutdownlint.manifests.loader import InputSource
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.registry import mesh_names
-from shutdownlint.platforms.user_facts import parse_mesh
+from shutdownlint.platforms.user_facts import AppFacts, parse_mesh
 from shutdownlint.platforms.versions import Version
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ def user_facts(
     kubernetes: str | None = None,
     istio: str | None = None,
     mesh: Iterable[str] = (),
+    propagation: str | None = None,
 ) -> UserFacts:
     """What a user says."""
     versions = {"kubernetes": kubernetes, "istio": istio}
@@ -76,7 +77,12 @@ def user_facts(
         versions={name: Version.parse(text) for name, text in versions.items() if text},
         meshes=[parse_mesh(text, mesh_names()) for text in mesh],
     )
-    return config.user_facts(go_duration(p99) if p99 else None)
+    if p99:
+        config.command_line.append(AppFacts("*", p99=go_duration(p99), source_label="--p99"))
+    if propagation:
+        stated = AppFacts("*", propagation=go_duration(propagation), source_label="--propagation")
+        config.command_line.append(stated)
+    return config.user_facts()
 
 
 def lint_options(facts: UserFacts | None = None, *, notes: bool = True) -> LintOptions:

@@ -66,18 +66,16 @@ def broken(seed: int) -> str:
 
 def suggested(text: str) -> PlannedPod:
     """The plan of the manifest with what is suggested written into it."""
-    targets = (seconds(P99), seconds(PROPAGATION))
-    (one,) = make_suggestions(
-        plan_files({"shop.yaml": text}, user_facts(istio="1.26")).pods, *targets
-    )
+    facts = user_facts(istio="1.26", propagation=f"{PROPAGATION}s")
+    (one,) = make_suggestions(plan_files({"shop.yaml": text}, facts).pods, seconds(P99))
     assert one.refused == ""
     assert one.solution.proven
     document = one.pod.ref.document
     edits = one.edits.get((document.file, document.start), [])
     head = text[: text.index("---\n") + 4]
     again = head + apply_edits(document.text, edits)
-    (pod,) = plan_files({"shop.yaml": again}, user_facts(istio="1.26")).pods
-    (second,) = make_suggestions([pod], *targets)
+    (pod,) = plan_files({"shop.yaml": again}, facts).pods
+    (second,) = make_suggestions([pod], seconds(P99))
     assert second.solution.changes == ()
     return pod
 

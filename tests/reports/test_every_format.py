@@ -101,7 +101,7 @@ def test_a_suggestion(reporter: Reporter) -> None:
     options = lint_options(user_facts(istio="1.26"))
     given = sources(MANIFEST.replace(NASTY, "shop"))
     run = plan_workloads(given, options)
-    suggestions = make_suggestions(run.pods, None, None)
+    suggestions = make_suggestions(run.pods)
     text = render(reporter, complete_report(suggestions, given, b"", options))
     # 30 s of sleep, 10 s of requests and the margin.
     assert "EXIT_ON_ZERO_ACTIVE_CONNECTIONS" in text

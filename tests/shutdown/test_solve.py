@@ -125,5 +125,4 @@ def test_what_is_not_known_is_not_proven() -> None:
 
 def test_targets_come_from_what_sends_the_pod_requests() -> None:
     assert Targets.of(plan(app())) == Targets(seconds(10), seconds(0))
-    expected = Targets(seconds(3), seconds(4))
-    assert Targets.of(plan(app()), seconds(3), seconds(4)) == expected
+    assert Targets.of(plan(app()), seconds(3)) == Targets(seconds(3), seconds(0))

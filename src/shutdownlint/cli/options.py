@@ -112,6 +112,18 @@ class EnvironmentOptions:
             show_default=False,
         ),
     ] = None
+    propagation: Annotated[
+        Any,
+        typer.Option(
+            rich_help_panel=ENVIRONMENT,
+            metavar="DURATION",
+            parser=parse_duration,
+            help="How long Services go on sending new requests to a pod after its termination "
+            "starts, such as 3s; a load balancer may go on for longer. Default: 5s, as an "
+            "assumption.",
+            show_default=False,
+        ),
+    ] = None
 
 
 @dataclass

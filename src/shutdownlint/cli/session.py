@@ -14,6 +14,7 @@ from shutdownlint.engine.errors import RuleError
 from shutdownlint.linter.lint_run import LintOptions, no_progress
 from shutdownlint.manifests.discovery import SUFFIXES, discover
 from shutdownlint.manifests.loader import InputSource
+from shutdownlint.platforms.user_facts import AppFacts
 
 if TYPE_CHECKING:
     from shutdownlint.linter.lint_run import PlannedRun
@@ -45,6 +46,7 @@ class Session:
         self.p99: Any = None
         if environment is not None:
             self.p99 = environment.p99
+            config.command_line += _facts_of(environment)
             config.namespace = environment.namespace or config.namespace
             config.meshes[:0] = environment.mesh or []
             versions = {
@@ -59,9 +61,8 @@ class Session:
     def options(self, on_file: Callable[[], None] = no_progress) -> LintOptions:
         """The options of a run."""
         config = self.config
-        facts = config.user_facts(self.p99)
         return LintOptions(
-            facts,
+            config.user_facts(),
             config.selection,
             on_file,
             debug=self.debug,
@@ -109,6 +110,14 @@ class Session:
                     bar.refresh()
 
             yield iter(listed), self.options(advance)
+
+
+def _facts_of(environment: EnvironmentOptions) -> Iterator[AppFacts]:
+    """What options say about all apps, each with the option as its source."""
+    if environment.p99 is not None:
+        yield AppFacts("*", p99=environment.p99, source_label="--p99")
+    if environment.propagation is not None:
+        yield AppFacts("*", propagation=environment.propagation, source_label="--propagation")
 
 
 def _load_config(file: str | None) -> Config:
@@ -167,8 +176,6 @@ def warn_no_match(paths: list[str], wanted: str | None, run: "PlannedRun") -> No
 
 
 def _matches(workload: Any, wanted: str) -> bool:
-    from shutdownlint.platforms.user_facts import AppFacts  # noqa: PLC0415
-
     parts = wanted.split("/")
     if len(parts) == 2 and AppFacts(f"{parts[0]}/*/{parts[1]}").matches(workload):
         return True

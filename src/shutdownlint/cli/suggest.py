@@ -1,11 +1,10 @@
 """``suggest``: the smallest set of settings that serves every request."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from shutdownlint.cli.options import (
-    ENVIRONMENT,
     OUTPUT,
     EnvironmentOptions,
     FileOptions,
@@ -13,7 +12,6 @@ from shutdownlint.cli.options import (
     PathsAndWorkload,
     choice,
     expand_groups,
-    parse_duration,
 )
 from shutdownlint.cli.output import INCOMPLETE, check_outputs, warn, write_output
 from shutdownlint.cli.session import (
@@ -39,17 +37,6 @@ _PATCHES = ("kustomize", "helm")
 def command(
     *,
     paths: PathsAndWorkload = None,
-    propagation: Annotated[
-        Any,
-        typer.Option(
-            rich_help_panel=ENVIRONMENT,
-            metavar="DURATION",
-            parser=parse_duration,
-            help="How long new requests still arrive after termination starts. Default: 5s behind "
-            "a Service, what its documentation says behind a load balancer.",
-            show_default=False,
-        ),
-    ] = None,
     output_format: Annotated[
         SuggestFormat | None,
         typer.Option(
@@ -86,7 +73,7 @@ def command(
     name = str(output_format.value) if output_format is not None else _TEXT
     rendered = name in _PATCHES
     pods = select_pods(run, wanted)
-    suggestions = make_suggestions(pods, session.p99, propagation, rendered=rendered)
+    suggestions = make_suggestions(pods, session.p99, rendered=rendered)
     if not suggestions:
         warn_no_match(folders, wanted, run)
     with rule_errors():

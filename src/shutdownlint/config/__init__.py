@@ -39,12 +39,15 @@ class Config(Struct):
     versions: dict[str, Version] = field(default_factory=dict)
     meshes: list[MeshFact] = field(default_factory=list)
     p99: timedelta | None = None
+    propagation: timedelta | None = None
     selection: RuleSelection = field(default_factory=RuleSelection)
     fail_on: str = Severity.WARNING.value
     context: list[str] = field(default_factory=list)
     exclude: list[str] = field(default_factory=list)
     suffixes: list[str] = field(default_factory=list)
     apps: list[AppFacts] = field(default_factory=list)
+    #: What options of the command line say about all apps.
+    command_line: list[AppFacts] = field(default_factory=list)
     render: RenderOptions = field(default_factory=RenderOptions)
     suppressions: list[Suppression] = field(default_factory=list)
     namespace: str | None = None
@@ -53,12 +56,10 @@ class Config(Struct):
     #: What the file sets without effect.
     ignored: list[str] = field(default_factory=list)
 
-    def user_facts(self, p99: timedelta | None = None) -> UserFacts:
-        """The facts for the platforms; ``p99`` is the command line's, which comes first."""
-        apps = [AppFacts("*", p99=p99, source_label="--p99")] if p99 is not None else []
-        apps += self.apps
-        if self.p99 is not None:
-            apps.append(AppFacts("*", p99=self.p99))
+    def user_facts(self) -> UserFacts:
+        """The facts for the platforms; those of the command line come first."""
+        apps = [*self.command_line, *self.apps]
+        apps += [AppFacts("*", p99=self.p99, propagation=self.propagation)]
         return UserFacts(
             self.versions,
             tuple(self.meshes),

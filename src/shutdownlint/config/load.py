@@ -98,6 +98,10 @@ class WorkloadForm(_Form):
     drain: _Duration = Field(
         default=None, description="How long the app still accepts after its stop signal."
     )
+    propagation: _Duration = Field(
+        default=None,
+        description="How long Services go on sending it new requests after termination starts.",
+    )
     app: Literal["graceful", "abrupt", "ignoring", "lingering"] | None = Field(
         default=None, description="What the app does at its stop signal."
     )
@@ -155,6 +159,11 @@ class ConfigForm(_Form):
     )
     p99: _Duration = Field(
         default=None, description="How long a request takes at most, of all workloads: '10s'."
+    )
+    propagation: _Duration = Field(
+        default=None,
+        description="How long Services go on sending new requests to a pod after its termination "
+        "starts: '5s'.",
     )
     select: list[_RuleName] = Field(
         default_factory=list, description="Only these rules (ids or prefixes)."
@@ -223,6 +232,7 @@ def load_config(path: Path, *, trusted: bool = False) -> Config:
         versions={name: version for name, version in versions.items() if version is not None},
         meshes=[*map(_namespace_mesh, form.namespaces), *map(_mesh_of_file, form.mesh)],
         p99=form.p99,
+        propagation=form.propagation,
         namespace=form.namespace,
         selection=RuleSelection(
             form.select,
@@ -314,6 +324,7 @@ def _app_facts(form: WorkloadForm) -> AppFacts:
         label,
         job=form.job,
         waits_for_calls=form.waits_for_calls,
+        propagation=form.propagation,
     )
 
 

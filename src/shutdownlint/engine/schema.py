@@ -94,6 +94,7 @@ class Options(BaseModel):
     __pydantic_extra__: dict[str, str]
 
     p99: str | None = Field(default=None, description="A duration, such as '10s'.")
+    propagation: str | None = Field(default=None, description="A duration, such as '5s'.")
     mesh: list[str] = Field(
         default_factory=list, description="Meshes as --mesh takes them: 'linkerd=2.18'."
     )

@@ -55,8 +55,7 @@ class SuggestReport(Struct):
 
 def make_suggestions(
     pods: Iterable[PlannedPod],
-    p99: timedelta | None,
-    propagation: timedelta | None,
+    p99: timedelta | None = None,
     *,
     rendered: bool = False,
 ) -> list[Suggestion]:
@@ -65,7 +64,7 @@ def make_suggestions(
     for pod in pods:
         if pod.plan is None:
             continue
-        targets = Targets.of(pod.plan, p99, propagation)
+        targets = Targets.of(pod.plan, p99)
         suggestion = Suggestion(pod, solve(pod.plan, targets))
         try:
             _add_edits(suggestion, rendered=rendered)

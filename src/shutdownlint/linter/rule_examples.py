@@ -60,11 +60,16 @@ def example_facts(options: Options | None) -> UserFacts:
     if options is None:
         return UserFacts()
     names = [entry.name for entry in PLATFORMS if entry.mesh]
-    apps = (AppFacts("*", go_duration(options.p99), source_label="--p99"),) if options.p99 else ()
+    stated = AppFacts(
+        "*",
+        p99=go_duration(options.p99) if options.p99 else None,
+        propagation=go_duration(options.propagation) if options.propagation else None,
+        source_label="--p99" if options.p99 else "--propagation",
+    )
     return UserFacts(
         {name: Version.parse(text) for name, text in options.versions.items()},
         tuple(parse_mesh(text, names) for text in options.mesh),
-        apps,
+        (stated,),
     )
 
 

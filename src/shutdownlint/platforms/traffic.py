@@ -20,10 +20,15 @@ DEFAULT_PROPAGATION: Final = SourcedValue(
 )
 
 
+#: The name of the setting that says so.
+PROPAGATION: Final = "endpoint propagation"
+
+
 class ServiceFacts(Struct, frozen=True):
-    """The Service that sends the pod requests."""
+    """The Service that sends the pod requests, and how long it goes on after a deletion."""
 
     service: Setting[str]
+    propagation: Setting[timedelta]
 
 
 class LoadBalancerFacts(Struct, frozen=True):

@@ -39,6 +39,8 @@ class AppFacts(Struct, frozen=True):
     #: How long the longest job of a worker takes.
     job: timedelta | None = None
     waits_for_calls: bool | None = None
+    #: How long Services go on sending new requests after termination starts.
+    propagation: timedelta | None = None
 
     def matches(self, workload: ObjectId) -> bool:
         """Whether this is about that workload; a pattern may leave out kind and namespace."""

@@ -128,6 +128,7 @@ class _PodText:
         yield from self._lanes()
         yield _line("timeline", "", format_shown_with(explanation))
         yield from self._headroom()
+        yield from self._senders()
         yield from self._losses()
         yield from self._answers()
         for difference in explanation.differences:
@@ -171,6 +172,12 @@ class _PodText:
         late = format_late(headroom)
         cause = headroom.late_cause.describe(file) if headroom.late_at > ZERO else ""
         yield _line("arriving", late, cause)
+
+    def _senders(self) -> Iterator[Text]:
+        for sender in self.explanation.plan.senders:
+            window = sender.window
+            text = f"{sender.name.value} may send new requests for {window.value_text}"
+            yield _line("senders", "", f"{text} ({window.origin.label})")
 
     def _losses(self) -> Iterator[Text]:
         for loss in self.explanation.analysis.losses:

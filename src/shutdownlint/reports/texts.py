@@ -97,6 +97,12 @@ def format_verdict(explanation: Explanation) -> str:
     if late == ZERO or analysis.headroom.late_at <= ZERO:
         lost = "are" if LossKind.NEW_REFUSED in certain else "may be"
         return f"requests that arrive during the shutdown {lost} lost{condition}"
+    refused = next((x for x in analysis.losses if x.kind is LossKind.NEW_REFUSED), None)
+    if refused is not None:
+        lost = "are" if refused.certain else "may be"
+        return (
+            f"requests that arrive after {format_duration(refused.begin)} {lost} refused{condition}"
+        )
     known = [each for each in (in_flight, late) if each is not None]
     length = f"up to {format_duration(min(known))}" if known else "any length"
     return f"requests of {length} are served{condition}"

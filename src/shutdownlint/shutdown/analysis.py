@@ -15,6 +15,7 @@ from shutdownlint.shutdown.connections import OpenConnections
 from shutdownlint.shutdown.durations import UNBOUNDED, ZERO
 from shutdownlint.shutdown.pod_plan import Role
 from shutdownlint.shutdown.process import Direction, WhenIdle
+from shutdownlint.shutdown.provenance import Cause, OriginKind
 from shutdownlint.shutdown.request import Instant, Outcome, Prediction, Request
 from shutdownlint.shutdown.solver import Targets, solve
 from shutdownlint.shutdown.timeline import Timeline
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shutdownlint.shutdown.pod_plan import PodPlan
-    from shutdownlint.shutdown.provenance import Cause
     from shutdownlint.shutdown.solver import Solution
     from shutdownlint.shutdown.timeline import ContainerTimeline
 
@@ -241,7 +241,31 @@ class ShutdownAnalysis:
     def losses(self) -> tuple[Loss, ...]:
         """The windows in which requests fail before the app should stop accepting them."""
         found = [loss for plans in self._cases_by_target for loss in _losses_of(plans)]
+        found += self._refused_arrivals
         return tuple(dict.fromkeys(found))
+
+    @cached_property
+    def _refused_arrivals(self) -> list[Loss]:
+        """What senders still send when the pod accepts nothing more."""
+        if self.plan.runs_to_completion or self.plan.grace.value.high is None:
+            return []
+        found: list[Loss] = []
+        for sender in sorted(self.plan.senders, key=lambda s: s.window.value, reverse=True):
+            until, begin = sender.window.value, self.headroom.late_at
+            if until <= begin:
+                break
+            last = Request(max(until - _INSTANT, ZERO), ZERO)
+            (answer,) = self.predict((last,))
+            if answer.prediction.outcome is Outcome.OK:
+                continue
+            assumed = sender.window.origin.kind is OriginKind.ASSUMED
+            certain = not assumed and answer.prediction.outcome is not Outcome.UNKNOWN
+            cause = Cause.of(sender.window)
+            if certain or not found:
+                found.append(Loss(LossKind.NEW_REFUSED, begin, until, cause, certain))
+            if certain:
+                break
+        return found
 
 
 def _at(instant: Instant) -> timedelta:

@@ -136,8 +136,7 @@ class ContainerPlan(Struct, frozen=True):
 class Sender(Struct, frozen=True):
     """Something that sends the pod new requests after its termination starts, and for how long.
 
-    ``window`` is None where the sender adds nothing to what others send. ``containers`` are those
-    that it leads to; empty: any that serve.
+    ``containers`` are those that it leads to; empty: any that serve.
     """
 
     name: Setting[str]

@@ -42,14 +42,11 @@ class Targets(Struct, frozen=True):
     propagation: timedelta = ZERO
 
     @classmethod
-    def of(
-        cls, plan: PodPlan, p99: timedelta | None = None, propagation: timedelta | None = None
-    ) -> Targets:
+    def of(cls, plan: PodPlan, p99: timedelta | None = None) -> Targets:
         """The targets of a pod; what is not set comes from its plan."""
         known = plan.p99.value if plan.p99 is not None else DEFAULT_REQUEST_DURATION
         job = plan.job.value if plan.job is not None else ZERO
-        if propagation is None:
-            propagation = max((s.window.value for s in plan.senders), default=ZERO)
+        propagation = max((s.window.value for s in plan.senders), default=ZERO)
         return cls(max(job, known if p99 is None else p99), propagation)
 
 

@@ -37,7 +37,7 @@ from shutdownlint.platforms.kubernetes.services import (
 )
 from shutdownlint.platforms.kubernetes.structure import draft_pod, field_rejected
 from shutdownlint.platforms.platform import Platform
-from shutdownlint.platforms.traffic import DEFAULT_PROPAGATION, ServiceFacts
+from shutdownlint.platforms.traffic import DEFAULT_PROPAGATION, PROPAGATION, ServiceFacts
 from shutdownlint.shell.signals import SignalForwarding
 from shutdownlint.shutdown.durations import ZERO, DurationRange
 from shutdownlint.shutdown.pod_plan import Role, Sender
@@ -121,13 +121,23 @@ class Plugin(Platform):
 
     def _add_service(self, draft: PodDraft, services: list[LoadedResource[Service]]) -> None:
         service = serving_service(draft.workload, services)
-        if service is None:
-            return
-        draft.note(ServiceFacts(service))
-        label = "the default for endpoints"
-        origin = Origin(OriginKind.ASSUMED, label, service.origin.location)
-        window = Setting("endpoint propagation", DEFAULT_PROPAGATION.value, origin)
-        draft.senders.append(Sender(service, window))
+        window = _read_propagation(draft, service)
+        if service is not None:
+            draft.note(ServiceFacts(service, window))
+        if service is not None or window.origin.kind is OriginKind.MEASURED:
+            name = service or Setting("Service", "a Service", window.origin)
+            draft.senders.append(Sender(name, window))
+
+
+def _read_propagation(draft: PodDraft, service: Setting[str] | None) -> Setting[timedelta]:
+    """How long the Service goes on sending: as the user says, else as it is assumed."""
+    location = service.origin.location if service is not None else None
+    for app in draft.context.user_facts.apps_for(draft.workload.id):
+        if app.propagation is not None and not draft.workload.runs_to_completion:
+            origin = Origin(OriginKind.MEASURED, app.source_label, location)
+            return Setting(PROPAGATION, app.propagation, origin)
+    origin = Origin(OriginKind.ASSUMED, "the default for endpoints", location)
+    return Setting(PROPAGATION, DEFAULT_PROPAGATION.value, origin)
 
 
 def _note_pod_facts(

@@ -35,6 +35,11 @@ def _service(view: CaseView) -> Setting[str] | None:
     return found.service if found is not None else None
 
 
+def _service_propagation(view: CaseView) -> Setting[timedelta] | None:
+    found: ServiceFacts | None = view.facts(ServiceFacts)
+    return found.propagation if found is not None else None
+
+
 def _node_proxy(view: CaseView) -> Setting[str] | None:
     found: NodeProxyFacts | None = view.facts(NodeProxyFacts)
     return found.name if found is not None else None
@@ -112,6 +117,12 @@ POD_FIELDS: Final = (
     ),
     setting_field(
         "service", _S, "a Service among the files that sends it requests, or empty", _service, ""
+    ),
+    setting_field(
+        "servicePropagation",
+        _D,
+        "how long that Service may go on sending new requests; absent without a Service",
+        _service_propagation,
     ),
     plain_field(
         "runsToCompletion",

@@ -1,0 +1,74 @@
+"""How long Services go on sending: where it is stated, and what is concluded from it."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from shutdownlint.platforms.user_facts import AppFacts
+from shutdownlint.shutdown.analysis import LossKind, ShutdownAnalysis
+from shutdownlint.shutdown.durations import seconds
+from shutdownlint.shutdown.solver import Targets
+from tests.helpers import check_text, dedent, plan_of, rule_lines, user_facts
+
+SHOP = dedent("""\
+    apiVersion: v1
+    kind: Service
+    metadata: {name: shop, namespace: shop}
+    spec:
+      selector: {app: shop}
+      ports: [{port: 80, targetPort: 8080}]
+    ---
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: shop, namespace: shop}
+    spec:
+      selector: {matchLabels: {app: shop}}
+      template:
+        metadata: {labels: {app: shop}}
+        spec:
+          containers:
+            - name: app
+              image: shop/app:1
+              ports: [{containerPort: 8080}]
+              lifecycle: {preStop: {sleep: {seconds: 5}}}
+    """)
+SLEEP = 20
+
+
+def refused(propagation: str | None) -> list[tuple[float, float, bool]]:
+    """The windows in which requests are refused, and whether that is certain."""
+    plan = plan_of(SHOP, user_facts(mesh=["none"], propagation=propagation))
+    return [
+        (loss.begin.total_seconds(), loss.end.total_seconds(), loss.certain)
+        for loss in ShutdownAnalysis(plan).losses
+        if loss.kind is LossKind.NEW_REFUSED
+    ]
+
+
+def test_a_sleep_that_lasts_as_long_as_requests_arrive_is_enough() -> None:
+    assert refused(None) == []
+    assert refused("5s") == []
+    assert refused("6s") == [(5, 6, True)]
+
+
+def test_what_is_assumed_is_no_certain_loss() -> None:
+    short = SHOP.replace("seconds: 5", "seconds: 2")
+    (loss,) = ShutdownAnalysis(plan_of(short, user_facts(mesh=["none"]))).losses
+    assert (loss.begin, loss.end, loss.certain) == (seconds(2), seconds(5), False)
+    assert loss.cause.describe(None) == "endpoint propagation 5s (the default for endpoints)"
+
+
+def test_a_measured_time_makes_a_short_sleep_a_warning() -> None:
+    for propagation, rule in (("5s", None), ("6s", "SL195"), (None, None)):
+        facts = user_facts(mesh=["none"], propagation=propagation)
+        found = rule_lines(check_text(SHOP, facts).findings, notes=True)
+        expected = [] if rule is None else [(rule, SLEEP)]
+        assert [each for each in found if each[0] in ("SL108", "SL195")] == expected
+
+
+def test_a_statement_about_a_workload_comes_before_one_about_all() -> None:
+    everywhere = user_facts(mesh=["none"], propagation="9s")
+    own = AppFacts("Deployment/shop/shop", propagation=seconds(4))
+    assert Targets.of(plan_of(SHOP, everywhere)).propagation == seconds(9)
+    both = replace(everywhere, apps=(own, *everywhere.apps))
+    assert Targets.of(plan_of(SHOP, both)).propagation == seconds(4)
