@@ -113,3 +113,10 @@ MAX_SCRIPT_NESTING: Final = 30
 MAX_FIX_ROUNDS: Final = 8
 #: Checks that fixes may take together. Those that are left are refused.
 MAX_FIX_CHECKS: Final = 40
+
+# Measurements
+
+#: A query of measure that takes longer is stopped.
+MAX_QUERY_SECONDS: Final = 60.0
+#: A longer answer of a Prometheus is refused.
+MAX_QUERY_ANSWER_BYTES: Final = 16 * 1024 * 1024

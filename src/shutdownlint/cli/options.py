@@ -112,6 +112,16 @@ class EnvironmentOptions:
             show_default=False,
         ),
     ] = None
+    measured: Annotated[
+        list[str] | None,
+        typer.Option(
+            rich_help_panel=ENVIRONMENT,
+            metavar="FILE",
+            help="A file of shutdownlint measure: how long requests and endpoints take. "
+            "Repeatable.",
+            show_default=False,
+        ),
+    ] = None
     propagation: Annotated[
         Any,
         typer.Option(

@@ -47,6 +47,7 @@ class Session:
         if environment is not None:
             self.p99 = environment.p99
             config.command_line += _facts_of(environment)
+            config.measured[:0] = _read_measured(environment.measured or [])
             config.namespace = environment.namespace or config.namespace
             config.meshes[:0] = environment.mesh or []
             versions = {
@@ -118,6 +119,17 @@ def _facts_of(environment: EnvironmentOptions) -> Iterator[AppFacts]:
         yield AppFacts("*", p99=environment.p99, source_label="--p99")
     if environment.propagation is not None:
         yield AppFacts("*", propagation=environment.propagation, source_label="--propagation")
+
+
+def _read_measured(files: list[str]) -> list[AppFacts]:
+    if not files:
+        return []
+    from shutdownlint.config.measured import load_measured  # noqa: PLC0415 - needs pydantic
+
+    try:
+        return [facts for file in files for facts in load_measured(Path(file))]
+    except ConfigError as error:
+        raise usage_error(str(error)) from None
 
 
 def _load_config(file: str | None) -> Config:

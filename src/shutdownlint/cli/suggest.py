@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shutdownlint.cli.options import (
+    ENVIRONMENT,
     OUTPUT,
     EnvironmentOptions,
     FileOptions,
@@ -13,7 +14,13 @@ from shutdownlint.cli.options import (
     choice,
     expand_groups,
 )
-from shutdownlint.cli.output import INCOMPLETE, check_outputs, warn, write_output
+from shutdownlint.cli.output import (
+    INCOMPLETE,
+    check_outputs,
+    usage_error,
+    warn,
+    write_output,
+)
 from shutdownlint.cli.session import (
     Session,
     rule_errors,
@@ -27,6 +34,8 @@ from shutdownlint.reports.registry import SUGGEST_REPORTERS, find_reporter
 _TEXT = "text"
 if TYPE_CHECKING:
     from enum import StrEnum as SuggestFormat
+
+    from shutdownlint.fixes.suggest import Suggestion
 else:
     SuggestFormat = choice("SuggestFormat", [reporter.name for reporter in SUGGEST_REPORTERS])
 #: Patches are also made for what Helm rendered.
@@ -37,6 +46,16 @@ _PATCHES = ("kustomize", "helm")
 def command(
     *,
     paths: PathsAndWorkload = None,
+    serve: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=ENVIRONMENT,
+            metavar="SHARE",
+            help="The share of the requests to serve, as they were measured (--measured), such as "
+            "99%. Default: those of up to --p99.",
+            show_default=False,
+        ),
+    ] = None,
     output_format: Annotated[
         SuggestFormat | None,
         typer.Option(
@@ -63,7 +82,10 @@ def command(
       shutdownlint suggest k8s/ checkout --format kustomize > patch.yaml
     """
     check_outputs([output])
+    share = _share(serve) if serve is not None else None
     session = Session(files, environment)
+    if share is not None:
+        session.config.serve_share(share)
     folders, wanted = split_workload_argument(paths or ["."])
     sources = list(session.sources(folders))
     run = plan_workloads(sources, session.options())
@@ -74,6 +96,8 @@ def command(
     rendered = name in _PATCHES
     pods = select_pods(run, wanted)
     suggestions = make_suggestions(pods, session.p99, rendered=rendered)
+    if share is not None:
+        _warn_unmeasured(suggestions, share)
     if not suggestions:
         warn_no_match(folders, wanted, run)
     with rule_errors():
@@ -86,3 +110,30 @@ def command(
     write_output(reporter.render(report, ReportOutput(output)), output)
     if run.stats.unreadable or not suggestions:
         raise typer.Exit(INCOMPLETE)
+
+
+def _share(text: str) -> float:
+    """A share such as 99% or 0.99."""
+    try:
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        share = 0.0
+    if not 0 < share <= 1:
+        raise usage_error(f"--serve {text}: a share is a percentage, such as 99%")
+    return share
+
+
+def _warn_unmeasured(suggestions: "list[Suggestion]", share: float) -> None:
+    """Name the workloads of which no share is known."""
+    from shutdownlint.platforms.traffic import MeasuredRequests  # noqa: PLC0415
+    from shutdownlint.shutdown.durations import format_duration  # noqa: PLC0415
+
+    for suggestion in suggestions:
+        found: MeasuredRequests | None = suggestion.pod.facts.get(MeasuredRequests)
+        if found is not None and found.facts.duration_of(share) is not None:
+            continue
+        taken = format_duration(suggestion.solution.targets.p99)
+        what = "its requests were not measured"
+        if found is not None:
+            what = f"{100 * share:g}% of its requests take longer than was measured"
+        warn(f"{suggestion.pod.title}: {what}: up to {taken} is taken")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from shutdownlint.engine.finding import Severity
 from shutdownlint.engine.selection import RuleSelection
@@ -48,6 +49,8 @@ class Config(Struct):
     apps: list[AppFacts] = field(default_factory=list)
     #: What options of the command line say about all apps.
     command_line: list[AppFacts] = field(default_factory=list)
+    #: What was measured; what is configured comes first.
+    measured: list[AppFacts] = field(default_factory=list)
     render: RenderOptions = field(default_factory=RenderOptions)
     suppressions: list[Suppression] = field(default_factory=list)
     namespace: str | None = None
@@ -56,9 +59,13 @@ class Config(Struct):
     #: What the file sets without effect.
     ignored: list[str] = field(default_factory=list)
 
+    def serve_share(self, share: float) -> None:
+        """Take as slowest ordinary requests those of a share, where durations were measured."""
+        self.measured = [_with_share(facts, share) for facts in self.measured]
+
     def user_facts(self) -> UserFacts:
         """The facts for the platforms; those of the command line come first."""
-        apps = [*self.command_line, *self.apps]
+        apps = [*self.command_line, *self.apps, *self.measured]
         apps += [AppFacts("*", p99=self.p99, propagation=self.propagation)]
         return UserFacts(
             self.versions,
@@ -67,6 +74,20 @@ class Config(Struct):
             tuple(self.suppressions),
             self.namespace,
         )
+
+
+def _with_share(facts: AppFacts, share: float) -> AppFacts:
+    if not facts.shares:
+        return facts
+    duration = facts.duration_of(share)
+    longest = facts.shares[-1][0]
+    label = f"{facts.source_label}, {100 * share:g}% of requests"
+    return replace(
+        facts,
+        p99=longest if duration is None else duration,
+        p99_at_least=duration is None,
+        source_label=label,
+    )
 
 
 def find_config(start: Path) -> Path | None:

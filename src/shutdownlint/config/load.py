@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import tomllib
-from datetime import date, timedelta
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
 from msgspec.structs import replace
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     ValidationError,
     WithJsonSchema,
@@ -21,24 +19,16 @@ from pydantic import (
 
 from shutdownlint import limits
 from shutdownlint.config import Config, ConfigError
+from shutdownlint.config.forms import OPTIONAL_TEXT, DurationText, Form, describe_problems
+from shutdownlint.config.measured import load_measured
 from shutdownlint.engine.finding import Severity
 from shutdownlint.engine.selection import RuleSelection
 from shutdownlint.manifests.discovery import display_path, find_repository
 from shutdownlint.manifests.suppressions import Suppression
-from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.registry import mesh_names
 from shutdownlint.platforms.user_facts import AppFacts, MeshFact, parse_mesh
 from shutdownlint.platforms.versions import Version
 from shutdownlint.rendering.targets import RenderOptions, RenderTarget
-
-
-def _duration(value: Any) -> timedelta:
-    if not isinstance(value, str):
-        raise ValueError("must be a duration with a unit, such as '10s'")
-    duration = go_duration(value)
-    if duration < timedelta(0):
-        raise ValueError("must not be negative")
-    return duration
 
 
 def _version(value: Any) -> Version:
@@ -57,9 +47,7 @@ def _meshes(value: Any) -> list[MeshFact]:
     return [_mesh(item) for item in (value if isinstance(value, list) else [value])]
 
 
-_TEXT: Final = WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}]})
-_Duration = Annotated[timedelta | None, BeforeValidator(_duration), _TEXT]
-_Version = Annotated[Version | None, BeforeValidator(_version), _TEXT]
+_Version = Annotated[Version | None, BeforeValidator(_version), OPTIONAL_TEXT]
 
 
 _Mesh = Annotated[MeshFact, BeforeValidator(_mesh), WithJsonSchema({"type": "string"})]
@@ -71,34 +59,25 @@ _Meshes = Annotated[
 _RuleName = Annotated[str, Field(min_length=1)]
 
 
-class _Form(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        arbitrary_types_allowed=True,
-        alias_generator=lambda name: name.replace("_", "-"),
-    )
-
-
-class NamespaceForm(_Form):
+class NamespaceForm(Form):
     """Facts about the namespaces that match a shell pattern."""
 
     match: str = Field(description="A namespace, with * and ?.")
     mesh: _Mesh = Field(description="Their mesh: 'istio', 'istio=1.26', 'linkerd=2.18', 'none'.")
 
 
-class WorkloadForm(_Form):
+class WorkloadForm(Form):
     """Facts about the workloads that match ``Kind/namespace/name`` (shell patterns)."""
 
     match: str = Field(description="Kind/namespace/name, with * and ?; what is left out is any.")
-    p99: _Duration = Field(default=None, description="How long a request takes at most: '10s'.")
-    job: _Duration = Field(
+    p99: DurationText = Field(default=None, description="How long a request takes at most: '10s'.")
+    job: DurationText = Field(
         default=None, description="How long the longest job of a queue worker takes: '5m'."
     )
-    drain: _Duration = Field(
+    drain: DurationText = Field(
         default=None, description="How long the app still accepts after its stop signal."
     )
-    propagation: _Duration = Field(
+    propagation: DurationText = Field(
         default=None,
         description="How long Services go on sending it new requests after termination starts.",
     )
@@ -130,7 +109,7 @@ class WorkloadForm(_Form):
         return self
 
 
-class RenderForm(_Form):
+class RenderForm(Form):
     """How a chart or kustomization is rendered, for one environment."""
 
     path: str = Field(description="The folder of the chart or kustomization.")
@@ -143,7 +122,7 @@ class RenderForm(_Form):
     set: list[str] = Field(default_factory=list, description="Single values: 'replicas=2'.")
 
 
-class ConfigForm(_Form):
+class ConfigForm(Form):
     """All settings of a configuration file."""
 
     kubernetes_version: _Version = Field(default=None, description="The cluster's version: '1.33'.")
@@ -157,10 +136,10 @@ class ConfigForm(_Form):
     namespace: str | None = Field(
         default=None, description="The namespace of manifests that write none."
     )
-    p99: _Duration = Field(
+    p99: DurationText = Field(
         default=None, description="How long a request takes at most, of all workloads: '10s'."
     )
-    propagation: _Duration = Field(
+    propagation: DurationText = Field(
         default=None,
         description="How long Services go on sending new requests to a pod after its termination "
         "starts: '5s'.",
@@ -199,6 +178,7 @@ class ConfigForm(_Form):
     workloads: list[WorkloadForm] = Field(
         default_factory=list, description="Facts about single workloads."
     )
+    measured: list[str] = Field(default_factory=list, description="Files of shutdownlint measure.")
     namespaces: list[NamespaceForm] = Field(
         default_factory=list, description="Facts about namespaces."
     )
@@ -225,7 +205,7 @@ def load_config(path: Path, *, trusted: bool = False) -> Config:
     try:
         form = ConfigForm.model_validate(data)
     except ValidationError as error:
-        raise ConfigError(f"{path}: {_describe(error)}") from None
+        raise ConfigError(f"{path}: {describe_problems(error)}") from None
     versions = {"kubernetes": form.kubernetes_version, "istio": form.istio_version}
     resolver = _PathResolver(path, trusted=trusted)
     config = Config(
@@ -249,6 +229,8 @@ def load_config(path: Path, *, trusted: bool = False) -> Config:
         apps=[_app_facts(workload) for workload in form.workloads],
         suppressions=[_suppression(workload) for workload in form.workloads if workload.ignore],
     )
+    for file in resolver.resolve("measured", form.measured):
+        config.measured += load_measured(Path(file))
     config.refusals += resolver.refusals
     if form.render is True and not trusted:
         config.ignored.append(
@@ -329,22 +311,3 @@ def _app_facts(form: WorkloadForm) -> AppFacts:
 
 
 _FROM_CONFIG: Final = "the configuration"
-_REASONS: Final = {
-    "extra_forbidden": "is not a setting",
-    "missing": "is missing",
-    "list_type": "must be a list",
-    "string_type": "must be a string in quotes",
-    "bool_type": "must be true or false",
-    "bool_parsing": "must be true or false",
-    "dict_type": "must be a table",
-    "model_type": "must be a table",
-}
-
-
-def _describe(error: ValidationError) -> str:
-    problems = []
-    for problem in error.errors(include_url=False):
-        key = ".".join(str(step) for step in problem["loc"])
-        reason = _REASONS.get(problem["type"], problem["msg"].removeprefix("Value error, "))
-        problems.append(f"{key}: {reason}")
-    return "; ".join(problems)

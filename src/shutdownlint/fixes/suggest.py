@@ -64,8 +64,7 @@ def make_suggestions(
     for pod in pods:
         if pod.plan is None:
             continue
-        targets = Targets.of(pod.plan, p99)
-        suggestion = Suggestion(pod, solve(pod.plan, targets))
+        suggestion = Suggestion(pod, solve(pod.plan, Targets.of(pod.plan, p99)))
         try:
             _add_edits(suggestion, rendered=rendered)
         except (EditError, VerificationError) as error:

@@ -11,6 +11,7 @@ from shutdownlint.platforms.facts import SourcedValue
 
 if TYPE_CHECKING:
     from shutdownlint.platforms.planned_pod import PlannedPod
+    from shutdownlint.platforms.user_facts import AppFacts
     from shutdownlint.shutdown.provenance import Setting
 
 #: How long new requests still arrive after termination starts, without a load balancer that says
@@ -29,6 +30,12 @@ class ServiceFacts(Struct, frozen=True):
 
     service: Setting[str]
     propagation: Setting[timedelta]
+
+
+class MeasuredRequests(Struct, frozen=True):
+    """How long a workload's requests take, as it was measured."""
+
+    facts: AppFacts
 
 
 class LoadBalancerFacts(Struct, frozen=True):

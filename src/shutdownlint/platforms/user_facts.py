@@ -41,6 +41,14 @@ class AppFacts(Struct, frozen=True):
     waits_for_calls: bool | None = None
     #: How long Services go on sending new requests after termination starts.
     propagation: timedelta | None = None
+    #: Whether ``p99`` is only a lower bound: the measurement ends there.
+    p99_at_least: bool = False
+    #: The share of the requests that takes at most each duration, ascending.
+    shares: tuple[tuple[timedelta, float], ...] = ()
+
+    def duration_of(self, share: float) -> timedelta | None:
+        """How long requests of that share take at most; None where they were measured longer."""
+        return next((at for at, reached in self.shares if reached >= share - 1e-9), None)
 
     def matches(self, workload: ObjectId) -> bool:
         """Whether this is about that workload; a pattern may leave out kind and namespace."""

@@ -16,6 +16,8 @@ from shutdownlint.reports.texts import (
     format_loss,
     format_outcome,
     format_request,
+    format_share,
+    format_share_cost,
     format_shown_with,
     format_verdict,
     format_window,
@@ -76,6 +78,10 @@ def draw_tables(explanation: Explanation) -> str:
         for answer in explanation.answers
     ]
     others = [(format_difference(each), each.how_to_say) for each in explanation.differences]
+    shares = [
+        (format_share(row), format_share_cost(row, explanation.rollout))
+        for row in explanation.shares
+    ]
     shutdown = explanation.analysis.latest_end
     rollout = [(explanation.rollout.describe(shutdown),)] if explanation.rollout else []
     pods = [(each.kind, each.text) for each in explanation.disruptions]
@@ -96,6 +102,7 @@ def draw_tables(explanation: Explanation) -> str:
         _table("Verdict", ("verdict", "timeline"), verdict)
         + _table("Longest requests", ("when", "served", "cause"), longest)
         + _table("Requests", ("request", "outcome", "cause"), answers)
+        + _table("Measured requests", ("share", "what serving them needs"), shares)
         + _table("Other cases", ("what is different", "how to settle it"), others)
         + _table("Rollout", ("cost",), rollout)
         + _table("Pods that serve", ("when", "how many"), pods)

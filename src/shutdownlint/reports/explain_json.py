@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from shutdownlint.reports.output import ReportOutput
     from shutdownlint.shutdown.analysis import Answer, Loss
     from shutdownlint.shutdown.request import Event
+    from shutdownlint.shutdown.request_shares import ShareRow
 
 
 def render_json(explanations: Sequence[Explanation], _output: ReportOutput) -> str:
@@ -54,6 +55,7 @@ def _workload(explanation: Explanation) -> dict[str, Any]:
                 if difference.headroom is not None
             ],
         },
+        "shares": [_share(row) for row in explanation.shares],
         "rollout": _rollout(explanation),
         "events": [_event(event) for event in explanation.events],
         "losses": [_loss(loss) for loss in explanation.analysis.losses],
@@ -64,6 +66,15 @@ def _workload(explanation: Explanation) -> dict[str, Any]:
             }
             for number, answer in enumerate(explanation.answers)
         ],
+    }
+
+
+def _share(row: ShareRow) -> dict[str, Any]:
+    return {
+        "share": row.share,
+        "duration": _seconds(row.duration),
+        "served": row.served,
+        "grace": _seconds(row.grace),
     }
 
 

@@ -13,7 +13,13 @@ from msgspec import Struct
 
 from shutdownlint.reports.explanation import Activity
 from shutdownlint.reports.report import safe
-from shutdownlint.reports.texts import format_headroom, format_outcome, format_verdict
+from shutdownlint.reports.texts import (
+    format_headroom,
+    format_outcome,
+    format_share,
+    format_share_cost,
+    format_verdict,
+)
 from shutdownlint.shutdown.durations import ZERO, format_duration
 from shutdownlint.shutdown.process import Direction
 from shutdownlint.shutdown.request import Outcome
@@ -141,7 +147,30 @@ class _PodPicture:
                 y += 30
                 yield from self._pods(disruption, y)
                 y += _CHART + 24
+        if explanation.shares:
+            y += 30
+            yield from self._shares(y)
+            y += 8 + _ROW * len(explanation.shares)
         self.height = int(y + 30)
+
+    def _shares(self, y: float) -> Iterator[str]:
+        """The grace period with which each share of the measured requests is served."""
+        rows = self.explanation.shares
+        yield _text(16, y + 6, "measured requests: the grace period that serves them")
+        longest = max((row.grace for row in rows if row.grace is not None), default=None)
+        for row in rows:
+            y += _ROW
+            label = f"{100 * row.share:g}%"
+            if row.duration is not None:
+                label += f", up to {format_duration(row.duration)}"
+            yield _text(16, y + 6, label, "faint")
+            cost = format_share_cost(row, self.explanation.rollout) or format_share(row)
+            begin, served = float(_LABELS), 0.0
+            if row.grace is not None and longest:
+                served = (_WIDTH - _LABELS - _RIGHT) * (row.grace / longest)
+                kind = "served" if row.served else "race"
+                yield _bar(kind, begin, y - 8, served, cost)
+            yield from _bar_text(cost, begin, begin + (served if row.served else 0.0), y - 8)
 
     def _pods(self, disruption: Disruption, y: float) -> Iterator[str]:
         """How many pods serve over time, as steps on an axis of its own."""

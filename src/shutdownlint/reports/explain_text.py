@@ -18,6 +18,8 @@ from shutdownlint.reports.texts import (
     format_loss,
     format_outcome,
     format_request,
+    format_share,
+    format_share_cost,
     format_shown_with,
     format_verdict,
     format_window,
@@ -131,6 +133,11 @@ class _PodText:
         yield from self._senders()
         yield from self._losses()
         yield from self._answers()
+        for row in explanation.shares:
+            colour = "green" if row.served else "red"
+            yield _line(
+                "measured", format_share(row), format_share_cost(row, explanation.rollout), colour
+            )
         for difference in explanation.differences:
             text = format_difference(difference)
             yield _line("otherwise", text, difference.how_to_say, "yellow")

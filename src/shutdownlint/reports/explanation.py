@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from shutdownlint.platforms.kubernetes.pod_facts import PodFacts
+from shutdownlint.platforms.traffic import MeasuredRequests
 from shutdownlint.shutdown.analysis import NO_TRAFFIC, ShutdownAnalysis, Traffic
 from shutdownlint.shutdown.durations import UNBOUNDED, ZERO
 from shutdownlint.shutdown.kubelet import grace_of
@@ -17,6 +18,7 @@ from shutdownlint.shutdown.pod_plan import Role
 from shutdownlint.shutdown.process import Direction, WhenIdle
 from shutdownlint.shutdown.provenance import Cause
 from shutdownlint.shutdown.request import Event, EventKind
+from shutdownlint.shutdown.request_shares import share_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from shutdownlint.shutdown.pod_plan import PodPlan
     from shutdownlint.shutdown.provenance import Setting
     from shutdownlint.shutdown.request import Request
+    from shutdownlint.shutdown.request_shares import ShareRow
     from shutdownlint.shutdown.timeline import ContainerTimeline, Timeline
 
 _SECOND: Final = timedelta(seconds=1)
@@ -221,6 +224,14 @@ class Explanation:
         if found is None or found.fleet is None or not self.grace_known:
             return ()
         return tuple(found.fleet.disruptions(self.analysis.latest_end))
+
+    @cached_property
+    def shares(self) -> tuple[ShareRow, ...]:
+        """What serving a larger share of the requests costs, where they were measured."""
+        found: MeasuredRequests | None = self.pod.facts.get(MeasuredRequests)
+        if found is None or not self.has_timeline or self.plan.runs_to_completion:
+            return ()
+        return tuple(share_rows(self.plan, found.facts.duration_of))
 
     @property
     def ready(self) -> Setting[timedelta] | None:

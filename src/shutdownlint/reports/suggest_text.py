@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from shutdownlint.platforms.registry import mesh_remedy
+from shutdownlint.reports.explanation import Explanation
 from shutdownlint.reports.report import full_message, safe
-from shutdownlint.reports.texts import format_failure, format_grace_reason, format_reason
+from shutdownlint.reports.texts import (
+    format_failure,
+    format_grace_reason,
+    format_reason,
+    format_share,
+    format_share_cost,
+)
 from shutdownlint.shutdown.durations import format_duration
 from shutdownlint.shutdown.solver import GRACE_FIELD
 
@@ -52,6 +59,11 @@ def _lines(suggestion: Suggestion, fixed: list[Finding]) -> Iterator[Text]:
             line.append(f"  {safe(full_message(finding))}", "dim")
             yield line
     yield Text(f"  {_format_result(suggestion, fixed=bool(own))}", "dim")
+    if suggestion.pod.plan is not None:
+        explanation = Explanation(suggestion.pod)
+        for row in explanation.shares:
+            cost = format_share_cost(row, explanation.rollout)
+            yield Text(f"  {format_share(row)}{f': {cost}' if cost else ''}", "dim")
     for text in _doubts(suggestion):
         yield Text(f"  {safe(text)}", "yellow")
     if suggestion.refused:

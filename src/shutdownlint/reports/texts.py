@@ -13,8 +13,10 @@ from shutdownlint.shutdown.solver import MARGIN, Failure, FailureKind, Reason, R
 if TYPE_CHECKING:
     from datetime import timedelta
 
+    from shutdownlint.platforms.kubernetes.controllers import Rollout
     from shutdownlint.reports.explanation import Difference, Explanation
     from shutdownlint.shutdown.request import Request
+    from shutdownlint.shutdown.request_shares import ShareRow
 
 EVENT_TEXTS: Final = {
     EventKind.POD_DELETED: "the pod is deleted, the grace period begins",
@@ -130,6 +132,26 @@ def format_late(headroom: Headroom) -> str:
     if headroom.late_at <= ZERO:
         return f"from {at} on: refused"
     return f"at {at}: {format_headroom(headroom.max_late)}"
+
+
+def format_share(row: ShareRow) -> str:
+    """A share of the requests and how long they take."""
+    share = f"{100 * row.share:g}%"
+    if row.duration is None:
+        return f"{share} of requests: longer than was measured"
+    return f"{share} of requests take up to {format_duration(row.duration)}"
+
+
+def format_share_cost(row: ShareRow, rollout: Rollout | None) -> str:
+    """What serving that share needs, and how long a rollout then waits for old pods."""
+    if row.duration is None:
+        return ""
+    served = "served" if row.served else "not all are served"
+    if row.grace is None:
+        return f"{served}; no settings are known to serve them"
+    waits = rollout.waiting_time(row.grace) if rollout is not None and rollout.waits else None
+    cost = f", and a rollout waits up to {format_duration(waits)} for old pods" if waits else ""
+    return f"{served}; needs a grace period of {format_duration(row.grace)}{cost}"
 
 
 def format_request(request: Request) -> str:

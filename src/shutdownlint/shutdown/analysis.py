@@ -237,6 +237,18 @@ class ShutdownAnalysis:
         last = max(last_arrival(plan) for plan in plans)
         return min((_served_just_before(plan, last) for plan in plans), key=_at), last
 
+    def serves(self, targets: Targets) -> bool:
+        """Whether every request of that length is served, in flight and arriving until then."""
+        longest, late = self.headroom.max_in_flight, self.headroom.max_late
+        if longest is not None and longest < targets.p99:
+            return False
+        if late is not None and self.headroom.late_at > ZERO and late + _INSTANT < targets.p99:
+            return False
+        return not any(
+            loss.kind is LossKind.NEW_REFUSED and loss.begin < targets.propagation
+            for loss in self.losses
+        )
+
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
         """The windows in which requests fail before the app should stop accepting them."""

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shutdownlint.manifests.decoding import has_placeholder
 from shutdownlint.platforms.context import scope_of
-from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.kubernetes import facts, fields, problems
 from shutdownlint.platforms.kubernetes.availability import availability_problems
 from shutdownlint.platforms.kubernetes.budgets import BudgetIndex
@@ -35,17 +33,22 @@ from shutdownlint.platforms.kubernetes.services import (
     serving_containers,
     serving_service,
 )
+from shutdownlint.platforms.kubernetes.stated import (
+    note_measured_requests,
+    read_duration,
+    read_propagation,
+)
 from shutdownlint.platforms.kubernetes.structure import draft_pod, field_rejected
 from shutdownlint.platforms.platform import Platform
-from shutdownlint.platforms.traffic import DEFAULT_PROPAGATION, PROPAGATION, ServiceFacts
+from shutdownlint.platforms.traffic import ServiceFacts
 from shutdownlint.shell.signals import SignalForwarding
 from shutdownlint.shutdown.durations import ZERO, DurationRange
 from shutdownlint.shutdown.pod_plan import Role, Sender
 from shutdownlint.shutdown.process import Hook, abrupt, graceful, ignoring
-from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting, with_value
+from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import timedelta
 
     from shutdownlint.manifests.object_index import LoadedResource
@@ -54,7 +57,6 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.context import AnalysisContext
     from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
     from shutdownlint.platforms.problem import Problem
-    from shutdownlint.platforms.user_facts import AppFacts
     from shutdownlint.platforms.workload_index import WorkloadIndex
 
 P99_ANNOTATION: Final = "shutdownlint.dev/p99"
@@ -108,8 +110,9 @@ class Plugin(Platform):
         labels = workload.template.metadata.labels
         budgets = context.state(BudgetIndex).selecting(scope_of(workload), labels)
         draft.problems += disruption_problems(workload, context, services, budgets)
-        draft.p99 = _read_duration(draft, "p99", P99_ANNOTATION, lambda app: app.p99)
-        draft.job = _read_duration(draft, "job", JOB_ANNOTATION, lambda app: app.job)
+        draft.p99 = read_duration(draft, "p99", P99_ANNOTATION, lambda app: app.p99)
+        note_measured_requests(draft)
+        draft.job = read_duration(draft, "job", JOB_ANNOTATION, lambda app: app.job)
         self._add_service(draft, services)
         serving, shown = serving_containers(list(draft.app_containers), services)
         for container in draft.containers:
@@ -121,23 +124,12 @@ class Plugin(Platform):
 
     def _add_service(self, draft: PodDraft, services: list[LoadedResource[Service]]) -> None:
         service = serving_service(draft.workload, services)
-        window = _read_propagation(draft, service)
+        window = read_propagation(draft, service)
         if service is not None:
             draft.note(ServiceFacts(service, window))
         if service is not None or window.origin.kind is OriginKind.MEASURED:
             name = service or Setting("Service", "a Service", window.origin)
             draft.senders.append(Sender(name, window))
-
-
-def _read_propagation(draft: PodDraft, service: Setting[str] | None) -> Setting[timedelta]:
-    """How long the Service goes on sending: as the user says, else as it is assumed."""
-    location = service.origin.location if service is not None else None
-    for app in draft.context.user_facts.apps_for(draft.workload.id):
-        if app.propagation is not None and not draft.workload.runs_to_completion:
-            origin = Origin(OriginKind.MEASURED, app.source_label, location)
-            return Setting(PROPAGATION, app.propagation, origin)
-    origin = Origin(OriginKind.ASSUMED, "the default for endpoints", location)
-    return Setting(PROPAGATION, DEFAULT_PROPAGATION.value, origin)
 
 
 def _note_pod_facts(
@@ -228,40 +220,3 @@ def _read_behaviour(
         return drain_setting, Setting("app", "ignoring", forwarding.origin)
     assumed = Setting("app", GRACEFUL, Origin(OriginKind.DEFAULT, "assumed", location))
     return drain_setting, assumed
-
-
-def _read_duration(
-    draft: PodDraft,
-    name: str,
-    annotation: str,
-    configured: Callable[[AppFacts], timedelta | None],
-) -> Setting[timedelta] | None:
-    """What the user says of a workload: by an annotation, else in the configuration."""
-    workload = draft.workload
-    places = (
-        (workload.template.metadata, workload.ref),
-        (workload.owner, workload.object_ref),
-    )
-    for metadata, ref in places:
-        text = metadata.annotations.get(annotation)
-        if text is None or has_placeholder(text):
-            continue
-        location = ref / "metadata" / "annotations" / annotation
-        try:
-            value = go_duration(text)
-            if value < ZERO:
-                raise ValueError("must not be negative")
-        except ValueError as error:
-            draft.problems.append(
-                problems.AnnotationUnreadable(location=location, key=annotation, reason=str(error))
-            )
-            return None
-        return Setting(name, value, Origin(OriginKind.MEASURED, annotation, location))
-    for app in draft.context.user_facts.apps_for(workload.id):
-        from_app = configured(app)
-        if from_app is not None:
-            return Setting(name, from_app, Origin(OriginKind.MEASURED, app.source_label))
-    return None
-
-
-__all__ = ["Plugin", "set_behaviour", "with_value"]

@@ -1,0 +1,243 @@
+"""``measure``: how long requests and endpoints take, by a Prometheus."""
+
+import os
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shutdownlint.cli.options import (
+    EnvironmentOptions,
+    FileOptions,
+    PathsAndWorkload,
+    expand_groups,
+    parse_duration,
+)
+from shutdownlint.cli.output import (
+    INCOMPLETE,
+    check_outputs,
+    read_small_file,
+    usage_error,
+    warn,
+    write_output,
+)
+from shutdownlint.cli.session import (
+    Session,
+    select_pods,
+    split_workload_argument,
+    warn_no_match,
+)
+from shutdownlint.linter.linter import plan_workloads
+
+if TYPE_CHECKING:
+    from shutdownlint.measurement.measure import Measurement, Propagation, Settings
+    from shutdownlint.measurement.metrics import Target
+    from shutdownlint.measurement.prometheus import Credentials, Prometheus
+
+SERVER = "Server"
+#: What the command line must not show.
+TOKEN, USER, PASSWORD = (
+    "SHUTDOWNLINT_PROMETHEUS_TOKEN",
+    "SHUTDOWNLINT_PROMETHEUS_USER",
+    "SHUTDOWNLINT_PROMETHEUS_PASSWORD",
+)
+_LONGEST_WINDOW_DAYS = 366
+
+
+@dataclass
+class ServerOptions:
+    """Which Prometheus is asked, and how."""
+
+    prometheus: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=SERVER,
+            metavar="URL",
+            help="The Prometheus to ask, such as http://localhost:9090. Nothing else is asked, and "
+            "redirects are not followed. Default: none; the queries are printed.",
+            show_default=False,
+        ),
+    ] = None
+    token_file: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=SERVER,
+            metavar="FILE",
+            help=f"A file with a bearer token. Or set {TOKEN}, or {USER} and {PASSWORD}.",
+            show_default=False,
+        ),
+    ] = None
+    ca_file: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=SERVER,
+            metavar="FILE",
+            help="Certificates that the server's certificate is checked with. Default: those of "
+            "the system.",
+            show_default=False,
+        ),
+    ] = None
+    window: Annotated[
+        Any,
+        typer.Option(
+            rich_help_panel=SERVER,
+            metavar="DURATION",
+            parser=parse_duration,
+            help="How far back, such as 24h.  \\[default: 168h, a week]",
+            show_default=False,
+        ),
+    ] = None
+    quantile: Annotated[
+        float,
+        typer.Option(
+            rich_help_panel=SERVER,
+            min=0.5,
+            max=1,
+            metavar="SHARE",
+            help="The share of requests that have to be served: what is measured is how long they "
+            "take at most.",
+        ),
+    ] = 0.99
+    query: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=SERVER,
+            metavar="PROMQL",
+            help="Your own query, such as one of a recording rule: $namespace, $workload, $pods "
+            "(an expression) and $window are replaced. Its result is buckets with le, or one "
+            "value, in seconds.",
+            show_default=False,
+        ),
+    ] = None
+
+
+@expand_groups
+def command(
+    *,
+    paths: PathsAndWorkload = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            rich_help_panel="Output",
+            metavar="FILE",
+            help="Write what was measured to a file, for --measured and the configuration.",
+            show_default=False,
+        ),
+    ] = None,
+    server: ServerOptions,
+    environment: EnvironmentOptions,
+    files: FileOptions,
+) -> None:
+    """Measure how long the slowest ordinary requests of each workload take, with Prometheus.
+
+    Without --prometheus it prints the queries (PromQL) for each workload. With it, one line for
+    each workload: the 99th percentile by the buckets of its histogram, "at least" where the
+    last bucket is too low to know, the metric and the window. Also how long endpoints take.
+
+    Examples:
+
+      shutdownlint measure k8s/
+
+      shutdownlint measure k8s/ --prometheus http://localhost:9090 -o measured.toml
+
+      shutdownlint check k8s/ --measured measured.toml
+    """
+    check_outputs([output])
+    if output is not None and server.prometheus is None:
+        raise usage_error("--output needs --prometheus: without a server nothing is measured")
+    session = Session(files, environment)
+    folders, wanted = split_workload_argument(paths or ["."])
+    with session.progress(folders) as (sources, options):
+        run = plan_workloads(sources, options)
+    from shutdownlint.measurement.measure import Settings  # noqa: PLC0415 - after reading
+    from shutdownlint.measurement.targets import targets_of  # noqa: PLC0415
+
+    settings = _settings(server, Settings)
+    targets = targets_of(select_pods(run, wanted))
+    if not targets:
+        warn_no_match(folders, wanted, run)
+        raise typer.Exit(INCOMPLETE)
+    if any(target.workload.namespace is None for target in targets):
+        warn("workloads without a namespace are looked for in 'default': set --namespace")
+    if server.prometheus is None:
+        from shutdownlint.reports.measurements import format_queries  # noqa: PLC0415
+
+        write_output(format_queries(targets, settings), None)
+        if run.stats.unreadable:
+            raise typer.Exit(INCOMPLETE)
+        return
+    complete = _ask(server, targets, settings, output)
+    if run.stats.unreadable or not complete:
+        raise typer.Exit(INCOMPLETE)
+
+
+def _settings(options: ServerOptions, make: "type[Settings]") -> "Settings":
+    from datetime import timedelta  # noqa: PLC0415
+
+    window = options.window if options.window is not None else timedelta(days=7)
+    if not timedelta(minutes=1) <= window <= timedelta(days=_LONGEST_WINDOW_DAYS):
+        raise usage_error("--window is at least 1m and at most a year")
+    return make(options.quantile, window, options.query or "")
+
+
+def _ask(
+    options: ServerOptions, targets: "list[Target]", settings: "Settings", output: str | None
+) -> bool:
+    """Measure and report; whether every workload could be asked about, and one was measured."""
+    from shutdownlint.measurement.measure import measure, measure_propagation  # noqa: PLC0415
+    from shutdownlint.measurement.prometheus import Prometheus, PrometheusError  # noqa: PLC0415
+    from shutdownlint.reports.measurements import (  # noqa: PLC0415
+        format_measurement,
+        format_propagation,
+        title_width,
+    )
+
+    address = str(options.prometheus)
+    found: list[Measurement] = []
+    complete = True
+    try:
+        server = _connect(address, options, Prometheus)
+        width = title_width(targets)
+        for measurement in measure(targets, server, settings):
+            found.append(measurement)
+            sys.stdout.write(f"{format_measurement(measurement, settings, width)}\n")
+            sys.stdout.flush()
+    except PrometheusError as error:
+        raise usage_error(f"{address}: {error}") from None
+    propagation: Propagation | None = None
+    try:
+        propagation = measure_propagation(server, settings)
+    except PrometheusError as error:
+        complete = False
+        warn(f"endpoint propagation: {error}")
+    sys.stdout.write(f"{format_propagation(propagation, settings, width)}\n")
+    if output is not None:
+        from datetime import UTC, datetime  # noqa: PLC0415
+
+        from shutdownlint.config.write_measured import write_measurements  # noqa: PLC0415
+
+        today = datetime.now(UTC).date()
+        write_output(write_measurements(found, propagation, settings, today), output)
+    if not any(measurement.reading for measurement in found):
+        warn("nothing was measured: --query asks for a metric of your own")
+        return False
+    return complete and not any(measurement.failed for measurement in found)
+
+
+def _connect(address: str, options: ServerOptions, make: "type[Prometheus]") -> "Prometheus":
+    from shutdownlint.measurement.prometheus import Credentials  # noqa: PLC0415
+
+    credentials = _credentials(options.token_file, Credentials)
+    if credentials.headers() and address.startswith("http://"):
+        warn("the token or password is sent without encryption: use https")
+    return make(address, credentials, options.ca_file)
+
+
+def _credentials(token_file: str | None, make: "type[Credentials]") -> "Credentials":
+    token = os.environ.get(TOKEN)
+    if token_file is not None:
+        token = read_small_file(token_file).strip()
+    return make(token or None, os.environ.get(USER), os.environ.get(PASSWORD))

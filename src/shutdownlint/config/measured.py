@@ -1,0 +1,107 @@
+"""The file that ``shutdownlint measure`` writes: what was measured of which workloads, when."""
+
+from __future__ import annotations
+
+import datetime as dt
+import tomllib
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
+
+from shutdownlint import limits
+from shutdownlint.config import ConfigError
+from shutdownlint.config.forms import DurationText, Form, describe_problems
+from shutdownlint.platforms.durations import go_duration
+from shutdownlint.platforms.user_facts import AppFacts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEADER: Final = (
+    "# Written by shutdownlint measure. check, explain and suggest read it: --measured FILE,\n"
+    "# or the key measured of the configuration.\n"
+)
+
+
+def _shares(value: Any) -> dict[dt.timedelta, float]:
+    if not isinstance(value, dict):
+        raise ValueError("must be a table of durations and shares")
+    found = {}
+    for key, share in value.items():
+        if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
+            raise ValueError("a share is a number from 0 to 1")
+        found[go_duration(key)] = float(share)
+    return dict(sorted(found.items()))
+
+
+_Shares = Annotated[
+    dict[dt.timedelta, float],
+    BeforeValidator(_shares),
+    WithJsonSchema({"type": "object", "additionalProperties": {"type": "number"}}),
+]
+
+
+class MeasuredWorkload(Form):
+    """What was measured of one workload."""
+
+    match: str = Field(description="Kind/namespace/name.")
+    p99: DurationText = Field(description="How long the slowest ordinary requests take.")
+    at_least: bool = Field(
+        default=False, description="Whether p99 is only a lower bound: the measurement ends there."
+    )
+    metric: str = Field(default="", description="The metric.")
+    window: str = Field(default="", description="How far back.")
+    requests: float | None = Field(default=None, description="How many requests were counted.")
+    date: dt.date = Field(description="The day of the measurement.")
+    shares: _Shares = Field(
+        default_factory=dict,
+        description="The share of the requests that takes at most each duration.",
+    )
+
+
+class MeasuredForm(Form):
+    """A file of measurements."""
+
+    propagation: DurationText = Field(
+        default=None, description="How long Services go on sending new requests."
+    )
+    propagation_date: dt.date | None = Field(
+        default=None, description="The day of that measurement."
+    )
+    propagation_metrics: list[str] = Field(default_factory=list, description="The metrics.")
+    workloads: list[MeasuredWorkload] = Field(default_factory=list, description="By workload.")
+
+
+def load_measured(path: Path) -> list[AppFacts]:
+    """What a file of measurements says about apps. Raises ``ConfigError``."""
+    try:
+        if path.stat().st_size > limits.MAX_CONFIGURATION_BYTES:
+            raise ConfigError(f"{path}: larger than {limits.MAX_CONFIGURATION_BYTES:,} bytes")
+        form = MeasuredForm.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror or 'cannot be read'}") from None
+    except ValidationError as error:
+        raise ConfigError(f"{path}: {describe_problems(error)}") from None
+    except ValueError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    except RecursionError:
+        raise ConfigError(f"{path}: it is nested too deep") from None
+    found = [_facts(workload) for workload in form.workloads]
+    if form.propagation is not None:
+        when = f" {form.propagation_date}" if form.propagation_date else ""
+        label = f"measured{when}"
+        found.append(AppFacts("*", propagation=form.propagation, source_label=label))
+    return found
+
+
+def _facts(workload: MeasuredWorkload) -> AppFacts:
+    label = f"measured {workload.date}"
+    if workload.at_least:
+        label += ", a lower bound"
+    return AppFacts(
+        workload.match,
+        workload.p99,
+        source_label=label,
+        shares=tuple(workload.shares.items()),
+        p99_at_least=workload.at_least,
+    )

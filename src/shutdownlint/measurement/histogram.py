@@ -1,0 +1,88 @@
+"""How requests are spread over durations, and what a quantile of them is."""
+
+from __future__ import annotations
+
+import math
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: What is lost by adding up numbers that Prometheus extrapolated.
+_ROUNDING = 1e-9
+
+
+class Quantile(Struct, frozen=True):
+    """Where a quantile lies.
+
+    ``upper`` is None where the measurement ends below it: it is at least ``lower``.
+    """
+
+    lower: timedelta
+    upper: timedelta | None
+
+    @property
+    def saturated(self) -> bool:
+        """Whether only a lower bound is known."""
+        return self.upper is None
+
+
+class Histogram(Struct, frozen=True):
+    """The number of requests, and the share of them that takes at most each duration.
+
+    The bounds ascend and are finite; requests above the last one are known to exist only.
+    """
+
+    requests: float
+    shares: tuple[tuple[timedelta, float], ...]
+
+    def quantile(self, share: float) -> Quantile:
+        """Between which bounds the duration is that this share of the requests does not exceed."""
+        below = timedelta(0)
+        for bound, reached in self.shares:
+            if reached >= share - _ROUNDING:
+                return Quantile(below, bound)
+            below = bound
+        return Quantile(below, None)
+
+
+def read_buckets(buckets: Mapping[float, float], unit: timedelta) -> Histogram | None:
+    """The histogram of cumulative counts by upper bound; None where no request was counted.
+
+    Raises ``ValueError`` where the bucket of all requests is missing, since the rest is then not
+    known to be all.
+    """
+    if not buckets:
+        return None
+    if math.inf not in buckets:
+        raise ValueError("its buckets have no +Inf")
+    total = max((count for count in buckets.values() if not math.isnan(count)), default=0.0)
+    if not total > 0 or math.isinf(total):
+        return None
+    shares, highest = [], 0.0
+    for bound in sorted(buckets):
+        count = buckets[bound]
+        if math.isinf(bound) or math.isnan(bound) or math.isnan(count):
+            continue
+        # Counts of buckets are extrapolated one by one, so that a higher one may have less.
+        highest = max(highest, count / total)
+        if bound >= 0:
+            shares.append((_duration(bound, unit), min(highest, 1.0)))
+    return Histogram(total, tuple(shares))
+
+
+def _duration(value: float, unit: timedelta) -> timedelta:
+    try:
+        return value * unit
+    except OverflowError:
+        return timedelta.max
+
+
+def from_quantiles(quantiles: Mapping[float, float], unit: timedelta) -> Histogram | None:
+    """The histogram of a native one, of which only some quantiles are known."""
+    known = sorted((q, v) for q, v in quantiles.items() if not math.isnan(v) and v >= 0)
+    shares = [(_duration(value, unit), share) for share, value in known if not math.isinf(value)]
+    return Histogram(math.nan, tuple(shares)) if known else None

@@ -1,0 +1,82 @@
+"""What the user says about a workload: how long its requests, jobs and endpoints take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shutdownlint.manifests.decoding import has_placeholder
+from shutdownlint.platforms.durations import go_duration
+from shutdownlint.platforms.kubernetes import problems
+from shutdownlint.platforms.traffic import DEFAULT_PROPAGATION, PROPAGATION, MeasuredRequests
+from shutdownlint.shutdown.durations import ZERO, format_duration
+from shutdownlint.shutdown.pod_plan import Assumption
+from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import timedelta
+
+    from shutdownlint.platforms.pod_draft import PodDraft
+    from shutdownlint.platforms.user_facts import AppFacts
+
+
+def read_duration(
+    draft: PodDraft,
+    name: str,
+    annotation: str,
+    configured: Callable[[AppFacts], timedelta | None],
+) -> Setting[timedelta] | None:
+    """What the user says of a workload: by an annotation, else in the configuration."""
+    workload = draft.workload
+    places = (
+        (workload.template.metadata, workload.ref),
+        (workload.owner, workload.object_ref),
+    )
+    for metadata, ref in places:
+        text = metadata.annotations.get(annotation)
+        if text is None or has_placeholder(text):
+            continue
+        location = ref / "metadata" / "annotations" / annotation
+        try:
+            value = go_duration(text)
+            if value < ZERO:
+                raise ValueError("must not be negative")
+        except ValueError as error:
+            draft.problems.append(
+                problems.AnnotationUnreadable(location=location, key=annotation, reason=str(error))
+            )
+            return None
+        return Setting(name, value, Origin(OriginKind.MEASURED, annotation, location))
+    for app in draft.context.user_facts.apps_for(workload.id):
+        from_app = configured(app)
+        if from_app is not None:
+            return Setting(name, from_app, Origin(OriginKind.MEASURED, app.source_label))
+    return None
+
+
+def note_measured_requests(draft: PodDraft) -> None:
+    """How the workload's requests were measured, and whether its p99 is only a lower bound."""
+    for app in draft.context.user_facts.apps_for(draft.workload.id):
+        if app.shares:
+            draft.note(MeasuredRequests(app))
+            break
+    stated = next(
+        (a for a in draft.context.user_facts.apps_for(draft.workload.id) if a.p99 is not None), None
+    )
+    measured = draft.p99 is not None and draft.p99.origin.location is None
+    if measured and stated is not None and stated.p99_at_least:
+        at_least = format_duration(stated.p99 or ZERO)
+        text = f"requests may take longer than {at_least}: the measurement ends there"
+        remedy = "give the histogram higher buckets, or say how long they take with --p99"
+        draft.assumptions.append(Assumption(text, remedy))
+
+
+def read_propagation(draft: PodDraft, service: Setting[str] | None) -> Setting[timedelta]:
+    """How long the Service goes on sending: as the user says, else as it is assumed."""
+    location = service.origin.location if service is not None else None
+    for app in draft.context.user_facts.apps_for(draft.workload.id):
+        if app.propagation is not None and not draft.workload.runs_to_completion:
+            origin = Origin(OriginKind.MEASURED, app.source_label, location)
+            return Setting(PROPAGATION, app.propagation, origin)
+    origin = Origin(OriginKind.ASSUMED, "the default for endpoints", location)
+    return Setting(PROPAGATION, DEFAULT_PROPAGATION.value, origin)

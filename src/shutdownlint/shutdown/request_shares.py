@@ -1,0 +1,50 @@
+"""What it costs to serve a larger share of the requests: the settings that each share needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from shutdownlint.shutdown.analysis import ShutdownAnalysis
+from shutdownlint.shutdown.solver import Targets, solve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from datetime import timedelta
+
+    from shutdownlint.shutdown.pod_plan import PodPlan
+
+#: The shares that people ask for.
+SHARES: Final = (0.9, 0.95, 0.99, 0.999)
+
+
+class ShareRow(Struct, frozen=True):
+    """A share of the requests, how long they take at most, and what serves all of them.
+
+    ``duration`` is None where the measurement ends below it. ``served``: by the settings as they
+    are. ``grace`` is the grace period that is needed, with the other settings that ``suggest``
+    names; None where no settings are known to serve them.
+    """
+
+    share: float
+    duration: timedelta | None
+    served: bool = False
+    grace: timedelta | None = None
+
+
+def share_rows(
+    plan: PodPlan, duration_of: Callable[[float], timedelta | None]
+) -> Iterator[ShareRow]:
+    """A row for each share; ``duration_of`` says how long its requests take."""
+    analysis = ShutdownAnalysis(plan)
+    for share in SHARES:
+        duration = duration_of(share)
+        if duration is None:
+            yield ShareRow(share, None)
+            continue
+        targets = Targets(duration, Targets.of(plan).propagation)
+        solution = solve(plan, targets)
+        served = analysis.serves(targets)
+        grace = solution.plan.grace.value.low if solution.proven else None
+        yield ShareRow(share, duration, served, grace)

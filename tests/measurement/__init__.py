@@ -1,0 +1,1 @@
+"""Tests of measured numbers: queries, answers, the file."""
