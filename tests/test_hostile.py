@@ -293,7 +293,7 @@ DEEP = "kind: Pod\napiVersion: v1\nspec: {containers: [{name: a, image: b}], x: 
 def test_one_document_never_costs_the_others(text: str, tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(f"{text}---\n{GOOD}")
     (tmp_path / "b.yaml").write_text(GOOD)
-    for command in ("check", "explain", "suggest"):
+    for command in ("check", "explain", "suggest", "verify", "measure"):
         result = CliRunner().invoke(command_line(), [command, str(tmp_path)])
         assert "Traceback" not in result.output
         assert "internal error" not in result.output
@@ -376,6 +376,8 @@ def test_services_are_found_by_the_rarest_label_of_their_selector() -> None:
         "explain",
         "explain --format html",
         "suggest",
+        "verify",
+        "measure",
     ],
 )
 def test_an_encoding_without_a_character_costs_nothing(

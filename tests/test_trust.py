@@ -78,6 +78,7 @@ def test_a_kustomization_reads_nothing_outside(named: str) -> None:
         ("check", "--fix", "-o", "report.txt", "."),
         ("explain", "-o", "report.txt", "."),
         ("suggest", "-o", "report.txt", "."),
+        ("verify", "-o", "report.txt", "."),
         ("check", "--fix", "-o", "folder/report.txt", "."),
     ],
 )
@@ -179,6 +180,8 @@ def test_a_plain_run_starts_no_program(tmp_path: Path, monkeypatch: pytest.Monke
         ("check", "--format", "sarif", "."),
         ("explain", "."),
         ("suggest", "."),
+        ("verify", "."),
+        ("measure", "."),
         ("check", "k"),
         ("check", "chart"),
     ):

@@ -22,7 +22,7 @@ from tests.conformance.envoy import bootstrap
 from tests.ports import PORTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Real seconds per model second: half a model second then is enough for two busy processors.
@@ -159,20 +159,20 @@ class Kubelet:
             await process.child.wait()
 
 
-async def observe(
+@contextlib.asynccontextmanager
+async def started(
     case: Case,
     binary: Path,
     scale: float = SCALE,
     starting: asyncio.Semaphore | None = None,
-) -> Observed:
-    """Run the case against a real Envoy, ``scale`` real seconds to a model second.
+) -> AsyncIterator[tuple[Process, Process, dict[str, int]]]:
+    """The app, the agent and their ports; both are ready, and are killed at the end.
 
     ``starting`` bounds how many pods start at the same time.
     """
     names = ("inbound", "outbound", "raw", "admin", "status", "app", "peer")
     ports = {name: PORTS.take() for name in names}
     peer = await asyncio.start_server(_peer, "127.0.0.1", ports["peer"])
-    held: list[Held] = []
     async with starting or contextlib.nullcontext():
         app = await Process.start("app", _app_settings(case, ports, scale))
         agent = await Process.start("agent", _agent_settings(case, ports, binary, scale))
@@ -183,6 +183,30 @@ async def observe(
         assert app.child.stdin is not None
         app.child.stdin.write(b"connect\n")
         await app.hears("ready")
+        yield app, agent, ports
+    finally:
+        for process in (app, agent):
+            process.signal(signal.SIGKILL)
+        peer.close()
+
+
+async def observe(
+    case: Case,
+    binary: Path,
+    scale: float = SCALE,
+    starting: asyncio.Semaphore | None = None,
+) -> Observed:
+    """Run the case against a real Envoy, ``scale`` real seconds to a model second."""
+    async with started(case, binary, scale, starting) as (app, agent, ports):
+        return await _observe(case, app, agent, ports, scale)
+
+
+async def _observe(
+    case: Case, app: Process, agent: Process, ports: dict[str, int], scale: float
+) -> Observed:
+    held: list[Held] = []
+    try:
+        assert app.child.stdin is not None
         kept = [await Kept(ports["inbound"]).open() for _ in case.kept]
         held += [*kept, *[await idle(ports["inbound"]) for _ in range(case.idle)]]
         held += [await idle_http2(ports["inbound"]) for _ in range(case.idle_http2)]
@@ -220,11 +244,8 @@ async def observe(
         gone = None if agent.gone_at is None else (agent.gone_at - kubelet.t0) / scale
         return Observed(outcomes, ends, gone)
     finally:
-        for process in (app, agent):
-            process.signal(signal.SIGKILL)
         for writer in held:
             writer.close()
-        peer.close()
 
 
 def _noting(

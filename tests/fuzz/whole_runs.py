@@ -24,7 +24,12 @@ from typing import TYPE_CHECKING, Final
 from typer.testing import CliRunner
 
 from shutdownlint.cli.app import command_line
-from shutdownlint.reports.registry import CHECK_REPORTERS, EXPLAIN_REPORTERS, SUGGEST_REPORTERS
+from shutdownlint.reports.registry import (
+    CHECK_REPORTERS,
+    EXPLAIN_REPORTERS,
+    SUGGEST_REPORTERS,
+    VERIFY_REPORTERS,
+)
 from tests.fuzz.targets import FIXABLE, TARGETS, mutated
 
 if TYPE_CHECKING:
@@ -189,7 +194,7 @@ def write(folder: Path, name: str, data: bytes) -> None:
     path.write_bytes(data)
 
 
-COMMANDS: Final = ("check", "check", "check", "explain", "suggest", "init")
+COMMANDS: Final = ("check", "check", "check", "explain", "suggest", "init", "verify", "measure")
 #: Solving and fixing take their time for each workload, so there is less of them.
 COMMANDS_OF_BATCHES: Final = (*("check",) * 192, *("explain",) * 6, "suggest", "init")
 
@@ -202,10 +207,13 @@ def make_command(
     found = [command]
     if command == "init":
         return found
+    if command == "measure":  # without a server
+        return [*found, "--", rng.choice((".", "sub", "a.yaml", "."))]
     reporters = {
         "check": CHECK_REPORTERS,
         "explain": EXPLAIN_REPORTERS,
         "suggest": SUGGEST_REPORTERS,
+        "verify": VERIFY_REPORTERS,
     }[command]
     found += ["--format", rng.choice([reporter.name for reporter in reporters])]
     if rng.random() < 0.3:

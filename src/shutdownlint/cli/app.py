@@ -21,7 +21,7 @@ _EXIT_CODES: Final = (
     "\\[tool.shutdownlint]; SHUTDOWNLINT_CACHE_DIR names the folder for cached rules."
 )
 #: The commands, in the order of the help; each is in the module of its name.
-COMMANDS: Final = ("check", "explain", "suggest", "measure", "init", "rule", "schema")
+COMMANDS: Final = ("check", "explain", "suggest", "measure", "verify", "init", "rule", "schema")
 
 
 def command_line(arguments: Sequence[str] | None = None) -> typer.Typer:

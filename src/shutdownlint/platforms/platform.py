@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.facts import SourcedValue
     from shutdownlint.platforms.fields import Fields
     from shutdownlint.platforms.mutations import Mutation
+    from shutdownlint.platforms.observation import Observation
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
     from shutdownlint.platforms.problem import Problem
@@ -69,6 +70,10 @@ class Platform:
 
     def alternatives(self, _pod: PlannedPod, _context: AnalysisContext) -> Iterable[Alternative]:
         """Other cases that fit what the input shows of a pod, the likeliest first."""
+        return ()
+
+    def observations(self, _pod: PlannedPod) -> Iterable[Observation]:
+        """What can be watched of a pod's shutdown."""
         return ()
 
     def contribute(self, _draft: PodDraft) -> None:

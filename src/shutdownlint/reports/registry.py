@@ -60,6 +60,13 @@ SUGGEST_REPORTERS: Final = (
 )
 
 
+#: Of a list of ``VerificationPlan``.
+VERIFY_REPORTERS: Final = (
+    Reporter("shell", "verify_shell:render_shell"),
+    Reporter("k6", "verify_k6:render_k6"),
+)
+
+
 def find_reporter(reporters: tuple[Reporter, ...], name: str) -> Reporter:
     """The reporter of that name. Raises ``KeyError``."""
     return {reporter.name: reporter for reporter in reporters}[name]

@@ -26,6 +26,7 @@ from shutdownlint.platforms.istio.injection import (
 )
 from shutdownlint.platforms.istio.mesh_config import Mesh
 from shutdownlint.platforms.istio.proxy_plan import plan_proxy
+from shutdownlint.platforms.istio.watching import istio_observations
 from shutdownlint.platforms.platform import Platform
 from shutdownlint.platforms.traffic import NodeProxyFacts
 from shutdownlint.shutdown.pod_plan import Assumption
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.context import AnalysisContext
     from shutdownlint.platforms.istio.injection import Sidecar
     from shutdownlint.platforms.istio.problems import IstioProblem
+    from shutdownlint.platforms.observation import Observation
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
     from shutdownlint.platforms.problem import Problem
@@ -73,6 +75,10 @@ class Plugin(Platform):
     def owns(self, container: ContainerDraft, _draft: PodDraft) -> bool:
         """The proxy that is written in the pod."""
         return container.name == facts.PROXY_CONTAINER
+
+    def observations(self, pod: PlannedPod) -> Iterator[Observation]:
+        """The agent's log lines, statistics and response flags."""
+        return istio_observations(pod)
 
     def contribute(self, draft: PodDraft) -> None:
         """Add the proxy that the pod has or gets."""

@@ -39,6 +39,7 @@ from shutdownlint.platforms.kubernetes.stated import (
     read_propagation,
 )
 from shutdownlint.platforms.kubernetes.structure import draft_pod, field_rejected
+from shutdownlint.platforms.kubernetes.watching import kubernetes_observations
 from shutdownlint.platforms.platform import Platform
 from shutdownlint.platforms.traffic import ServiceFacts
 from shutdownlint.shell.signals import SignalForwarding
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.resources import PodDisruptionBudget, Service
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.context import AnalysisContext
+    from shutdownlint.platforms.observation import Observation
+    from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
     from shutdownlint.platforms.problem import Problem
     from shutdownlint.platforms.workload_index import WorkloadIndex
@@ -96,6 +99,10 @@ class Plugin(Platform):
     def replicas(self, workload: Workload, context: AnalysisContext) -> Setting[int] | None:
         """How many pods a workload has."""
         return read_replicas(workload, context)
+
+    def observations(self, pod: PlannedPod) -> Iterator[Observation]:
+        """Events and endpoints."""
+        return kubernetes_observations(pod)
 
     def contribute(self, draft: PodDraft) -> None:
         """Who serves and what the app does, as far as the manifest and the user say it."""

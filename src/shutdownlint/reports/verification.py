@@ -1,0 +1,80 @@
+"""What scripts that test a pod have in common: selector, port, what to watch, what is lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shutdownlint.platforms.registry import all_platforms
+from shutdownlint.reports.explanation import Explanation
+from shutdownlint.shutdown.durations import ZERO, format_duration, seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import timedelta
+
+    from shutdownlint.platforms.observation import Observation
+    from shutdownlint.verification.plan import VerificationPlan
+
+
+def file_and_line(plan: VerificationPlan) -> str:
+    """Where the workload is written."""
+    region = plan.pod.ref.region()
+    return f"{region.file}:{region.line}"
+
+
+def pod_selector(plan: VerificationPlan) -> str:
+    """A selector for the workload's pods: all labels of its template."""
+    labels = plan.pod.workload.template.metadata.labels
+    return ",".join(f"{name}={value}" for name, value in sorted(labels.items()))
+
+
+def address_port(plan: VerificationPlan) -> int | None:
+    """The port that requests are sent to: the first one of a container that serves."""
+    spec = plan.pod.workload.template.spec
+    edge = plan.plan.edge
+    serving = {c.name for c in plan.plan.regular if c.serves} | {edge.name if edge else ""}
+    for container in spec.containers:
+        for port in container.ports if container.name in serving else ():
+            if isinstance(port.containerPort, int):
+                return port.containerPort
+    return None
+
+
+def observations(plan: VerificationPlan) -> Iterator[Observation]:
+    """What each platform of the pod shows while it stops."""
+    for platform in all_platforms():
+        yield from platform.observations(plan.pod)
+
+
+def suggested_changes(plan: VerificationPlan) -> Iterator[str]:
+    """The changes after which the second prediction holds."""
+    if plan.solution is None:
+        yield "nothing is suggested: EXPECT=after is the same as EXPECT=before"
+        return
+    for change in plan.solution.changes:
+        yield f"suggested: {change.old.name} {change.old.value_text} -> {change.value_text}"
+
+
+def describe_lost(plan: VerificationPlan) -> Iterator[str]:
+    """How many requests a restart under load loses."""
+    for lost in plan.lost:
+        text = f"a rollout under load: of requests that take {format_duration(lost.duration)}, "
+        text += _as_many(lost.before)
+        if lost.after is not None:
+            text += f"; with the suggested settings {_as_many(lost.after)}"
+        yield text
+
+
+def _as_many(lost: timedelta) -> str:
+    if lost == ZERO:
+        return "none are lost"
+    return f"about as many are lost as arrive in {_round(lost)}"
+
+
+def assumptions(plan: VerificationPlan) -> list[str]:
+    """What the predictions rest on though the input does not show it."""
+    return Explanation(plan.pod).assumptions
+
+
+def _round(duration: timedelta) -> str:
+    return format_duration(seconds(round(duration.total_seconds(), 1)))

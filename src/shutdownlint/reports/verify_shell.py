@@ -1,0 +1,185 @@
+"""A test plan as a shell script: it deletes a pod while requests run, and compares their ends."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Final
+
+from shutdownlint.reports.report import safe
+from shutdownlint.reports.texts import format_answer_cause, format_outcome, format_request
+from shutdownlint.reports.verification import (
+    address_port,
+    assumptions,
+    describe_lost,
+    file_and_line,
+    observations,
+    pod_selector,
+    suggested_changes,
+)
+from shutdownlint.shutdown.durations import ZERO
+from shutdownlint.verification.plan import Expectation, expectation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from shutdownlint.reports.output import ReportOutput
+    from shutdownlint.shutdown.analysis import Answer
+    from shutdownlint.verification.plan import PlannedRequest, VerificationPlan
+
+#: Requests in flight are sent so long before the deletion.
+LEAD_SECONDS: Final = 1.0
+#: How much longer than its prediction a request may take.
+PATIENCE_SECONDS: Final = 15.0
+_HEAD: Final = """\
+#!/bin/sh
+# Written by shutdownlint verify. For each workload below it deletes one pod while requests run, and
+# compares what becomes of them with what the timeline says. Read it before you run it.
+#
+#   REQUEST_PATH='/delay/%s' sh verify.sh                the settings as they are
+#   REQUEST_PATH='/delay/%s' EXPECT=after sh verify.sh   once the suggested settings are in place
+#
+# REQUEST_PATH is the path of a request that takes as many seconds as %s says. The script has to run
+# where it reaches the pods' addresses: in a pod of the cluster (of its mesh, if there is one), with
+#   CURL='kubectl exec deploy/client -- curl'
+# KUBECTL, POD, ADDRESS (host:port) and SCHEME (http) can be set too.
+# Exit codes: 0: all as predicted. 1: something is not. 2: it could not be tested.
+set -u
+KUBECTL=${KUBECTL:-kubectl}
+CURL=${CURL:-curl}
+EXPECT=${EXPECT:-before}
+SCHEME=${SCHEME:-http}
+: "${REQUEST_PATH:?the path of a request that takes as many seconds as %s says}"
+results=$(mktemp -d) || exit 2
+trap 'rm -rf "$results"' EXIT
+unlike=0
+
+fail() {
+  echo "$1" >&2
+  exit 2
+}
+
+# send NUMBER WAIT SECONDS LIMIT: one request, after a while; what became of it goes into a file.
+send() {
+  sleep "$2"
+  path=$(printf "$REQUEST_PATH" "$3")
+  answer=$($CURL --silent --output /dev/null --max-time "$4" \\
+    --write-out '%{http_code} %{time_total}' "$SCHEME://$address$path")
+  echo "$? $answer" > "$results/$1"
+}
+
+# compare NUMBER BEFORE AFTER TEXT-BEFORE TEXT-AFTER: a line that says whether it is as predicted.
+compare() {
+  expected=$2 text=$4
+  if [ "$EXPECT" = after ]; then expected=$3 text=$5; fi
+  read -r code status took < "$results/$1" || fail "request $1 has no result"
+  case "$code/$status" in
+    0/000 | 0/5??) seen=lost ;;
+    0/*) seen=served ;;
+    *) seen=lost ;;
+  esac
+  verdict='as predicted'
+  case "$expected" in
+    either) verdict='open        ' ;;
+    "$seen") ;;
+    *) verdict='UNLIKE      ' unlike=$((unlike + 1)) ;;
+  esac
+  echo "$verdict  $text; seen: $seen, HTTP $status, curl $code, ${took}s"
+}
+"""
+_TAIL: Final = """
+if [ "$unlike" -gt 0 ]; then
+  echo "$unlike not as predicted"
+  exit 1
+fi
+"""
+
+
+def render_shell(plans: Sequence[VerificationPlan], _output: ReportOutput) -> str:
+    """The script for all workloads, one after the other."""
+    return "\n".join((_HEAD, *("\n".join(_workload(plan)) for plan in plans), _TAIL.lstrip("\n")))
+
+
+def _workload(plan: VerificationPlan) -> Iterator[str]:
+    namespace = plan.pod.id.namespace
+    option = f"--namespace {shlex.quote(namespace)}" if namespace else ""
+    yield _comment(f"{plan.pod.title}, {file_and_line(plan)}")
+    yield from map(_comment, suggested_changes(plan))
+    yield from (_comment(f"assumption: {text}") for text in assumptions(plan))
+    yield from map(_comment, describe_lost(plan))
+    for observation in observations(plan):
+        command = observation.command.replace("$namespace", option).replace("  ", " ").strip()
+        yield _comment(f"watch: {command}")
+        yield _comment(f"  {observation.meaning}")
+    yield f"echo {shlex.quote(safe(plan.pod.title))}"
+    yield from _find_pod(plan, option)
+    for number, planned in enumerate(plan.requests, 1):
+        if planned.request.arrival == ZERO:
+            yield f"send {number} 0 {_seconds(_length(planned))} {_seconds(_limit(planned))} &"
+    yield f"sleep {_seconds(LEAD_SECONDS)}"
+    yield f'$KUBECTL delete pod {option} "$pod" --wait=false || fail "the pod cannot be deleted"'
+    for number, planned in enumerate(plan.requests, 1):
+        if planned.request.arrival > ZERO:
+            wait = _seconds(planned.request.arrival.total_seconds())
+            yield f"send {number} {wait} {_seconds(_length(planned))} {_seconds(_limit(planned))} &"
+    yield "wait"
+    for number, planned in enumerate(plan.requests, 1):
+        yield _compare(number, planned, plan)
+    yield ""
+
+
+def _find_pod(plan: VerificationPlan, option: str) -> Iterator[str]:
+    name = plan.pod.id.name
+    if plan.pod.id.kind == "Pod":
+        yield f"pod=${{POD:-{shlex.quote(name)}}}"
+    else:
+        selector = shlex.quote(pod_selector(plan))
+        yield (
+            f"pod=${{POD:-$($KUBECTL get pods {option} --selector {selector} "
+            "--field-selector status.phase=Running --output "
+            "'jsonpath={.items[0].metadata.name}')}"
+        )
+    yield '[ -n "$pod" ] || fail "no pod of it is running"'
+    port = address_port(plan)
+    shown = str(port) if port is not None else "${PORT:?the port that requests are sent to}"
+    yield (
+        f'address=${{ADDRESS:-$($KUBECTL get pod {option} "$pod" --output '
+        f"'jsonpath={{.status.podIP}}'):{shown}}}"
+    )
+
+
+def _length(planned: PlannedRequest) -> float:
+    """How long the request takes: what is in flight began before the deletion."""
+    length = planned.request.duration.total_seconds()
+    return length + LEAD_SECONDS if planned.request.arrival == ZERO else length
+
+
+def _limit(planned: PlannedRequest) -> float:
+    return _length(planned) + PATIENCE_SECONDS
+
+
+def _seconds(number: float) -> str:
+    return f"{number:g}"
+
+
+def _compare(number: int, planned: PlannedRequest, plan: VerificationPlan) -> str:
+    file = plan.pod.ref.document.file
+    after = planned.after if planned.after is not None else planned.before
+    words = (
+        expectation(planned.before),
+        expectation(after),
+        _text(planned.before, file),
+        _text(after, file),
+    )
+    return f"compare {number} {' '.join(shlex.quote(str(word)) for word in words)}"
+
+
+def _text(answer: Answer, file: str) -> str:
+    request = format_request(answer.prediction.request)
+    cause = format_answer_cause(answer, file)
+    reason = f" ({cause})" if cause and expectation(answer) is not Expectation.SERVED else ""
+    return safe(f"{request}: {format_outcome(answer)}{reason}")
+
+
+def _comment(text: str) -> str:
+    """A comment; nothing in it can begin a line of its own."""
+    return f"# {safe(text)}"

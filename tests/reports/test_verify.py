@@ -1,0 +1,137 @@
+"""Test plans: which requests they have, and scripts that nothing in a manifest can change."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from shutdownlint.shutdown.durations import ZERO, seconds
+from shutdownlint.verification.plan import Expectation, expectation, plan_verification
+from tests.helpers import dedent, plan_pod_text, run, user_facts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SHOP = dedent("""\
+    apiVersion: v1
+    kind: Service
+    metadata: {name: shop, namespace: shop}
+    spec: {selector: {app: shop}, ports: [{port: 80, targetPort: 8080}]}
+    ---
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: shop, namespace: shop}
+    spec:
+      selector: {matchLabels: {app: shop}}
+      template:
+        metadata: {labels: {app: shop}}
+        spec:
+          containers:
+            - name: app
+              image: shop/app:1
+              ports: [{containerPort: 8080}]
+              lifecycle: {preStop: {sleep: {seconds: 3}}}
+    """)
+NAMES = (
+    "x'; touch pwned; '",
+    "$(touch pwned)",
+    "`touch pwned`",
+    'a"\ntouch pwned\n#',
+    "*/ alert(1) //",
+)
+
+
+def planned(text: str, **facts: str) -> list[tuple[float, float, str, str | None]]:
+    """Arrival, duration, and what is expected before and after, of each request."""
+    plan = plan_verification(plan_pod_text(text, user_facts(mesh=["none"], **facts)))
+    assert plan is not None
+    return [
+        (
+            each.request.arrival.total_seconds(),
+            each.request.duration.total_seconds(),
+            str(expectation(each.before)),
+            None if each.after is None else str(expectation(each.after)),
+        )
+        for each in plan.requests
+    ]
+
+
+def test_requests_lie_at_the_borders_of_what_is_lost() -> None:
+    found = planned(SHOP, propagation="9s")
+    assert (0, 29, "served", "served") in found
+    assert (0, 31, "lost", "lost") in found
+    # The delay of 3 s, and the 9 s for which requests arrive.
+    assert (2, 1, "served", "served") in found
+    assert (4, 1, "lost", "served") in found
+    assert (8, 1, "lost", "served") in found
+    assert (10, 1, "lost", "lost") in found
+
+
+def test_without_anything_to_change_there_is_one_prediction() -> None:
+    text = SHOP.replace("seconds: 3", "seconds: 9")
+    assert all(after is None for _, _, _, after in planned(text, propagation="9s"))
+
+
+def test_no_request_hangs_on_less_than_half_a_second() -> None:
+    for pre_stop in range(0, 30, 3):
+        pod = plan_pod_text(SHOP.replace("seconds: 3", f"seconds: {pre_stop}"))
+        plan = plan_verification(pod)
+        assert plan is not None
+        assert plan.requests
+        for each in plan.requests:
+            assert expectation(each.before) in Expectation
+            assert each.request.duration > ZERO
+
+
+def test_how_much_a_rollout_loses() -> None:
+    plan = plan_verification(plan_pod_text(SHOP, user_facts(mesh=["none"], propagation="9s")))
+    assert plan is not None
+    assert plan.solution is not None
+    for lost in plan.lost:
+        # Those that arrive from 3 s to 9 s, to the step of the samples.
+        assert abs(lost.before - seconds(6)) < seconds(0.5)
+        assert lost.after == ZERO
+
+
+def test_what_cannot_be_tested_is_named(tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(
+        "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: shop}\n"
+        "spec: {template: {spec: {containers: [{name: app, image: 'i:1'}]}}}\n"
+    )
+    code, out, err = run("verify", str(tmp_path), "--isolated")
+    assert (code, out) == (2, "")
+    assert "Job shop/j: nothing to test: it serves no requests, or is rejected" in err
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("output_format", ["shell", "k6"])
+def test_names_are_text_in_a_script(name: str, output_format: str, tmp_path: Path) -> None:
+    quoted = json.dumps(name)
+    text = SHOP.replace("namespace: shop", f"namespace: {quoted}").replace(
+        "app: shop", f"app: {quoted}"
+    )
+    text = text.replace("name: app", f"name: {quoted}")
+    (tmp_path / "shop.yaml").write_text(text)
+    script = tmp_path / "script.mjs"
+    given = ["--isolated", "--format", output_format, "-o", str(script)]
+    assert run("verify", str(tmp_path / "shop.yaml"), *given)[0] == 0
+    kubectl = tmp_path / "kubectl"
+    kubectl.write_text("#!/bin/sh\nexit 1\n")
+    kubectl.chmod(0o755)
+    if output_format == "shell":
+        command = ["sh", str(script)]
+    elif shutil.which("node") is None:
+        pytest.skip("node is not installed")
+    else:
+        command = ["node", "--check", str(script)]
+    environment = {"KUBECTL": str(kubectl), "REQUEST_PATH": "/%s", "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    # The shell finds no pod; the other script is not run.
+    assert done.returncode == (2 if output_format == "shell" else 0), done.stderr
+    assert not (tmp_path / "pwned").exists()
