@@ -83,6 +83,8 @@ def changes_nothing(operator: str, line: str) -> bool:
         return True  # ``X | None`` is nearly always an annotation, which is never evaluated
     if operator.endswith(("_Is_Eq", "_IsNot_NotEq")):
         return True  # what is the same object is equal as well, here
+    if "_Mul_" in operator and line.lstrip().startswith("def "):
+        return True  # the mark of arguments that are named
     return line.lstrip().startswith("@cache") or "frozen=True" in line  # for speed, and for safety
 
 

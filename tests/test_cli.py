@@ -231,6 +231,7 @@ def test_explain_keeps_its_contract() -> None:
             "at": 6.0,
             "client_sees": "answer",
             "status": None,
+            "retried": None,
             "cause": "",
             "doubt": None,
             "probability": None,

@@ -36,7 +36,7 @@ FEW_REQUESTS: Final = 1000
 
 
 class Server(Protocol):
-    """What is asked: a Prometheus, or what stands for one in tests."""
+    """What is asked: a Prometheus, or a replacement in tests."""
 
     def query(self, expression: str) -> list[Sample]: ...
 

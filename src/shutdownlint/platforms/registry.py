@@ -301,13 +301,13 @@ PLATFORMS: Final = (
         "Routes",
         "shutdownlint.platforms.routes.platform",
         "read in the controllers' sources and API definitions",
-        words=(b"timeout", b"Timeout"),
+        words=(b"timeout", b"Timeout", b"retries", b"retry:"),
         kinds=tuple(
             KindEntry(
                 group,
                 kind,
                 f"shutdownlint.platforms.routes.resources:{model}",
-                words=((b"imeout",),),
+                words=((b"imeout",), (b"retries",), (b"retry",)),
             )
             for group, kind, model in (
                 ("networking.istio.io", "VirtualService", "VirtualService"),

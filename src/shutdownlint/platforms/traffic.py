@@ -59,6 +59,15 @@ class LoadBalancerFacts(Struct, frozen=True):
     failing_checks: Setting[timedelta] | None = None
 
 
+class ClosesKeptConnections(Struct, frozen=True):
+    """A proxy whose answers ask clients to open new connections while it drains.
+
+    ``from_deletion``: it begins with the pod's deletion, else with the stop signal.
+    """
+
+    from_deletion: bool
+
+
 class NodeProxyFacts(Struct, frozen=True):
     """Proxies on the nodes that carry the pod's traffic, such as those of an ambient mesh."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 from xml.sax.saxutils import escape
 
+from shutdownlint.reports.client_view import describe_client, describe_loss
 from shutdownlint.reports.explain_svg import draw_svg
 from shutdownlint.reports.report import safe
 from shutdownlint.reports.texts import (
@@ -74,6 +75,7 @@ def draw_tables(explanation: Explanation) -> str:
             format_request(answer.prediction.request),
             format_outcome(answer),
             format_answer_cause(answer, file),
+            describe_client(answer.prediction, explanation.pod),
         )
         for answer in explanation.answers
     ]
@@ -95,19 +97,24 @@ def draw_tables(explanation: Explanation) -> str:
         for event in explanation.events
     ]
     losses = [
-        (format_window(loss), format_loss(loss), loss.cause.describe(file))
+        (
+            format_window(loss),
+            format_loss(loss),
+            loss.cause.describe(file),
+            describe_loss(loss, explanation.analysis, explanation.pod),
+        )
         for loss in explanation.analysis.losses
     ]
     return (
         _table("Verdict", ("verdict", "timeline"), verdict)
         + _table("Longest requests", ("when", "served", "cause"), longest)
-        + _table("Requests", ("request", "outcome", "cause"), answers)
+        + _table("Requests", ("request", "outcome", "cause", "the client sees"), answers)
         + _table("Measured requests", ("share", "what serving them needs"), shares)
         + _table("Other cases", ("what is different", "how to settle it"), others)
         + _table("Rollout", ("cost",), rollout)
         + _table("Pods that serve", ("when", "how many"), pods)
         + _table("Events", ("at", "container", "event", "cause"), events)
-        + _table("Losses", ("window", "loss", "cause"), losses)
+        + _table("Losses", ("window", "loss", "cause", "the client sees"), losses)
         + _table("Assumptions", ("assumption",), assumptions)
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from shutdownlint.reports.client_view import is_retried
 from shutdownlint.reports.report import to_json, to_seconds
 from shutdownlint.reports.texts import EVENT_TEXTS, format_answer_cause, format_loss, format_verdict
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import timedelta
 
+    from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.reports.explanation import Explanation
     from shutdownlint.reports.output import ReportOutput
     from shutdownlint.shutdown.analysis import Answer, Loss
@@ -61,7 +63,7 @@ def _workload(explanation: Explanation) -> dict[str, Any]:
         "losses": [_loss(loss) for loss in explanation.analysis.losses],
         "requests": [
             {
-                **_request(answer, rejected=bool(explanation.pod.rejections)),
+                **_request(answer, explanation.pod),
                 "alternatives": list(_alternatives(explanation, number)),
             }
             for number, answer in enumerate(explanation.answers)
@@ -147,7 +149,7 @@ def _loss(loss: Loss) -> dict[str, Any]:
     }
 
 
-def _request(answer: Answer, *, rejected: bool) -> dict[str, Any]:
+def _request(answer: Answer, pod: PlannedPod) -> dict[str, Any]:
     prediction = answer.prediction
     request = prediction.request
     return {
@@ -155,10 +157,11 @@ def _request(answer: Answer, *, rejected: bool) -> dict[str, Any]:
         "arrival": to_seconds(request.arrival),
         "duration": to_seconds(request.duration),
         "reused": request.reused,
-        "outcome": "unknown" if rejected else prediction.outcome.value,
+        "outcome": "unknown" if pod.rejections else prediction.outcome.value,
         "at": to_seconds(prediction.at),
         "client_sees": prediction.client_sees.value,
         "status": prediction.status,
+        "retried": is_retried(prediction, pod),
         "cause": format_answer_cause(answer, None),
         "doubt": answer.doubt.value if answer.doubt is not None else None,
         "probability": prediction.probability,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
+from shutdownlint.reports.client_view import describe_client, describe_loss
 from shutdownlint.reports.explanation import Activity
 from shutdownlint.reports.report import safe
 from shutdownlint.reports.texts import (
@@ -131,6 +132,9 @@ class _PodText:
         yield _line("timeline", "", format_shown_with(explanation))
         yield from self._headroom()
         yield from self._senders()
+        for name, begin in explanation.closes_kept:
+            text = f"{name} answers with Connection: close, HTTP/2 with GOAWAY"
+            yield _line("kept", "", f"from {format_duration(begin)} on {text}")
         yield from self._losses()
         yield from self._answers()
         for row in explanation.shares:
@@ -190,12 +194,18 @@ class _PodText:
         for loss in self.explanation.analysis.losses:
             text = f"{format_window(loss)}: {format_loss(loss)}"
             yield _line("loss", text, loss.cause.describe(self.explanation.file), "red")
+            client = describe_loss(loss, self.explanation.analysis, self.explanation.pod)
+            if client:
+                yield _line("", "", f"the client sees {client}")
 
     def _answers(self) -> Iterator[Text]:
         for answer in self.explanation.answers:
             text = f"{format_request(answer.prediction.request)}: {format_outcome(answer)}"
             cause = format_answer_cause(answer, self.explanation.file)
             yield _line("request", text, cause, _COLOURS[answer.prediction.outcome])
+            client = describe_client(answer.prediction, self.explanation.pod)
+            if client:
+                yield _line("", "", f"the client sees {client}")
 
     def _events(self) -> Iterator[Text]:
         file = self.explanation.file

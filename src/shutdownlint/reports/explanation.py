@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from shutdownlint.platforms.kubernetes.pod_facts import PodFacts
-from shutdownlint.platforms.traffic import MeasuredRequests
+from shutdownlint.platforms.traffic import ClosesKeptConnections, MeasuredRequests
 from shutdownlint.shutdown.analysis import NO_TRAFFIC, ShutdownAnalysis, Traffic
 from shutdownlint.shutdown.durations import UNBOUNDED, ZERO
 from shutdownlint.shutdown.kubelet import grace_of
@@ -224,6 +224,19 @@ class Explanation:
         if found is None or found.fleet is None or not self.grace_known:
             return ()
         return tuple(found.fleet.disruptions(self.analysis.latest_end))
+
+    @property
+    def closes_kept(self) -> Iterator[tuple[str, timedelta]]:
+        """The proxies whose answers ask clients to open new connections, and from when on."""
+        for container in self.timeline.containers if self.has_timeline else ():
+            noted = self.pod.container_facts.get(container.plan.name, {})
+            facts: ClosesKeptConnections | None = noted.get(ClosesKeptConnections)
+            if facts is None:
+                continue
+            if facts.from_deletion:
+                yield container.plan.name, ZERO
+            elif container.signal is not None:
+                yield container.plan.name, container.signal.at
 
     @cached_property
     def shares(self) -> tuple[ShareRow, ...]:

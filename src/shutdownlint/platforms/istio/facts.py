@@ -33,6 +33,14 @@ COMPATIBILITY_WITHOUT_NATIVE: Final = ("1.24", "1.25", "1.26")
 #: The agent's settings for exit-on-zero exist from this release on (releasenotes/notes/35059.yaml).
 EXIT_ON_ZERO_SINCE: Final = SourcedValue(Version(1, 12, 0), "releasenotes/notes/35059.yaml")
 #: Releases whose exit-on-zero never sees zero, since the statistic it reads is not there.
+#: What sidecars and gateways retry where no route says otherwise. The statuses are 503, once.
+DEFAULT_RETRIES: Final = SourcedValue(
+    ("connect-failure", "refused-stream", "unavailable", "cancelled", "retriable-status-codes"),
+    "istio/api networking/v1alpha3/virtual_service.proto (HTTPRoute.retries); measured",
+)
+DEFAULT_RETRIES_WITHOUT_503: Final = SourcedValue(
+    Version(1, 24, 0), "releasenotes/notes/50506.yaml; measured with a gateway and two pods"
+)
 STATS_BUG: Final = SourcedValue(
     VersionRange.parse(">=1.12,<1.12.9 || >=1.13,<1.13.5"), "PR 37573, backport 39286 (tag scan)"
 )

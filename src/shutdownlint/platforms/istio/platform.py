@@ -26,6 +26,7 @@ from shutdownlint.platforms.istio.injection import (
 )
 from shutdownlint.platforms.istio.mesh_config import Mesh
 from shutdownlint.platforms.istio.proxy_plan import plan_proxy
+from shutdownlint.platforms.istio.retries import default_retries
 from shutdownlint.platforms.istio.watching import istio_observations
 from shutdownlint.platforms.platform import Platform
 from shutdownlint.platforms.traffic import NodeProxyFacts
@@ -138,6 +139,7 @@ class Plugin(Platform):
         rests_on = tuple(assumptions)
         found = plan_proxy(draft, mesh, sidecar, merged, rests_on)
         draft.problems += [replace(problem, assumptions=rests_on) for problem in found]
+        draft.note(default_retries(mesh, sidecar, workload, version))
         return True
 
     def _note_merge_problems(

@@ -11,6 +11,7 @@ from shutdownlint.manifests.decoding import has_placeholder, mappings, value_at
 from shutdownlint.manifests.resources import BackendConfig, Ingress, Service
 from shutdownlint.platforms.annotation_values import backend_config_names, read_pair
 from shutdownlint.platforms.durations import go_duration, server_duration
+from shutdownlint.platforms.retries import RetryPolicy, read_conditions
 from shutdownlint.platforms.routes import facts
 from shutdownlint.platforms.routes.facts import Unit
 from shutdownlint.platforms.routes.problems import RouteTimeoutIgnored
@@ -50,13 +51,15 @@ class RouteTable(Struct):
 
     limits: dict[tuple[str | None, str], list[RouteLimit]]
     problems: list[RouteTimeoutIgnored]
+    #: The policies of the routes that write one; None: of a route that does not.
+    retries: dict[tuple[str | None, str], list[RetryPolicy | None]]
 
 
 def read_routes(index: ObjectIndex) -> RouteTable:
     """The limits that all routes of the files write."""
     reader = _Reader(index)
     reader.read()
-    return RouteTable(reader.limits, reader.problems)
+    return RouteTable(reader.limits, reader.problems, reader.retries)
 
 
 class _Reader:
@@ -64,6 +67,7 @@ class _Reader:
         self.index = index
         self.limits: dict[tuple[str | None, str], list[RouteLimit]] = {}
         self.problems: list[RouteTimeoutIgnored] = []
+        self.retries: dict[tuple[str | None, str], list[RetryPolicy | None]] = {}
         self.configs: dict[tuple[str | None, str], list[LoadedResource[BackendConfig]]] = {}
         for config in index.all_of(BackendConfig):
             place = (self._namespace(config), config.model.metadata.name or "")
@@ -93,14 +97,17 @@ class _Reader:
     def _virtual_service(self, loaded: LoadedResource[VirtualService]) -> None:
         for at, route in _items(loaded, "http"):
             key, value = _least(route, ("timeout",), ("retries", "perTryTimeout"), none=("0s",))
+            policy = _istio_retries(route.get("retries"), _route_name(loaded, at / "retries"))
             for destination in mappings(route.get("route")):
                 target = destination.get("destination")
                 host = target.get("host") if isinstance(target, dict) else None
                 if destination.get("weight") != 0:
+                    self.retries.setdefault(self._place(loaded, host), []).append(policy)
                     self._add_host(loaded, host, value, at.below(*key), key[-1], total=True)
 
     def _http_route(self, loaded: LoadedResource[HTTPRoute]) -> None:
         for at, rule in _items(loaded, "rules"):
+            self._http_route_retries(loaded, at, rule)
             timeouts = rule.get("timeouts")
             if not isinstance(timeouts, dict):
                 continue
@@ -214,9 +221,30 @@ class _Reader:
         total: bool,
     ) -> None:
         """Add a limit for a host: a Service's name, with or without its namespace."""
-        name, _, rest = str(host or "").partition(".")
-        namespace = rest.partition(".")[0] or self._namespace(loaded)
+        namespace, name = self._place(loaded, host)
         self._add(loaded, namespace, name, value, where, key, total=total)
+
+    def _place(self, loaded: LoadedResource[Any], host: Any) -> tuple[str | None, str]:
+        name, _, rest = str(host or "").partition(".")
+        return rest.partition(".")[0] or self._namespace(loaded), name
+
+    def _http_route_retries(
+        self, loaded: LoadedResource[HTTPRoute], at: NodeRef, rule: dict[str, Any]
+    ) -> None:
+        """What a rule of an HTTPRoute retries: its statuses. More is left to the controller."""
+        retry = rule.get("retry")
+        codes = retry.get("codes") if isinstance(retry, dict) else None
+        policy = None
+        if isinstance(codes, list):
+            known = tuple(code for code in codes if isinstance(code, int))
+            policy = RetryPolicy(_route_name(loaded, at / "retry"), codes=known)
+        for backend in mappings(rule.get("backendRefs")):
+            namespace, name = (
+                backend.get("namespace") or self._namespace(loaded),
+                backend.get("name"),
+            )
+            if isinstance(name, str) and (namespace is None or isinstance(namespace, str)):
+                self.retries.setdefault((namespace, name), []).append(policy)
 
     def _add(
         self,
@@ -236,6 +264,23 @@ class _Reader:
         setting = Setting(name, value, Origin(OriginKind.INHERITED, name, where))
         place = (namespace if isinstance(namespace, str) else None, service)
         self.limits.setdefault(place, []).append(RouteLimit(setting, total))
+
+
+def _route_name(loaded: LoadedResource[Any], where: NodeRef) -> Setting[str]:
+    name = f"{type(loaded.model).__name__} {loaded.model.metadata.name or ''}".strip()
+    return Setting("retries", name, Origin(OriginKind.INHERITED, name, where))
+
+
+def _istio_retries(written: Any, name: Setting[str]) -> RetryPolicy | None:
+    """What a VirtualService's route retries; None where it writes no conditions of its own."""
+    if not isinstance(written, dict):
+        return None
+    if str(written.get("attempts")) == "0":
+        return RetryPolicy(name)
+    text = written.get("retryOn")
+    if not isinstance(text, str) or has_placeholder(text):
+        return None
+    return RetryPolicy(name, *read_conditions(text))
 
 
 def _items(loaded: LoadedResource[Any], key: str) -> Iterator[tuple[NodeRef, dict[str, Any]]]:

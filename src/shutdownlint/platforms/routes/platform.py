@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from shutdownlint.platforms.fields import Field, Fields, FieldType, SubjectKind, from_pod_facts
 from shutdownlint.platforms.platform import Platform
+from shutdownlint.platforms.retries import RouteRetries
 from shutdownlint.platforms.routes.limits import RouteLimit, read_routes
 from shutdownlint.platforms.routes.problems import PROBLEMS
 from shutdownlint.shutdown.provenance import Setting, with_value
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.context import AnalysisContext
     from shutdownlint.platforms.pod_draft import PodDraft
     from shutdownlint.platforms.problem import Problem
+    from shutdownlint.platforms.retries import RetryPolicy
 
 
 class RouteFacts(Struct, frozen=True):
@@ -72,13 +74,19 @@ class Plugin(Platform):
 
     def contribute(self, draft: PodDraft) -> None:
         """Note the limits of the routes that lead to the pod."""
-        table = draft.context.read_once(read_routes).limits
+        routes = draft.context.read_once(read_routes)
+        table = routes.limits
         found: list[RouteLimit] = []
-        for service in draft.context.services_for(draft.workload) if table else ():
+        policies: list[RetryPolicy | None] = []
+        used = table or routes.retries
+        for service in draft.context.services_for(draft.workload) if used else ():
             metadata = service.model.metadata
             file = service.ref.document.file
             namespace = draft.context.index.namespaces.of(metadata.namespace, file)
             found += table.get((namespace, metadata.name or ""), ())
+            policies += routes.retries.get((namespace, metadata.name or ""), ())
+        if policies:
+            draft.note(RouteRetries(tuple(policies)))
         if found:
             limited = [limit for limit in found if not limit.unlimited]
             settings = [limit.setting for limit in found if limit.unlimited]

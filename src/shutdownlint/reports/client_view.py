@@ -1,0 +1,89 @@
+"""What a client sees of a request that is lost, and whether somebody retries it for the client."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from shutdownlint.platforms.retries import DefaultRetries, RouteRetries
+from shutdownlint.shutdown.analysis import LossKind
+from shutdownlint.shutdown.durations import ZERO, seconds
+from shutdownlint.shutdown.request import ClientSees, Outcome, Request
+
+if TYPE_CHECKING:
+    from shutdownlint.platforms.planned_pod import PlannedPod
+    from shutdownlint.platforms.retries import RetryPolicy
+    from shutdownlint.shutdown.analysis import Loss, ShutdownAnalysis
+    from shutdownlint.shutdown.request import Prediction
+
+_SHORT: Final = seconds(1)
+_SEEN: Final = {
+    ClientSees.RESET: "a reset connection",
+    ClientSees.REFUSED: "a refused connection",
+    ClientSees.HANGS: "no answer, until it or the server gives up",
+}
+#: What Envoy answers for a pod, with its response flag.
+_THROUGH_ENVOY: Final = {
+    ClientSees.RESET: "503 UC",
+    ClientSees.REFUSED: "503 UF",
+    ClientSees.HANGS: "504 UT, or 503 UF where no connection is made",
+}
+
+
+def describe_client(prediction: Prediction, pod: PlannedPod) -> str:
+    """What the caller of a lost request sees; empty for one that is served, or made by the app."""
+    if prediction.outcome in (Outcome.OK, Outcome.UNKNOWN) or prediction.request.outbound:
+        return ""
+    default: DefaultRetries | None = pod.facts.get(DefaultRetries)
+    seen = _SEEN.get(prediction.client_sees, f"HTTP {prediction.status}")
+    if default is not None and prediction.client_sees in _THROUGH_ENVOY:
+        seen = f"{seen} (through Envoy: {_THROUGH_ENVOY[prediction.client_sees]})"
+    retried = _describe_retries(prediction, pod, default)
+    return f"{seen}; {retried}" if retried else seen
+
+
+def describe_loss(loss: Loss, analysis: ShutdownAnalysis, pod: PlannedPod) -> str:
+    """The same for a request in the middle of a loss."""
+    if loss.kind is LossKind.OUTBOUND_FAILS:
+        return ""
+    if loss.kind is LossKind.NEW_REFUSED:
+        request = Request(loss.begin + (loss.end - loss.begin) / 2, ZERO)
+    else:
+        request = Request(ZERO, loss.end + _SHORT)
+    (answer,) = analysis.predict((request,))
+    return describe_client(answer.prediction, pod)
+
+
+def is_retried(prediction: Prediction, pod: PlannedPod) -> bool | None:
+    """Whether every known caller tries it again on another pod; None where no policy is known."""
+    policies = _policies(pod)
+    if not policies or prediction.outcome in (Outcome.OK, Outcome.UNKNOWN):
+        return None
+    return all(policy.hides(prediction) for policy in policies) and not _is_alone(pod)
+
+
+def _describe_retries(
+    prediction: Prediction, pod: PlannedPod, default: DefaultRetries | None
+) -> str:
+    policies = _policies(pod)
+    if not policies:
+        return "" if default is None else "the mesh's own retry policy is not evaluated"
+    missing = [policy for policy in policies if not policy.hides(prediction)]
+    if missing:
+        return f"not retried by {missing[0].name.value}"
+    names = ", ".join(dict.fromkeys(policy.name.value for policy in policies))
+    if _is_alone(pod):
+        return f"{names} would retry it, but there is no other pod"
+    return f"retried on another pod by {names}, where one is ready"
+
+
+def _policies(pod: PlannedPod) -> list[RetryPolicy]:
+    """Of each route that is shown; empty where one of them leaves it to a default not known."""
+    default: DefaultRetries | None = pod.facts.get(DefaultRetries)
+    routes: RouteRetries | None = pod.facts.get(RouteRetries)
+    own = default.policy if default is not None else None
+    found = [policy or own for policy in routes.policies] if routes is not None else [own]
+    return [policy for policy in found if policy is not None] if None not in found else []
+
+
+def _is_alone(pod: PlannedPod) -> bool:
+    return pod.replicas is not None and pod.replicas.value == 1
