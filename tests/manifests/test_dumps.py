@@ -145,6 +145,17 @@ def test_two_clusters_stay_apart() -> None:
     ]
 
 
+@pytest.mark.parametrize(("folder", "together"), [("b", True), ("a", False), ("c", False)])
+def test_only_files_of_one_folder_are_of_one_cluster(folder: str, *, together: bool) -> None:
+    items = {"b/pods": ALL[1:], f"{folder}/owners": ALL[:1]}
+    texts = {
+        f"{name}.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": each})
+        for name, each in items.items()
+    }
+    found = shown(plan_files(texts))
+    assert (found == ["Deployment prod/shop app istio-proxy"]) is together
+
+
 def test_a_dump_is_not_edited(tmp_path: Path) -> None:
     short = {**APP, "lifecycle": {"preStop": {"exec": {"command": ["sleep", "30"]}}}}
     items = [deployment(), replica_set("shop-5d4", 1), pod("shop-5d4-a", short)]

@@ -19,7 +19,7 @@ _SHORT: Final = seconds(1)
 _SEEN: Final = {
     ClientSees.RESET: "a reset connection",
     ClientSees.REFUSED: "a refused connection",
-    ClientSees.HANGS: "no answer, until it or the server gives up",
+    ClientSees.HANGS: "no answer until a timeout",
 }
 #: What Envoy answers for a pod, with its response flag.
 _THROUGH_ENVOY: Final = {
