@@ -186,7 +186,7 @@ def test_gatekeeper_names_kinds_in_two_places(
           parameters: {{assign: {{value: "terminationDrainDuration: 50s"}}}}
         """)
     plan = plan_of(workload() + policy, user_facts(mesh=["istio=1.26"]))
-    named = any("grace" in str(assumption) for assumption in plan.assumptions)
+    named = any("Assign" in str(assumption) for assumption in plan.assumptions)
     assert named is changes
 
 
