@@ -26,6 +26,7 @@ def main() -> int:
     found = markdown()
     for page, text in found.items():
         _write(FOLDER / "docs" / page, text)
+    shutil.copytree(ROOT / "docs" / "images", FOLDER / "docs" / "images")
     _write(FOLDER / "docs" / "timelines.css", STYLE)
     _write(FOLDER / "zensical.toml", configuration(found))
     if asked.sources_only:

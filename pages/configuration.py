@@ -17,6 +17,7 @@ _SECTIONS: Final = {
         "configuration.md",
         "model-servers.md",
         "fixes.md",
+        "measure-and-verify.md",
         "own-rules.md",
         "rule-fields.md",
     ),

@@ -35,6 +35,7 @@ PAGES: Final = {
     "configuration.md": ("docs/configuration.md", "Configuration"),
     "model-servers.md": ("docs/model-servers.md", "Model servers"),
     "fixes.md": ("docs/fixes.md", "Fixes"),
+    "measure-and-verify.md": ("docs/measure-and-verify.md", "Measure and verify"),
     "own-rules.md": ("docs/rules.md", "Rule files"),
     "rule-fields.md": ("docs/rule-fields.md", "Fields of rules"),
     "platforms.md": ("docs/platforms.md", "Platforms"),
@@ -87,6 +88,8 @@ def _page(page: str) -> str:
     known[ROOT / "docs" / "rule-list.md"] = RULES
 
     def follow(link: re.Match[str]) -> str:
+        if link[1].endswith(".svg"):
+            return link[0]  # beside the page, as in the repository
         target = known[(source.parent / link[1]).resolve()]
         return f"]({target}{link[2] or ''})"
 

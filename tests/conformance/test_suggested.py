@@ -88,7 +88,7 @@ def case_of(seed: int, pod: PlannedPod) -> Case:
     plan, proxy = pod.plan, proxy_of(pod)
     assert plan is not None
     assert proxy is not None
-    app = plan.container("app")
+    (app,) = (each for each in plan.regular if each.serves)
     drain = proxy.drain_duration.value.total_seconds()
     return Case(
         seed,

@@ -46,6 +46,13 @@ def planned(text: str) -> PlannedPod:
     return pod
 
 
+def planned_in(folder: Path, name: str) -> PlannedPod:
+    """The workload of that name in a folder."""
+    texts: dict[str, str | bytes] = {path.name: path.read_text() for path in folder.glob("*.yaml")}
+    (pod,) = (pod for pod in plan_files(texts).pods if pod.id.name == name)
+    return pod
+
+
 def script_of(text: str, folder: Path) -> Path:
     """What the command prints for a manifest."""
     manifest = folder / "shop.yaml"

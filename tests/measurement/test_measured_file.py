@@ -175,7 +175,7 @@ def test_a_share_of_what_was_not_measured() -> None:
 
 def test_explain_shows_what_each_share_costs() -> None:
     out = run("explain", "shop.yaml", *GIVEN)[1]
-    assert "90% of requests take up to 1s  served; needs a grace period of 30s" in out
+    assert "90% of requests take up to 1s  served; needs a grace period of 11s" in out
     assert "99% of requests take up to 30s  not all are served; needs a grace period of 40s" in out
     assert "99.9% of requests: longer than was measured" in out
     picture = run("explain", "shop.yaml", *GIVEN, "--format", "svg")[1]

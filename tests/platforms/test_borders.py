@@ -1,4 +1,4 @@
-"""Platforms at their borders: the least, the most, and what stands beside what is meant."""
+"""Platforms at their borders: the least, the most, and the neighbours of what is meant."""
 
 from __future__ import annotations
 

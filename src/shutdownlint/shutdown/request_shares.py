@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from shutdownlint.shutdown.analysis import ShutdownAnalysis
+from shutdownlint.shutdown.durations import DurationRange, seconds
+from shutdownlint.shutdown.provenance import with_value
 from shutdownlint.shutdown.solver import Targets, solve
 
 if TYPE_CHECKING:
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
 
     from shutdownlint.shutdown.pod_plan import PodPlan
 
+_SHORTEST: Final = seconds(1)
 #: The shares that people ask for.
 SHARES: Final = (0.9, 0.95, 0.99, 0.999)
 
@@ -23,8 +27,8 @@ class ShareRow(Struct, frozen=True):
     """A share of the requests, how long they take at most, and what serves all of them.
 
     ``duration`` is None where the measurement ends below it. ``served``: by the settings as they
-    are. ``grace`` is the grace period that is needed, with the other settings that ``suggest``
-    names; None where no settings are known to serve them.
+    are. ``grace`` is the shortest grace period that serves them, with the other settings that
+    ``suggest`` names; None where no settings are known to serve them.
     """
 
     share: float
@@ -38,13 +42,14 @@ def share_rows(
 ) -> Iterator[ShareRow]:
     """A row for each share; ``duration_of`` says how long its requests take."""
     analysis = ShutdownAnalysis(plan)
+    # From the shortest grace period the solver raises it to what is needed.
+    shortest = replace(plan, grace=with_value(plan.grace, DurationRange.exact(_SHORTEST)))
     for share in SHARES:
         duration = duration_of(share)
         if duration is None:
             yield ShareRow(share, None)
             continue
         targets = Targets(duration, Targets.of(plan).propagation)
-        solution = solve(plan, targets)
-        served = analysis.serves(targets)
+        solution = solve(shortest, targets)
         grace = solution.plan.grace.value.low if solution.proven else None
-        yield ShareRow(share, duration, served, grace)
+        yield ShareRow(share, duration, analysis.serves(targets), grace)
