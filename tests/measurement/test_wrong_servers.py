@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import socket
+import ssl
 import threading
 import time
 from contextlib import contextmanager
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
 import pytest
+import trustme
 
 from shutdownlint import limits
 from shutdownlint.measurement.prometheus import Credentials, Prometheus, PrometheusError
@@ -29,7 +32,9 @@ class Asked(list[tuple[str, str, dict[str, str], dict[str, list[str]]]]):
 
 
 @contextmanager
-def answering(answer: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[tuple[str, Asked]]:
+def answering(
+    answer: Callable[[BaseHTTPRequestHandler], None], tls: ssl.SSLContext | None = None
+) -> Iterator[tuple[str, Asked]]:
     """A server that answers so, and what it was asked."""
     asked = Asked()
 
@@ -59,7 +64,10 @@ def answering(answer: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[tupl
     with ThreadingHTTPServer(("127.0.0.1", PORTS.take()), Handler) as server:
         server.daemon_threads, server.block_on_close = True, False
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_address[1]}", asked
+        if tls is not None:
+            server.socket = tls.wrap_socket(server.socket, server_side=True)
+        scheme = "http" if tls is None else "https"
+        yield f"{scheme}://127.0.0.1:{server.server_address[1]}", asked
         server.shutdown()
 
 
@@ -232,3 +240,43 @@ def test_without_a_server_nothing_is_asked_and_every_query_is_printed(tmp_path: 
     code, _, err = run("measure", str(tmp_path), "-o", str(tmp_path / "x"))
     assert (code, (tmp_path / "x").exists()) == (2, False)
     assert "--output needs --prometheus" in err
+
+
+def test_certificates_are_checked(tmp_path: Path) -> None:
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    body = success({"resultType": "vector", "result": []})
+    with answering(sending(body), context) as (address, asked):
+        with pytest.raises(PrometheusError, match="certificate verify failed"):
+            Prometheus(address).query("up")
+        assert asked == []
+        assert Prometheus(address, authorities=str(tmp_path / "ca.pem")).query("up") == []
+    with pytest.raises(PrometheusError, match="no certificates"):
+        Prometheus(address, authorities=str(tmp_path / "none.pem"))
+
+
+def test_nothing_but_the_given_address_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "shop.yaml").write_text(manifest("shop"))
+    connected: list[Any] = []
+    real = socket.socket.connect
+
+    def connect(self: socket.socket, address: Any) -> None:
+        connected.append(address)
+        real(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", connect)
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    names = ["istio_request_duration_milliseconds_bucket"]
+    (tmp_path / "shutdownlint.toml").write_text('measured = ["http://127.0.0.1:1/x.toml"]\n')
+    with answering(sending(success(names))) as (address, _):
+        monkeypatch.chdir(tmp_path)
+        run("measure", ".", "--isolated", "--prometheus", address)
+        run("measure", ".", "--prometheus", address)
+        run("measure", ".")
+        port = int(address.rpartition(":")[2])
+    assert set(connected) == {("127.0.0.1", port)}

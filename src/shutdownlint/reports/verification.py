@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from shutdownlint.platforms.registry import all_platforms
 from shutdownlint.reports.explanation import Explanation
@@ -42,8 +45,17 @@ def address_port(plan: VerificationPlan) -> int | None:
 
 def observations(plan: VerificationPlan) -> Iterator[Observation]:
     """What each platform of the pod shows while it stops."""
+    option = namespace_option(plan)
     for platform in all_platforms():
-        yield from platform.observations(plan.pod)
+        for found in platform.observations(plan.pod):
+            command = found.command.replace("$namespace", option).replace("  ", " ")
+            yield replace(found, command=command.strip())
+
+
+def namespace_option(plan: VerificationPlan) -> str:
+    """The option of kubectl that names the namespace; empty where the manifest writes none."""
+    namespace = plan.pod.id.namespace
+    return f"--namespace {shlex.quote(namespace)}" if namespace else ""
 
 
 def suggested_changes(plan: VerificationPlan) -> Iterator[str]:

@@ -12,6 +12,7 @@ from shutdownlint.reports.verification import (
     assumptions,
     describe_lost,
     file_and_line,
+    namespace_option,
     observations,
     pod_selector,
     suggested_changes,
@@ -97,8 +98,7 @@ def render_k6(plans: Sequence[VerificationPlan], _output: ReportOutput) -> str:
 
 
 def _workload(plan: VerificationPlan) -> Iterator[str]:
-    namespace = plan.pod.id.namespace
-    option = f"--namespace {shlex.quote(namespace)} " if namespace else ""
+    option = f"{namespace_option(plan)} ".lstrip()
     selector = shlex.quote(pod_selector(plan))
     jsonpath = "'jsonpath={.items[0].metadata.name}'"
     lines = [

@@ -12,6 +12,7 @@ from shutdownlint.reports.verification import (
     assumptions,
     describe_lost,
     file_and_line,
+    namespace_option,
     observations,
     pod_selector,
     suggested_changes,
@@ -100,15 +101,13 @@ def render_shell(plans: Sequence[VerificationPlan], _output: ReportOutput) -> st
 
 
 def _workload(plan: VerificationPlan) -> Iterator[str]:
-    namespace = plan.pod.id.namespace
-    option = f"--namespace {shlex.quote(namespace)}" if namespace else ""
+    option = namespace_option(plan)
     yield _comment(f"{plan.pod.title}, {file_and_line(plan)}")
     yield from map(_comment, suggested_changes(plan))
     yield from (_comment(f"assumption: {text}") for text in assumptions(plan))
     yield from map(_comment, describe_lost(plan))
     for observation in observations(plan):
-        command = observation.command.replace("$namespace", option).replace("  ", " ").strip()
-        yield _comment(f"watch: {command}")
+        yield _comment(f"watch: {observation.command}")
         yield _comment(f"  {observation.meaning}")
     yield f"echo {shlex.quote(safe(plan.pod.title))}"
     yield from _find_pod(plan, option)
