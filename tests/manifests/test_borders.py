@@ -254,3 +254,31 @@ def test_work_is_shared_evenly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     captured[0].split(4)
     captured[0].split(2)
     assert shares[-2:] == [[2, 2, 2, 2], [4, 4]]
+
+
+def test_a_file_that_changes_is_named_and_costs_no_other_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = write_sources({"a.yaml": POD % "a", "b.yaml": POD % "b"}, tmp_path)
+    real = Loader._read_again
+
+    def grown(self: Loader, file: InputFile) -> bytes | None:
+        data = real(self, file)
+        return data + b"# more\n" if data and file.display_path.endswith("a.yaml") else data
+
+    monkeypatch.setattr(Loader, "_read_again", grown)
+    planned = plan_workloads(sources, lint_options())
+    assert [pod.id.name for pod in planned.pods] == ["b"]
+    assert [problem.reason for problem in planned.stats.unreadable] == ["changed while it was read"]
+
+
+def test_a_document_that_fails_is_not_skipped_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_document: Document, _kinds: object) -> Any:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(reading, "find_workloads", fail)
+    sources = write_sources({"a.yaml": POD % "a"}, tmp_path)
+    stats = check(sources, replace(lint_options(), debug=False)).stats
+    assert (len(stats.unreadable), dict(stats.skipped)) == (1, {})

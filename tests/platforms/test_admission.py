@@ -591,3 +591,19 @@ def test_a_patch_that_removes_a_value_is_not_applied() -> None:
         assert planned.plan is not None
         assert "45s" in str(planned.plan.grace)
         assert any("may change the pods" in a.text for a in planned.plan.assumptions)
+
+
+def test_a_list_that_the_pod_does_not_have_is_not_applied() -> None:
+    expression = (
+        "Object{spec: Object.spec{terminationGracePeriodSeconds: 60, "
+        'imagePullSecrets: [Object.spec.imagePullSecrets{name: \\"x\\"}]}}'
+    )
+    policy = ADMISSION.replace(
+        "Object{spec: Object.spec{terminationGracePeriodSeconds: %s}}",
+        expression.replace("%", "%%"),
+    )
+    text = dedent(POD) + "---" + dedent(policy % "pods") + dedent(BINDING)
+    (pod,) = plan_files({"shop.yaml": text}, user_facts(mesh=["none"])).pods
+    assert pod.plan is not None
+    named = [text for text in map(str, pod.plan.assumptions) if "sidecar-drain" in text]
+    assert "not applied" in named[0]

@@ -135,3 +135,18 @@ def test_names_are_text_in_a_script(name: str, output_format: str, tmp_path: Pat
     # The shell finds no pod; the other script is not run.
     assert done.returncode == (2 if output_format == "shell" else 0), done.stderr
     assert not (tmp_path / "pwned").exists()
+
+
+def test_requests_of_ones_own(tmp_path: Path) -> None:
+    (tmp_path / "shop.yaml").write_text(SHOP)
+    given = ["verify", str(tmp_path), "--isolated", "--mesh", "none"]
+    code, out, _ = run(*given, "--request", "7s", "--request", "2s@4s")
+    assert code == 0
+    assert [line for line in out.splitlines() if line.startswith("send ")] == [
+        "send 1 0 8 23 &",
+        "send 2 4 2 17 &",
+    ]
+    assert (
+        "# restart it under load: kubectl rollout restart deployment/shop --namespace shop" in out
+    )
+    assert run(*given, "--request", "soon")[0] == 2

@@ -1,7 +1,7 @@
 """``explain``: draw timelines and predict requests."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,8 +14,9 @@ from shutdownlint.cli.options import (
     PathsAndWorkload,
     choice,
     expand_groups,
+    read_request,
 )
-from shutdownlint.cli.output import INCOMPLETE, check_outputs, usage_error, write_output
+from shutdownlint.cli.output import INCOMPLETE, check_outputs, write_output
 from shutdownlint.cli.session import (
     Session,
     select_pods,
@@ -23,7 +24,6 @@ from shutdownlint.cli.session import (
     warn_no_match,
 )
 from shutdownlint.linter.linter import plan_workloads
-from shutdownlint.platforms.durations import go_duration
 from shutdownlint.reports.registry import EXPLAIN_REPORTERS, find_reporter
 
 _TEXT = "text"
@@ -143,9 +143,9 @@ def command(
     check_outputs([output])
     session = Session(files, environment)
     folders, wanted = split_workload_argument(paths or ["."])
-    inbound = [_request(text) for text in requests.request or ()]
-    inbound += [_request(text, reused=True) for text in requests.reused or ()]
-    outbound = [_request(text, outbound=True) for text in requests.outbound or ()]
+    inbound = [read_request(text) for text in requests.request or ()]
+    inbound += [read_request(text, reused=True) for text in requests.reused or ()]
+    outbound = [read_request(text, outbound=True) for text in requests.outbound or ()]
     with session.progress(folders) as (sources, options):
         run = plan_workloads(sources, options)
     from shutdownlint.reports.explanation import explain_pods  # noqa: PLC0415 - after reading
@@ -166,19 +166,3 @@ def command(
     write_output(reporter.render(explanations, ReportOutput(output)), output)
     if run.stats.unreadable or session.config.refusals or not explanations:
         raise typer.Exit(INCOMPLETE)
-
-
-def _request(text: str, *, outbound: bool = False, reused: bool = False) -> Any:
-    from shutdownlint.shutdown.process import Direction  # noqa: PLC0415 - only where needed
-    from shutdownlint.shutdown.request import Request  # noqa: PLC0415
-
-    duration_text, at, arrival_text = text.partition("@")
-    try:
-        arrival = go_duration(arrival_text if at else "0s")
-        duration = go_duration(duration_text)
-    except ValueError as error:
-        raise usage_error(f"{text}: {error} (write 10s, or 2s@4s)") from None
-    if min(arrival, duration).total_seconds() < 0:
-        raise usage_error(f"{text}: durations must not be negative")
-    direction = Direction.OUTBOUND if outbound else Direction.INBOUND
-    return Request(arrival, duration, direction, reused)

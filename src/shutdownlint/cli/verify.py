@@ -6,12 +6,14 @@ import typer
 
 from shutdownlint.cli.options import (
     OUTPUT,
+    REQUESTS,
     EnvironmentOptions,
     FileOptions,
     OutputFile,
     PathsAndWorkload,
     choice,
     expand_groups,
+    read_request,
 )
 from shutdownlint.cli.output import INCOMPLETE, check_outputs, warn, write_output
 from shutdownlint.cli.session import (
@@ -34,6 +36,16 @@ else:
 def command(
     *,
     paths: PathsAndWorkload = None,
+    request: Annotated[
+        list[str] | None,
+        typer.Option(
+            rich_help_panel=REQUESTS,
+            metavar="DURATION[@ARRIVAL]",
+            help="A request to send, as explain takes it; repeatable. Default: requests at the "
+            "borders of each loss.",
+            show_default=False,
+        ),
+    ] = None,
     output_format: Annotated[
         VerifyFormat | None,
         typer.Option(
@@ -60,6 +72,7 @@ def command(
       shutdownlint verify k8s/ checkout --measured measured.toml --format k6 -o verify.js
     """
     check_outputs([output])
+    requests = [read_request(text) for text in request or ()]
     session = Session(files, environment)
     folders, wanted = split_workload_argument(paths or ["."])
     with session.progress(folders) as (sources, options):
@@ -70,7 +83,7 @@ def command(
     pods = select_pods(run, wanted)
     plans = []
     for pod in pods:
-        plan = plan_verification(pod)
+        plan = plan_verification(pod, requests)
         if plan is not None:
             plans.append(plan)
         elif pod.plan is not None:

@@ -69,6 +69,11 @@ def suggested_changes(plan: VerificationPlan) -> Iterator[str]:
 
 def describe_lost(plan: VerificationPlan) -> Iterator[str]:
     """How many requests a restart under load loses."""
+    kind, name = plan.pod.id.kind, plan.pod.id.name
+    if kind in ("Deployment", "StatefulSet", "DaemonSet"):
+        option = f" {namespace_option(plan)}".rstrip()
+        resource = shlex.quote(f"{kind.lower()}/{name}")
+        yield f"restart it under load: kubectl rollout restart {resource}{option}"
     for lost in plan.lost:
         text = f"a rollout under load: of requests that take {format_duration(lost.duration)}, "
         text += _as_many(lost.before)

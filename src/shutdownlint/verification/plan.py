@@ -84,8 +84,11 @@ def expectation(answer: Answer) -> Expectation:
     return Expectation.SERVED if outcome is Outcome.OK else Expectation.LOST
 
 
-def plan_verification(pod: PlannedPod) -> VerificationPlan | None:
-    """The test of a pod; None where there is no timeline, or no request."""
+def plan_verification(pod: PlannedPod, wanted: Sequence[Request] = ()) -> VerificationPlan | None:
+    """The test of a pod, with these requests or with chosen ones.
+
+    None where there is no timeline, or where it serves no requests.
+    """
     plan = pod.plan
     if plan is None or pod.rejections or plan.runs_to_completion or plan.grace.value.high is None:
         return None
@@ -94,7 +97,7 @@ def plan_verification(pod: PlannedPod) -> VerificationPlan | None:
     changed = solution if solution.changes and solution.proven else None
     before = ShutdownAnalysis(plan)
     after = ShutdownAnalysis(changed.plan) if changed is not None else None
-    requests = _stable(_candidates(before, after, targets), before, after)
+    requests = list(wanted) or _stable(_candidates(before, after, targets), before, after)
     return VerificationPlan(
         pod,
         plan,
