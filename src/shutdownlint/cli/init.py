@@ -65,7 +65,7 @@ def config_text(run: PlannedRun) -> str:
         "",
         "# How long the slowest ordinary requests take; with it, what is too short is computed.",
         '# p99 = "10s"',
-        "# Or what shutdownlint measure wrote: how long requests of each workload and endpoints take.",
+        "# Or what shutdownlint measure wrote: how long requests and endpoints take.",
         '# measured = ["measured.toml"]',
         "# How long Services go on sending new requests to a pod that is deleted.",
         '# propagation = "5s"',
