@@ -91,6 +91,10 @@ def command(
     if not plans:
         warn_no_match(folders, wanted, run)
         raise typer.Exit(INCOMPLETE)
+    if len(plans) > 1:
+        warn(
+            f"the test deletes a pod of each of {len(plans):,} workloads: name one to test it alone"
+        )
     name = str(output_format.value) if output_format is not None else _SHELL
     write_output(find_reporter(VERIFY_REPORTERS, name).render(plans, ReportOutput(output)), output)
     if run.stats.unreadable or session.config.refusals:
