@@ -132,6 +132,7 @@ def test_the_configuration_names_the_file_too(folder: Path) -> None:
         ("[[workloads]]\nmatch = 'a'\np99 = '3s'\n", "workloads.0.date: is missing"),
         ("propagation = 3", "propagation: must be a duration with a unit"),
         ("[[workloads]]\nshares = {'1s' = 2}\n", "a share is a number from 0 to 1"),
+        ("[[workloads]]\nshares = {'1s' = 0.9, '5s' = 0.5}\n", "a longer duration has a smaller"),
         ("p = ", "Invalid value"),
         ("[" * 5000, "measured.toml"),
     ],
@@ -164,7 +165,8 @@ def test_suggest_serves_a_share(share: str, grace: str | None, err: str) -> None
     assert code == 0
     assert (f"terminationGracePeriodSeconds: 30s -> {grace}" in out) is (grace is not None)
     assert err in warned
-    assert "99% of requests take up to 30s: not all are served; needs a grace period of 40s" in out
+    changes = "not all are served; with what suggest changes a grace period of 40s is enough"
+    assert f"99% of requests take up to 30s: {changes}" in out
 
 
 def test_a_share_of_what_was_not_measured() -> None:
@@ -175,8 +177,9 @@ def test_a_share_of_what_was_not_measured() -> None:
 
 def test_explain_shows_what_each_share_costs() -> None:
     out = run("explain", "shop.yaml", *GIVEN)[1]
-    assert "90% of requests take up to 1s  served; needs a grace period of 11s" in out
-    assert "99% of requests take up to 30s  not all are served; needs a grace period of 40s" in out
+    assert "90% of requests take up to 1s  served; a grace period of 11s is enough" in out
+    changes = "not all are served; with what suggest changes a grace period of 40s is enough"
+    assert f"99% of requests take up to 30s  {changes}" in out
     assert "99.9% of requests: longer than was measured" in out
     picture = run("explain", "shop.yaml", *GIVEN, "--format", "svg")[1]
     assert "99%, up to 30s" in picture
@@ -208,6 +211,16 @@ def test_no_requests_are_no_histogram() -> None:
     assert read_buckets({1: 0, math.inf: 0}, _SECOND) is None
     assert read_buckets({1: math.nan, math.inf: math.nan}, _SECOND) is None
     assert from_quantiles({0.99: math.nan}, _SECOND) is None
+    assert from_quantiles({0.99: math.inf}, _SECOND) is None
+    with pytest.raises(ValueError, match="no bucket below"):
+        read_buckets({math.inf: 5}, _SECOND)
+    with pytest.raises(ValueError, match="no bucket below"):
+        read_buckets({1e300: 4, math.inf: 5}, _SECOND)
+    with pytest.raises(ValueError, match="too large"):
+        read_buckets({1: 1e300, math.inf: 1e308}, _SECOND)
+    ascending = from_quantiles({0.5: 9.0, 0.99: 3.0}, _SECOND)
+    assert ascending is not None
+    assert ascending.quantile(0.99) == Quantile(seconds(9), seconds(9))
     with pytest.raises(ValueError, match="no \\+Inf"):
         read_buckets({1: 5}, _SECOND)
 

@@ -17,6 +17,7 @@ import pytest
 import trustme
 
 from shutdownlint import limits
+from shutdownlint.measurement import prometheus
 from shutdownlint.measurement.prometheus import Credentials, Prometheus, PrometheusError
 from tests.helpers import run
 from tests.measurement.test_real_prometheus import manifest
@@ -105,6 +106,13 @@ WRONG: Final = {
         sending(success({"resultType": "vector", "result": [{"metric": 3}]})),
         "no query result",
     ),
+    "a huge number": (
+        sending(
+            b'{"status":"success","data":{"resultType":"vector","result":'
+            b'[{"metric":{},"value":[1,1' + b"0" * 400 + b"]}]}}"
+        ),
+        "no query result",
+    ),
     "nothing": (lambda handler: handler.connection.close(), ""),
 }
 
@@ -129,7 +137,13 @@ def test_a_slow_server_is_given_its_time_and_no_more(monkeypatch: pytest.MonkeyP
             handler.wfile.write(b" ")
             time.sleep(0.05)
 
-    for answer in (lambda _: time.sleep(2), drip):
+    def drip_headers(handler: BaseHTTPRequestHandler) -> None:
+        for _ in range(40):
+            handler.wfile.write(b"H")
+            time.sleep(0.05)
+
+    monkeypatch.setattr(prometheus, "_CONNECT_SECONDS", 0.2)
+    for answer in (lambda _: time.sleep(2), drip, drip_headers):
         with answering(answer) as (address, _), pytest.raises(PrometheusError, match="no answer"):
             Prometheus(address).query("up")
 
@@ -280,3 +294,29 @@ def test_nothing_but_the_given_address_is_asked(
         run("measure", ".")
         port = int(address.rpartition(":")[2])
     assert set(connected) == {("127.0.0.1", port)}
+
+
+@pytest.mark.parametrize(
+    ("label", "value"),
+    [("shutdownlint_metric", "\ud800\u001b[31m\nroot"), ("shutdownlint_quantile", "7")],
+)
+def test_an_answer_about_something_else_is_refused(label: str, value: str, tmp_path: Path) -> None:
+    (tmp_path / "shop.yaml").write_text(manifest("shop"))
+    names = ["http_server_request_duration_seconds"]  # a native histogram
+    sample = {"metric": {label: value}, "value": [1, "3"]}
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        found = {"resultType": "vector", "result": [sample]}
+        send(handler, success(found if handler.path.endswith("/query") else names))
+
+    with answering(answer) as (address, _):
+        code, out, _ = run("measure", str(tmp_path), "--isolated", "--prometheus", address)
+    assert code == 2
+    assert "that was not asked for" in out
+    assert "\x1b" not in out
+
+
+@pytest.mark.parametrize("share", ["nan", "0.4", "1.5", "-1"])
+def test_a_quantile_is_a_share(share: str, tmp_path: Path) -> None:
+    (tmp_path / "shop.yaml").write_text(manifest("shop"))
+    assert run("measure", str(tmp_path), "--isolated", "--quantile", share)[0] == 2

@@ -104,37 +104,123 @@ def test_what_cannot_be_tested_is_named(tmp_path: Path) -> None:
     )
     code, out, err = run("verify", str(tmp_path), "--isolated")
     assert (code, out) == (2, "")
-    assert "Job shop/j: nothing to test: it serves no requests, or is rejected" in err
+    assert "Job shop/j: no test: it serves no requests" in err
+    assert "no complete pod template" not in err
+
+
+def tried(folder: Path, output_format: str) -> int:
+    """The exit code of a script's syntax check, or of a run that finds no pod."""
+    script, kubectl = folder / "script.mjs", folder / "kubectl"
+    kubectl.write_text("#!/bin/sh\nexit 1\n")
+    kubectl.chmod(0o755)
+    if output_format == "k6" and shutil.which("node") is None:
+        pytest.skip("node is not installed")
+    command = ["sh", str(script)] if output_format == "shell" else ["node", "--check", str(script)]
+    environment = {"KUBECTL": str(kubectl), "REQUEST_PATH": "/%s", "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
+    assert not (folder / "pwned").exists()
+    return done.returncode
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("output_format", ["shell", "k6"])
-def test_names_are_text_in_a_script(name: str, output_format: str, tmp_path: Path) -> None:
-    quoted = json.dumps(name)
-    text = SHOP.replace("namespace: shop", f"namespace: {quoted}").replace(
-        "app: shop", f"app: {quoted}"
-    )
-    text = text.replace("name: app", f"name: {quoted}")
+def test_names_of_containers_are_text_in_a_script(
+    name: str, output_format: str, tmp_path: Path
+) -> None:
+    text = SHOP.replace("name: app", f"name: {json.dumps(name)}")
     (tmp_path / "shop.yaml").write_text(text)
     script = tmp_path / "script.mjs"
     given = ["--isolated", "--format", output_format, "-o", str(script)]
     assert run("verify", str(tmp_path / "shop.yaml"), *given)[0] == 0
-    kubectl = tmp_path / "kubectl"
-    kubectl.write_text("#!/bin/sh\nexit 1\n")
-    kubectl.chmod(0o755)
-    if output_format == "shell":
-        command = ["sh", str(script)]
-    elif shutil.which("node") is None:
-        pytest.skip("node is not installed")
+    assert tried(tmp_path, output_format) == (2 if output_format == "shell" else 0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("namespace: shop", "namespace: --all-namespaces", "its name is no name of Kubernetes"),
+        ("name: shop", "name: --all", "its name is no name of Kubernetes"),
+        ("name: shop", "name: '$(id)'", "its name is no name of Kubernetes"),
+        ("app: shop", "app: 'a,b'", "a label of its template is no label of Kubernetes"),
+        ("app: shop", "app: '${VERSION}'", "a label of its template is no label of Kubernetes"),
+        ("app: shop", "'k,y in (a)': shop", "a label of its template is no label of Kubernetes"),
+        ("labels: {app: shop}", "annotations: {a: b}", "its template has no labels"),
+    ],
+)
+def test_what_would_delete_something_else_is_in_no_script(
+    old: str, new: str, why: str, tmp_path: Path
+) -> None:
+    (tmp_path / "shop.yaml").write_text(SHOP.replace(old, new))
+    code, out, err = run("verify", str(tmp_path / "shop.yaml"), "--isolated")
+    assert (code, out) == (2, "")
+    assert f"no test: {why}" in err
+
+
+@pytest.mark.parametrize(
+    ("ports", "target", "port"),
+    [
+        ("{name: metrics, containerPort: 9090}, {name: http, containerPort: 3000}", "3000", 3000),
+        ("{name: metrics, containerPort: 9090}, {name: http, containerPort: 3000}", "http", 3000),
+        ("{name: metrics, containerPort: 9090}, {name: http, containerPort: 3000}", None, 3000),
+        ("{containerPort: 8081}", None, 8081),
+        ("{containerPort: 99999999}", None, None),
+        ("{name: metrics, containerPort: 9090}", None, None),
+    ],
+)
+def test_the_port_is_that_of_the_service(
+    ports: str, target: str | None, port: int | None, tmp_path: Path
+) -> None:
+    text = SHOP.replace("{containerPort: 8080}", ports)
+    if target is None:
+        text = text.partition("---\n")[2]
     else:
-        command = ["node", "--check", str(script)]
-    environment = {"KUBECTL": str(kubectl), "REQUEST_PATH": "/%s", "PATH": "/usr/bin:/bin"}
-    done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        text = text.replace("targetPort: 8080", f"targetPort: {target}")
+    (tmp_path / "shop.yaml").write_text(text)
+    out = run("verify", str(tmp_path), "--isolated")[1]
+    expected = (
+        f"${{ADDRESS:-$ip:{port}}}" if port else "${PORT:?the port that requests are sent to}"
     )
-    # The shell finds no pod; the other script is not run.
-    assert done.returncode == (2 if output_format == "shell" else 0), done.stderr
-    assert not (tmp_path / "pwned").exists()
+    assert expected in out
+
+
+@pytest.mark.parametrize(
+    ("answer", "environment", "why"),
+    [
+        ("404 1.0", {}, "a request of 1s should be answered after 1s: HTTP 404"),
+        ("200 0.001", {}, "a request of 1s should be answered after 1s: HTTP 200, curl 0, 0.001s"),
+        ("200 1.0", {"EXPECT": "After"}, "EXPECT is before or after"),
+        ("200 1.0", {"REQUEST_PATH": "/"}, "REQUEST_PATH has no %s"),
+        ("200 1.0", {"CURL": "/nonexistent/curl"}, "curl 127"),
+    ],
+)
+def test_a_test_that_tests_nothing_ends(
+    answer: str, environment: dict[str, str], why: str, tmp_path: Path
+) -> None:
+    (tmp_path / "shop.yaml").write_text(SHOP)
+    run("verify", str(tmp_path / "shop.yaml"), "--isolated", "-o", str(tmp_path / "v.sh"))
+    for name, text in (("kubectl", "echo shop"), ("curl", f"echo {answer}")):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    given = {
+        "KUBECTL": str(tmp_path / "kubectl"),
+        "CURL": str(tmp_path / "curl"),
+        "REQUEST_PATH": "/%s",
+        "PATH": "/usr/bin:/bin",
+        **environment,
+    }
+    command = ["sh", str(tmp_path / "v.sh")]
+    done = subprocess.run(command, env=given, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert why in done.stderr
+
+
+def test_several_workloads_are_no_test_for_k6(tmp_path: Path) -> None:
+    other = SHOP.replace("name: shop", "name: other").replace("app: shop", "app: other")
+    (tmp_path / "shop.yaml").write_text(f"{SHOP}---\n{other}")
+    code, out, err = run("verify", str(tmp_path), "--isolated", "--format", "k6")
+    assert (code, out) == (2, "")
+    assert "is for one workload" in err
+    assert run("verify", str(tmp_path), "other", "--isolated", "--format", "k6")[0] == 0
 
 
 def test_requests_of_ones_own(tmp_path: Path) -> None:

@@ -20,6 +20,12 @@ _EXIT_CODES: Final = (
     "The configuration is the nearest shutdownlint.toml, or pyproject.toml with "
     "\\[tool.shutdownlint]; SHUTDOWNLINT_CACHE_DIR names the folder for cached rules."
 )
+_OTHER_EXIT_CODES: Final = (
+    "Exit codes: 0: done. 2: wrong usage, or something could not be read or done; the lines on "
+    "stderr name it. "
+    "The configuration is the nearest shutdownlint.toml, or pyproject.toml with "
+    "\\[tool.shutdownlint]; SHUTDOWNLINT_CACHE_DIR names the folder for cached rules."
+)
 #: The commands, in the order of the help; each is in the module of its name.
 COMMANDS: Final = ("check", "explain", "suggest", "measure", "verify", "init", "rule", "schema")
 
@@ -30,7 +36,9 @@ def command_line(arguments: Sequence[str] | None = None) -> typer.Typer:
     first = next((word for word in arguments or () if not word.startswith("-")), None)
     for name in (first,) if first in COMMANDS else COMMANDS:
         module = import_module(f"shutdownlint.cli.{name}")
-        app.command(name, epilog=_EXIT_CODES)(module.command)
+        app.command(name, epilog=_EXIT_CODES if name == "check" else _OTHER_EXIT_CODES)(
+            module.command
+        )
     return app
 
 

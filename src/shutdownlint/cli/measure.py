@@ -43,6 +43,7 @@ TOKEN, USER, PASSWORD = (
     "SHUTDOWNLINT_PROMETHEUS_PASSWORD",
 )
 _LONGEST_WINDOW_DAYS = 366
+_LEAST_QUANTILE = 0.5
 
 
 @dataclass
@@ -92,7 +93,6 @@ class ServerOptions:
         float,
         typer.Option(
             rich_help_panel=SERVER,
-            min=0.5,
             max=1,
             metavar="SHARE",
             help="The share of requests that have to be served: what is measured is how long they "
@@ -178,6 +178,8 @@ def _settings(options: ServerOptions, make: "type[Settings]") -> "Settings":
     from datetime import timedelta  # noqa: PLC0415
 
     window = options.window if options.window is not None else timedelta(days=7)
+    if not options.quantile >= _LEAST_QUANTILE:  # nan too
+        raise usage_error("--quantile is a share from 0.5 to 1")
     if not timedelta(minutes=1) <= window <= timedelta(days=_LONGEST_WINDOW_DAYS):
         raise usage_error("--window is at least 1m and at most a year")
     return make(options.quantile, window, options.query or "")

@@ -133,7 +133,7 @@ def _warn_unmeasured(suggestions: "list[Suggestion]", share: float) -> None:
         if found is not None and found.facts.duration_of(share) is not None:
             continue
         taken = format_duration(suggestion.solution.targets.p99)
-        what = "its requests were not measured"
+        what = "the shares of its requests were not measured"
         if found is not None:
             what = f"{100 * share:g}% of its requests take longer than was measured"
         warn(f"{suggestion.pod.title}: {what}: up to {taken} is taken")

@@ -15,7 +15,7 @@ from shutdownlint.cli.options import (
     expand_groups,
     read_request,
 )
-from shutdownlint.cli.output import INCOMPLETE, check_outputs, warn, write_output
+from shutdownlint.cli.output import INCOMPLETE, check_outputs, usage_error, warn, write_output
 from shutdownlint.cli.session import (
     Session,
     select_pods,
@@ -28,6 +28,8 @@ from shutdownlint.reports.registry import VERIFY_REPORTERS, find_reporter
 _SHELL = "shell"
 if TYPE_CHECKING:
     from enum import StrEnum as VerifyFormat
+
+    from shutdownlint.platforms.planned_pod import PlannedPod
 else:
     VerifyFormat = choice("VerifyFormat", [reporter.name for reporter in VERIFY_REPORTERS])
 
@@ -78,24 +80,41 @@ def command(
     with session.progress(folders) as (sources, options):
         run = plan_workloads(sources, options)
     from shutdownlint.reports.output import ReportOutput  # noqa: PLC0415 - after reading
+    from shutdownlint.reports.verification import refusal  # noqa: PLC0415
     from shutdownlint.verification.plan import plan_verification  # noqa: PLC0415
 
     pods = select_pods(run, wanted)
     plans = []
     for pod in pods:
         plan = plan_verification(pod, requests)
-        if plan is not None:
+        why = refusal(plan) if plan is not None else _nothing_to_test(pod)
+        if plan is not None and not why:
             plans.append(plan)
-        elif pod.plan is not None:
-            warn(f"{pod.title}: nothing to test: it serves no requests, or is rejected")
+        elif why:
+            warn(f"{pod.title}: no test: {why}")
     if not plans:
-        warn_no_match(folders, wanted, run)
+        if not pods:
+            warn_no_match(folders, wanted, run)
         raise typer.Exit(INCOMPLETE)
+    if any(plan.pod.id.namespace is None for plan in plans):
+        warn("without a namespace the test deletes in kubectl's own: set --namespace")
     if len(plans) > 1:
         warn(
             f"the test deletes a pod of each of {len(plans):,} workloads: name one to test it alone"
         )
     name = str(output_format.value) if output_format is not None else _SHELL
+    if len(plans) > 1 and name != _SHELL:
+        raise usage_error(f"--format {name} is for one workload: name it as the last argument")
     write_output(find_reporter(VERIFY_REPORTERS, name).render(plans, ReportOutput(output)), output)
     if run.stats.unreadable or session.config.refusals:
         raise typer.Exit(INCOMPLETE)
+
+
+def _nothing_to_test(pod: "PlannedPod") -> str:
+    if pod.plan is None:
+        return ""
+    if pod.rejections:
+        return f"no pod is created: {pod.rejections[0]}"
+    return (
+        "it serves no requests" if pod.plan.runs_to_completion else "its grace period is not known"
+    )

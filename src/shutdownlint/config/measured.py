@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HEADER: Final = (
-    "# Written by shutdownlint measure. check, explain and suggest read it: --measured FILE,\n"
-    "# or the key measured of the configuration.\n"
+    "# Written by shutdownlint measure. check, explain, suggest and verify read it:\n"
+    "# --measured FILE, or the key measured of the configuration.\n"
 )
+_P99: Final = 0.99
 
 
 def _shares(value: Any) -> dict[dt.timedelta, float]:
@@ -31,7 +32,10 @@ def _shares(value: Any) -> dict[dt.timedelta, float]:
         if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
             raise ValueError("a share is a number from 0 to 1")
         found[go_duration(key)] = float(share)
-    return dict(sorted(found.items()))
+    ordered = dict(sorted(found.items()))
+    if list(ordered.values()) != sorted(ordered.values()):
+        raise ValueError("a longer duration has a smaller share")
+    return ordered
 
 
 _Shares = Annotated[
@@ -48,6 +52,9 @@ class MeasuredWorkload(Form):
     p99: DurationText = Field(description="How long the slowest ordinary requests take.")
     at_least: bool = Field(
         default=False, description="Whether p99 is only a lower bound: the measurement ends there."
+    )
+    quantile: float = Field(
+        default=0.99, ge=0.5, le=1, description="The share of the requests that p99 is about."
     )
     metric: str = Field(default="", description="The metric.")
     window: str = Field(default="", description="How far back.")
@@ -90,12 +97,16 @@ def load_measured(path: Path) -> list[AppFacts]:
     if form.propagation is not None:
         when = f" {form.propagation_date}" if form.propagation_date else ""
         label = f"measured{when}"
-        found.append(AppFacts("*", propagation=form.propagation, source_label=label))
+        found.append(
+            AppFacts("*", propagation=form.propagation, source_label=label, of_services=True)
+        )
     return found
 
 
 def _facts(workload: MeasuredWorkload) -> AppFacts:
     label = f"measured {workload.date}"
+    if workload.quantile != _P99:
+        label += f", {100 * workload.quantile:.10g}% of requests"
     if workload.at_least:
         label += ", a lower bound"
     return AppFacts(

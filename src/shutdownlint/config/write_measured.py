@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 
 from shutdownlint.config.measured import HEADER
+from shutdownlint.measurement.measure import Settings
 from shutdownlint.measurement.promql import window_text
 from shutdownlint.shutdown.durations import format_duration
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import date
 
-    from shutdownlint.measurement.measure import Measurement, Propagation, Settings
+    from shutdownlint.measurement.measure import Measurement, Propagation
 
 
 def write_measurements(
@@ -44,6 +45,8 @@ def _entry(measurement: Measurement, settings: Settings, today: date) -> dict[st
     entry["p99"] = format_duration(quantile.lower if quantile.upper is None else quantile.upper)
     if quantile.upper is None:
         entry["at-least"] = True
+    if settings.share != Settings().share:
+        entry["quantile"] = settings.share
     entry["metric"] = reading.metric
     entry["window"] = window_text(settings.window)
     if not math.isnan(reading.histogram.requests):

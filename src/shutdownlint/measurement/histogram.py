@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
 #: What is lost by adding up numbers that Prometheus extrapolated.
 _ROUNDING = 1e-9
+#: No request is longer: a bound above it is as good as none.
+_LONGEST = timedelta(days=7)
+#: Floats count exactly up to here.
+_MOST_REQUESTS = 2.0**53
 
 
 class Quantile(Struct, frozen=True):
@@ -60,8 +64,10 @@ def read_buckets(buckets: Mapping[float, float], unit: timedelta) -> Histogram |
     if math.inf not in buckets:
         raise ValueError("its buckets have no +Inf")
     total = max((count for count in buckets.values() if not math.isnan(count)), default=0.0)
-    if not total > 0 or math.isinf(total):
+    if not total > 0:
         return None
+    if total > _MOST_REQUESTS:
+        raise ValueError("its counts are too large to be counts of requests")
     shares, highest = [], 0.0
     for bound in sorted(buckets):
         count = buckets[bound]
@@ -69,20 +75,20 @@ def read_buckets(buckets: Mapping[float, float], unit: timedelta) -> Histogram |
             continue
         # Counts of buckets are extrapolated one by one, so that a higher one may have less.
         highest = max(highest, count / total)
-        if bound >= 0:
-            shares.append((_duration(bound, unit), min(highest, 1.0)))
+        if 0 <= bound <= _LONGEST / unit:
+            shares.append((bound * unit, min(highest, 1.0)))
+    if not shares:
+        raise ValueError("it has no bucket below +Inf that a request could be in")
     return Histogram(total, tuple(shares))
-
-
-def _duration(value: float, unit: timedelta) -> timedelta:
-    try:
-        return value * unit
-    except OverflowError:
-        return timedelta.max
 
 
 def from_quantiles(quantiles: Mapping[float, float], unit: timedelta) -> Histogram | None:
     """The histogram of a native one, of which only some quantiles are known."""
     known = sorted((q, v) for q, v in quantiles.items() if not math.isnan(v) and v >= 0)
-    shares = [(_duration(value, unit), share) for share, value in known if not math.isinf(value)]
-    return Histogram(math.nan, tuple(shares)) if known else None
+    shares: list[tuple[timedelta, float]] = []
+    longest = 0.0
+    for share, value in known:
+        longest = max(longest, value)  # quantiles ascend
+        if longest <= _LONGEST / unit:
+            shares.append((longest * unit, share))
+    return Histogram(math.nan, tuple(shares)) if shares else None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec import Struct
 
+from shutdownlint.manifests.names import is_name
 from shutdownlint.measurement import promql
 from shutdownlint.measurement.histogram import Histogram, Quantile, from_quantiles, read_buckets
 from shutdownlint.measurement.metrics import (
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 _SECOND: Final = timedelta(seconds=1)
 #: Labels that the queries add, by which the parts of an answer are recognized.
 _METRIC, _QUANTILE = "shutdownlint_metric", "shutdownlint_quantile"
-_NAME: Final = re.compile(r"[a-zA-Z0-9]([a-zA-Z0-9._-]{0,251}[a-zA-Z0-9])?")
 #: Below so many requests a quantile is little more than the longest of them.
 FEW_REQUESTS: Final = 1000
 
@@ -99,7 +99,7 @@ class Propagation(Struct, frozen=True):
 def can_be_asked(target: Target) -> bool:
     """Whether its names are names of Kubernetes; others are in no query."""
     names = (target.namespace, target.workload.name, *target.services)
-    return all(_NAME.fullmatch(name) for name in names)
+    return all(map(is_name, names))
 
 
 def queries(target: Target, settings: Settings) -> Iterator[Query]:
@@ -134,6 +134,8 @@ def measure(targets: Iterable[Target], server: Server, settings: Settings) -> It
 
 def measure_propagation(server: Server, settings: Settings) -> Propagation | None:
     """How long endpoints take; None where no metric shows it. Raises ``PrometheusError``."""
+    # Endpoints are a matter of the slowest, whatever share of the requests is asked about.
+    wanted = max(settings.share, Settings().share)
     candidates = [f"{part.name}_bucket" for part in PROPAGATION_METRICS]
     present = server.metric_names(candidates, int(settings.window.total_seconds()))
     found: list[tuple[str, bool, Quantile]] = []
@@ -145,7 +147,7 @@ def measure_propagation(server: Server, settings: Settings) -> Propagation | Non
         except ValueError as error:
             raise PrometheusError(f"{query.name}: {error}") from None
         if histogram is not None:
-            found.append((query.name, part.whole, histogram.quantile(settings.share)))
+            found.append((query.name, part.whole, histogram.quantile(wanted)))
     if not found:
         return None
     uppers = [quantile.upper for _, _, quantile in found]
@@ -193,7 +195,7 @@ def _combined(target: Target, settings: Settings, present: set[str]) -> Iterator
         elif metric.form is Form.HISTOGRAM and metric.name in present:
             for share in (*promql.QUANTILES, settings.share):
                 one = promql.native_quantile(share, metric.name, selection, settings.window)
-                named = promql.label(one, _QUANTILE, f"{share:g}")
+                named = promql.label(one, _QUANTILE, f"{share:.10g}")
                 yield promql.label(named, _METRIC, metric.name)
 
 
@@ -225,25 +227,32 @@ def _readings(samples: Iterable[Sample], settings: Settings) -> Iterator[Reading
     known = {metric.name: metric for metric in METRICS}
     for name, own in by_metric.items():
         metric = known.get(name)
+        if metric is None and name:
+            raise ValueError("its answer names a metric that was not asked for")
         unit = metric.unit if metric is not None else _SECOND
         caution = metric.caution if metric is not None else ""
-        histogram = _histogram(own, unit, name)
+        histogram = _histogram(own, unit, name, settings.share)
         if histogram is not None:
             quantile = histogram.quantile(settings.share)
             yield Reading(name or "the given query", histogram, quantile, caution)
 
 
-def _histogram(samples: Sequence[Sample], unit: timedelta, name: str) -> Histogram | None:
+def _histogram(
+    samples: Sequence[Sample], unit: timedelta, name: str, wanted: float
+) -> Histogram | None:
     if any("le" in sample.labels for sample in samples):
         try:
             return read_buckets(_buckets(samples), unit)
         except ValueError as error:
             raise ValueError(f"{name or 'the given query'}: {error}") from None
+    asked = {f"{share:.10g}": share for share in (*promql.QUANTILES, wanted)}
     quantiles = {}
     for sample in samples:
         share = sample.labels.get(_QUANTILE)
+        if share is not None and share not in asked:
+            raise ValueError("its answer has a quantile that was not asked for")
         # One value without a quantile bounds all requests: a maximum, or the user's own number.
-        quantiles[1.0 if share is None else float(share)] = sample.value
+        quantiles[1.0 if share is None else asked[share]] = sample.value
     return from_quantiles(quantiles, unit)
 
 

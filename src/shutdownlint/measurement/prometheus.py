@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import ssl
+import threading
 import time
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode, urlsplit
@@ -108,6 +109,26 @@ class Prometheus:
         return {name for name in data if isinstance(name, str)} & set(candidates)
 
     def _ask(self, path: str, fields: dict[str, str], *, method: str = "POST") -> Any:
+        """The data of an answer, within the time that it may take as a whole."""
+        found: list[Any] = []
+
+        def ask() -> None:
+            try:
+                found.append(self._exchange(path, fields, method))
+            except PrometheusError as error:
+                found.append(error)
+
+        # Headers that come byte by byte are not seen by any timeout of the client.
+        task = threading.Thread(target=ask, daemon=True)
+        task.start()
+        task.join(limits.MAX_QUERY_SECONDS + _CONNECT_SECONDS)
+        if not found:
+            raise PrometheusError(f"no answer within {limits.MAX_QUERY_SECONDS:g}s")
+        if isinstance(found[0], PrometheusError):
+            raise found[0]
+        return found[0]
+
+    def _exchange(self, path: str, fields: dict[str, str], method: str) -> Any:
         deadline = time.monotonic() + limits.MAX_QUERY_SECONDS
         url, body, headers = f"{self.base}/{path}", urlencode(fields), self._headers
         if method == "GET":
@@ -192,5 +213,5 @@ def _sample(entry: Any) -> Sample:
         if "value" not in entry and "histogram" in entry:
             return Sample(labels, math.nan)
         return Sample(labels, float(entry["value"][1]))
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+    except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError):
         raise PrometheusError("its answer is no query result") from None

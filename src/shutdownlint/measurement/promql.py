@@ -74,7 +74,7 @@ def native_quantile(
 ) -> str:
     """A quantile of a native histogram."""
     parts = [f"rate({select(name, each, window)})" for each in selection]
-    return f"histogram_quantile({quantile:g}, sum({' or '.join(parts)}))"
+    return f"histogram_quantile({quantile:.10g}, sum({' or '.join(parts)}))"
 
 
 def maximum(name: str, selection: Iterable[Sequence[Matcher]], window: timedelta) -> str:

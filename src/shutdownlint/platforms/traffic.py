@@ -30,6 +30,8 @@ class ServiceFacts(Struct, frozen=True):
 
     service: Setting[str]
     propagation: Setting[timedelta]
+    #: The ports of the pod that it sends to, numbers and names.
+    ports: tuple[int | str, ...] = ()
 
 
 class MeasuredRequests(Struct, frozen=True):

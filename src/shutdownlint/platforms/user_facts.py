@@ -41,6 +41,8 @@ class AppFacts(Struct, frozen=True):
     waits_for_calls: bool | None = None
     #: How long Services go on sending new requests after termination starts.
     propagation: timedelta | None = None
+    #: Whether ``propagation`` is about pods that a Service of the files sends to, and no others.
+    of_services: bool = False
     #: Whether ``p99`` is only a lower bound: the measurement ends there.
     p99_at_least: bool = False
     #: The share of the requests that takes at most each duration, ascending.

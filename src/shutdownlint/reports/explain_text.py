@@ -187,7 +187,8 @@ class _PodText:
     def _senders(self) -> Iterator[Text]:
         for sender in self.explanation.plan.senders:
             window = sender.window
-            text = f"{sender.name.value} may send new requests for {window.value_text}"
+            kind = "Service " if sender.name.name == "Service" else ""
+            text = f"{kind}{sender.name.value} may send new requests for {window.value_text}"
             yield _line("senders", "", f"{text} ({window.origin.label})")
 
     def _losses(self) -> Iterator[Text]:

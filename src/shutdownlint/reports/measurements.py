@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from shutdownlint.measurement.measure import (
     FEW_REQUESTS,
     can_be_asked,
@@ -57,7 +59,7 @@ def format_measurement(measurement: Measurement, settings: Settings, width: int)
     reading = measurement.reading
     if reading is None:
         return f"{title}  not measured: {safe(measurement.problem)}"
-    parts = [f"{title}  {_quantile(reading.quantile, settings)}", f"{reading.metric}"]
+    parts = [f"{title}  {_quantile(reading.quantile, settings)}", safe(reading.metric)]
     requests = reading.histogram.requests
     window = window_text(settings.window)
     if not math.isnan(requests):
@@ -79,11 +81,12 @@ def format_propagation(propagation: Propagation | None, settings: Settings, widt
     if not propagation.whole:
         least = format_duration(propagation.quantile.lower)
         return f"{title}  at least {least}: only a part is measured  {names}"
-    return f"{title}  {_quantile(propagation.quantile, settings)}  {names}"
+    wanted = replace(settings, share=max(settings.share, type(settings)().share))
+    return f"{title}  {_quantile(propagation.quantile, wanted)}  {names}"
 
 
 def _quantile(quantile: Quantile, settings: Settings) -> str:
-    name = f"p{100 * settings.share:g}"
+    name = f"p{100 * settings.share:.10g}"
     lower = format_duration(quantile.lower)
     if quantile.upper is None:
         return f"{name} at least {lower}: saturated, its buckets end there"

@@ -146,12 +146,15 @@ def format_share_cost(row: ShareRow, rollout: Rollout | None) -> str:
     """What serving that share needs, and how long a rollout then waits for old pods."""
     if row.duration is None:
         return ""
-    served = "served" if row.served else "not all are served"
     if row.grace is None:
+        served = "served" if row.served else "not all are served"
         return f"{served}; no settings are known to serve them"
     waits = rollout.waiting_time(row.grace) if rollout is not None and rollout.waits else None
     cost = f", and a rollout waits up to {format_duration(waits)} for old pods" if waits else ""
-    return f"{served}; needs a grace period of {format_duration(row.grace)}{cost}"
+    enough = f"a grace period of {format_duration(row.grace)} is enough{cost}"
+    if row.served:
+        return f"served; {enough}"
+    return f"not all are served; with what suggest changes {enough}"
 
 
 def format_request(request: Request) -> str:

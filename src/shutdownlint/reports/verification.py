@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
+from shutdownlint.manifests.names import is_label, is_name
 from shutdownlint.platforms.registry import all_platforms
+from shutdownlint.platforms.traffic import ServiceFacts
 from shutdownlint.reports.explanation import Explanation
+from shutdownlint.reports.texts import format_failure
 from shutdownlint.shutdown.durations import ZERO, format_duration, seconds
 
 if TYPE_CHECKING:
@@ -17,6 +20,11 @@ if TYPE_CHECKING:
 
     from shutdownlint.platforms.observation import Observation
     from shutdownlint.verification.plan import VerificationPlan
+
+
+_LAST_PORT: Final = 65_535
+#: Names of ports that no client's requests go to.
+_ASIDE: Final = ("metric", "prom", "health", "probe", "admin", "debug")
 
 
 def file_and_line(plan: VerificationPlan) -> str:
@@ -32,15 +40,40 @@ def pod_selector(plan: VerificationPlan) -> str:
 
 
 def address_port(plan: VerificationPlan) -> int | None:
-    """The port that requests are sent to: the first one of a container that serves."""
+    """The port that requests are sent to: that of the Service, else one of what serves.
+
+    None where none is written, or where only ports for metrics and checks are.
+    """
     spec = plan.pod.workload.template.spec
     edge = plan.plan.edge
     serving = {c.name for c in plan.plan.regular if c.serves} | {edge.name if edge else ""}
-    for container in spec.containers:
-        for port in container.ports if container.name in serving else ():
-            if isinstance(port.containerPort, int):
-                return port.containerPort
-    return None
+    containers = (*spec.containers, *spec.initContainers)
+    ports = [(each.name in serving, port) for each in containers for port in each.ports]
+    service: ServiceFacts | None = plan.pod.facts.get(ServiceFacts)
+    found: list[Any] = []
+    for wanted in service.ports if service is not None else ():
+        found += [p.containerPort for _, p in ports if p.name == wanted] or [wanted]
+    for serves, port in ports:
+        if serves and not any(word in (port.name or "") for word in _ASIDE):
+            found.append(port.containerPort)
+    return next((p for p in found if isinstance(p, int) and 0 < p <= _LAST_PORT), None)
+
+
+def refusal(plan: VerificationPlan) -> str:
+    """Why no script is written for a workload; empty where one can be.
+
+    A script deletes what it names, so what is no name or label of Kubernetes is in none.
+    """
+    workload, labels = plan.pod.id, plan.pod.workload.template.metadata.labels
+    if not is_name(workload.name) or not is_name(workload.namespace or "default"):
+        return "its name is no name of Kubernetes"
+    if workload.kind == "Pod":
+        return ""
+    if not labels:
+        return "its template has no labels, so its pods cannot be distinguished from others"
+    if not all(is_label(key, value) for key, value in labels.items()):
+        return "a label of its template is no label of Kubernetes"
+    return ""
 
 
 def observations(plan: VerificationPlan) -> Iterator[Observation]:
@@ -60,8 +93,10 @@ def namespace_option(plan: VerificationPlan) -> str:
 
 def suggested_changes(plan: VerificationPlan) -> Iterator[str]:
     """The changes after which the second prediction holds."""
+    if plan.failure is not None:
+        yield f"no settings are known that serve every request: {format_failure(plan.failure)}"
     if plan.solution is None:
-        yield "nothing is suggested: EXPECT=after is the same as EXPECT=before"
+        yield "there is nothing to change, so EXPECT=after is the same as EXPECT=before"
         return
     for change in plan.solution.changes:
         yield f"suggested: {change.old.name} {change.old.value_text} -> {change.value_text}"
@@ -94,4 +129,4 @@ def assumptions(plan: VerificationPlan) -> list[str]:
 
 
 def _round(duration: timedelta) -> str:
-    return format_duration(seconds(round(duration.total_seconds(), 1)))
+    return format_duration(seconds(round(duration.total_seconds() * 2) / 2))

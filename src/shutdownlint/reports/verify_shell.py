@@ -55,9 +55,12 @@ trap 'rm -rf "$results"' EXIT
 unlike=0
 
 fail() {
-  echo "$1" >&2
+  printf '%s\\n' "$1" >&2
   exit 2
 }
+
+case "$EXPECT" in before | after) ;; *) fail "EXPECT is before or after" ;; esac
+case "$REQUEST_PATH" in *%s*) ;; *) fail "REQUEST_PATH has no %s for the seconds" ;; esac
 
 # send NUMBER WAIT SECONDS LIMIT: one request, after a while; what became of it goes into a file.
 send() {
@@ -68,28 +71,41 @@ send() {
   echo "$? $answer" > "$results/$1"
 }
 
-# compare NUMBER BEFORE AFTER TEXT-BEFORE TEXT-AFTER: a line that says whether it is as predicted.
+# try: a request of a second has to be answered after a second, or nothing else means anything.
+try() {
+  send 0 0 1 16
+  read -r code status took < "$results/0" || fail "the first request has no result"
+  case "$code/$status/${took%%.*}" in
+    0/[23]??/[1-9]*) ;;
+    *) fail "a request of 1s should be answered after 1s: HTTP $status, curl $code, ${took}s" ;;
+  esac
+}
+
+# compare NUMBER SECONDS BEFORE AFTER TEXT-BEFORE TEXT-AFTER: whether it is as predicted.
 compare() {
-  expected=$2 text=$4
-  if [ "$EXPECT" = after ]; then expected=$3 text=$5; fi
+  expected=$3 text=$5
+  if [ "$EXPECT" = after ]; then expected=$4 text=$6; fi
   read -r code status took < "$results/$1" || fail "request $1 has no result"
   case "$code/$status" in
-    0/000 | 0/5??) seen=lost ;;
-    0/*) seen=served ;;
+    [1-6]/* | 126/* | 127/*) fail "curl cannot send request $1: exit code $code" ;;
+    0/[23]??) seen=served ;;
     *) seen=lost ;;
   esac
+  if [ "$seen" = served ] && [ "${took%%.*}" -lt "$2" ]; then
+    fail "request $1 was answered after ${took}s: it takes less time than it was asked to"
+  fi
   verdict='as predicted'
   case "$expected" in
     either) verdict='open        ' ;;
     "$seen") ;;
     *) verdict='UNLIKE      ' unlike=$((unlike + 1)) ;;
   esac
-  echo "$verdict  $text; seen: $seen, HTTP $status, curl $code, ${took}s"
+  printf '%s\\n' "$verdict  $text; seen: $seen, HTTP $status, curl $code, ${took}s"
 }
 """
 _TAIL: Final = """
 if [ "$unlike" -gt 0 ]; then
-  echo "$unlike not as predicted"
+  printf '%s\\n' "$unlike not as predicted"
   exit 1
 fi
 """
@@ -109,7 +125,7 @@ def _workload(plan: VerificationPlan) -> Iterator[str]:
     for observation in observations(plan):
         yield _comment(f"watch: {observation.command}")
         yield _comment(f"  {observation.meaning}")
-    yield f"echo {shlex.quote(safe(plan.pod.title))}"
+    yield f"printf '%s\\n' {shlex.quote(safe(plan.pod.title))}"
     yield from _find_pod(plan, option)
     for number, planned in enumerate(plan.requests, 1):
         if planned.request.arrival == ZERO:
@@ -140,10 +156,10 @@ def _find_pod(plan: VerificationPlan, option: str) -> Iterator[str]:
     yield '[ -n "$pod" ] || fail "no pod of it is running"'
     port = address_port(plan)
     shown = str(port) if port is not None else "${PORT:?the port that requests are sent to}"
-    yield (
-        f'address=${{ADDRESS:-$($KUBECTL get pod {option} "$pod" --output '
-        f"'jsonpath={{.status.podIP}}'):{shown}}}"
-    )
+    yield f"""ip=$($KUBECTL get pod {option} "$pod" --output 'jsonpath={{.status.podIP}}')"""
+    yield 'case "$ip" in *:*) ip="[$ip]" ;; esac'
+    yield f"address=${{ADDRESS:-$ip:{shown}}}"
+    yield "try"
 
 
 def _length(planned: PlannedRequest) -> float:
@@ -169,7 +185,8 @@ def _compare(number: int, planned: PlannedRequest, plan: VerificationPlan) -> st
         _text(planned.before, file),
         _text(after, file),
     )
-    return f"compare {number} {' '.join(shlex.quote(str(word)) for word in words)}"
+    least = max(int(planned.request.duration.total_seconds()) - 1, 0)
+    return f"compare {number} {least} {' '.join(shlex.quote(str(word)) for word in words)}"
 
 
 def _text(answer: Answer, file: str) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.shutdown.analysis import Answer
     from shutdownlint.shutdown.pod_plan import PodPlan
-    from shutdownlint.shutdown.solver import Solution
+    from shutdownlint.shutdown.solver import Failure, Solution
 
 #: How far from a border a request begins or ends: clusters are not exact to the second.
 _BESIDE: Final = seconds(1)
@@ -66,7 +66,8 @@ class LostTime(Struct, frozen=True):
 class VerificationPlan(Struct, frozen=True):
     """A test of one pod.
 
-    ``solution`` are the suggested settings; None where nothing is to change, or nothing serves all.
+    ``solution`` are the suggested settings; None where nothing is to change, or nothing serves all:
+    then ``failure`` says why.
     """
 
     pod: PlannedPod
@@ -74,6 +75,7 @@ class VerificationPlan(Struct, frozen=True):
     requests: tuple[PlannedRequest, ...]
     lost: tuple[LostTime, ...]
     solution: Solution | None = None
+    failure: Failure | None = None
 
 
 def expectation(answer: Answer) -> Expectation:
@@ -104,6 +106,7 @@ def plan_verification(pod: PlannedPod, wanted: Sequence[Request] = ()) -> Verifi
         tuple(_predict(requests, before, after)),
         tuple(_lost_time(before, after, targets)),
         changed,
+        solution.failure,
     )
 
 

@@ -72,3 +72,18 @@ def test_a_statement_about_a_workload_comes_before_one_about_all() -> None:
     assert Targets.of(plan_of(SHOP, everywhere)).propagation == seconds(9)
     both = replace(everywhere, apps=(own, *everywhere.apps))
     assert Targets.of(plan_of(SHOP, both)).propagation == seconds(4)
+
+
+def test_what_was_measured_of_services_makes_none() -> None:
+    worker = SHOP.partition("---\n")[2]
+    measured = user_facts(mesh=["none"])
+    own = AppFacts("*", propagation=seconds(9), of_services=True)
+    facts = replace(measured, apps=(own, *measured.apps))
+    assert plan_of(worker, facts).senders == ()
+    assert len(plan_of(SHOP, facts).senders) == 1
+    # What is stated by hand is believed of a pod with a port.
+    stated = user_facts(mesh=["none"], propagation="9s")
+    assert len(plan_of(worker, stated).senders) == 1
+    without = worker.replace("              ports: [{containerPort: 8080}]\n", "")
+    without = without.replace("ports: [{containerPort: 8080}]\n", "env: []\n")
+    assert plan_of(without, stated).senders == ()

@@ -133,9 +133,16 @@ class Plugin(Platform):
         service = serving_service(draft.workload, services)
         window = read_propagation(draft, service)
         if service is not None:
-            draft.note(ServiceFacts(service, window))
+            ports = [
+                port.targetPort if port.targetPort is not None else port.port
+                for each in services
+                if each.model.metadata.name == service.value
+                for port in each.model.spec.ports
+            ]
+            known = tuple(port for port in ports if isinstance(port, (int, str)))
+            draft.note(ServiceFacts(service, window, known))
         if service is not None or window.origin.kind is OriginKind.MEASURED:
-            name = service or Setting("Service", "a Service", window.origin)
+            name = service or Setting("sender", "something", window.origin)
             draft.senders.append(Sender(name, window))
 
 
