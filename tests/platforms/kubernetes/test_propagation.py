@@ -81,9 +81,6 @@ def test_what_was_measured_of_services_makes_none() -> None:
     facts = replace(measured, apps=(own, *measured.apps))
     assert plan_of(worker, facts).senders == ()
     assert len(plan_of(SHOP, facts).senders) == 1
-    # What is stated by hand is believed of a pod with a port.
+    # What is stated by hand is believed of any pod: declaring ports is optional.
     stated = user_facts(mesh=["none"], propagation="9s")
     assert len(plan_of(worker, stated).senders) == 1
-    without = worker.replace("              ports: [{containerPort: 8080}]\n", "")
-    without = without.replace("ports: [{containerPort: 8080}]\n", "env: []\n")
-    assert plan_of(without, stated).senders == ()

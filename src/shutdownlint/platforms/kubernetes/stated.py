@@ -71,18 +71,13 @@ def note_measured_requests(draft: PodDraft) -> None:
         draft.assumptions.append(Assumption(text, remedy))
 
 
-def _listens(draft: PodDraft) -> bool:
-    """Whether a container declares a port, so that it may get requests without a Service too."""
-    return any(container.ports for container in draft.workload.template.spec.containers)
-
-
 def read_propagation(draft: PodDraft, service: Setting[str] | None) -> Setting[timedelta]:
     """How long the Service goes on sending: as the user says, else as it is assumed."""
     location = service.origin.location if service is not None else None
     for app in draft.context.user_facts.apps_for(draft.workload.id):
         if app.propagation is None or draft.workload.runs_to_completion:
             continue
-        if service is not None or (_listens(draft) and not app.of_services):
+        if service is not None or not app.of_services:
             origin = Origin(OriginKind.MEASURED, app.source_label, location)
             return Setting(PROPAGATION, app.propagation, origin)
     origin = Origin(OriginKind.ASSUMED, "the default for endpoints", location)
