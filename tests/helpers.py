@@ -139,6 +139,32 @@ def plan_of(text: str, facts: UserFacts | None = None) -> PodPlan:
     return plan
 
 
+def served(
+    name: str = "shop", namespace: str = "shop", kind: str = "Deployment", sleep: int = 5
+) -> str:
+    """A workload whose app waits in preStop, behind a Service of its name."""
+    return dedent(f"""\
+        apiVersion: v1
+        kind: Service
+        metadata: {{name: {name}, namespace: {namespace}}}
+        spec: {{selector: {{app: {name}}}, ports: [{{port: 80, targetPort: 8080}}]}}
+        ---
+        apiVersion: apps/v1
+        kind: {kind}
+        metadata: {{name: {name}, namespace: {namespace}}}
+        spec:
+          selector: {{matchLabels: {{app: {name}}}}}
+          template:
+            metadata: {{labels: {{app: {name}}}}}
+            spec:
+              containers:
+                - name: app
+                  image: shop/app:1
+                  ports: [{{containerPort: 8080}}]
+                  lifecycle: {{preStop: {{sleep: {{seconds: {sleep}}}}}}}
+        """)
+
+
 def rule_lines(findings: list[Finding], *, notes: bool = False) -> list[tuple[str, int]]:
     """Rule and line of each finding."""
     return [(f.rule, f.region.line) for f in findings if notes or f.severity != "note"]

@@ -1,4 +1,4 @@
-"""The file of measurements: what is written is read, and what follows from it."""
+"""The file of measurements: how it is written and read, and the findings that use it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shutdownlint.measurement.histogram import Quantile, from_quantiles, read_bu
 from shutdownlint.measurement.measure import Measurement, Propagation, Reading, Settings
 from shutdownlint.measurement.metrics import Target, pod_pattern
 from shutdownlint.shutdown.durations import seconds
-from tests.helpers import dedent, run
+from tests.helpers import dedent, run, served
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,26 +33,7 @@ MEASURED = dedent("""\
     date = 2026-11-20
     shares = {"1s" = 0.9, "10s" = 0.98, "30s" = 0.995, "60s" = 0.9985}
     """)
-SHOP = dedent("""\
-    apiVersion: v1
-    kind: Service
-    metadata: {name: checkout, namespace: shop}
-    spec: {selector: {app: checkout}, ports: [{port: 80, targetPort: 8080}]}
-    ---
-    apiVersion: apps/v1
-    kind: Deployment
-    metadata: {name: checkout, namespace: shop}
-    spec:
-      selector: {matchLabels: {app: checkout}}
-      template:
-        metadata: {labels: {app: checkout}}
-        spec:
-          containers:
-            - name: app
-              image: shop/app:1
-              ports: [{containerPort: 8080}]
-              lifecycle: {preStop: {sleep: {seconds: 5}}}
-    """)
+SHOP = served("checkout")
 _SECOND = timedelta(seconds=1)
 DAY = date(2026, 11, 23)
 GIVEN = ("--mesh", "none", "--measured", "measured.toml")

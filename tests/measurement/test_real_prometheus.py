@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.helpers import dedent, run
+from tests.helpers import run, served
 from tests.measurement.server import (
     Series,
     exposing,
@@ -136,21 +136,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def manifest(namespace: str, kind: str = "Deployment") -> str:
-    return dedent(f"""\
-        apiVersion: v1
-        kind: Service
-        metadata: {{name: checkout, namespace: {namespace}}}
-        spec: {{selector: {{app: checkout}}, ports: [{{port: 80, targetPort: 8080}}]}}
-        ---
-        apiVersion: apps/v1
-        kind: {kind}
-        metadata: {{name: checkout, namespace: {namespace}}}
-        spec:
-          selector: {{matchLabels: {{app: checkout}}}}
-          template:
-            metadata: {{labels: {{app: checkout}}}}
-            spec: {{containers: [{{name: app, image: "shop/app:1", ports: [{{containerPort: 8080}}]}}]}}
-        """)
+    return served("checkout", namespace, kind)
 
 
 def measured(

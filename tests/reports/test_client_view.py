@@ -7,38 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.helpers import dedent, run
+from tests.helpers import dedent, run, served
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-SHOP = dedent("""\
+NAMESPACE = dedent("""\
     apiVersion: v1
     kind: Namespace
     metadata: {name: shop, labels: {istio-injection: enabled}}
     ---
-    apiVersion: v1
-    kind: Service
-    metadata: {name: shop, namespace: shop}
-    spec: {selector: {app: shop}, ports: [{port: 80, targetPort: 8080}]}
-    ---
-    apiVersion: apps/v1
-    kind: Deployment
-    metadata: {name: shop, namespace: shop}
-    spec:
-      replicas: 3
-      selector: {matchLabels: {app: shop}}
-      template:
-        metadata:
-          labels: {app: shop}
-          annotations: {sidecar.istio.io/nativeSidecar: "false"}
-        spec:
-          containers:
-            - name: app
-              image: shop/app:1
-              ports: [{containerPort: 8080}]
-              lifecycle: {preStop: {sleep: {seconds: 15}}}
     """)
+CLASSIC = 'annotations: {sidecar.istio.io/nativeSidecar: "false"}'
+SHOP = NAMESPACE + served(sleep=15).replace(
+    "metadata: {labels: {app: shop}}", f"metadata: {{labels: {{app: shop}}, {CLASSIC}}}"
+).replace("spec:\n  selector: {match", "spec:\n  replicas: 3\n  selector: {match")
 ROUTE = dedent("""\
     ---
     apiVersion: networking.istio.io/v1

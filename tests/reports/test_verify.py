@@ -11,31 +11,12 @@ import pytest
 
 from shutdownlint.shutdown.durations import ZERO, seconds
 from shutdownlint.verification.plan import Expectation, expectation, plan_verification
-from tests.helpers import dedent, plan_pod_text, run, user_facts
+from tests.helpers import plan_pod_text, run, served, user_facts
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-SHOP = dedent("""\
-    apiVersion: v1
-    kind: Service
-    metadata: {name: shop, namespace: shop}
-    spec: {selector: {app: shop}, ports: [{port: 80, targetPort: 8080}]}
-    ---
-    apiVersion: apps/v1
-    kind: Deployment
-    metadata: {name: shop, namespace: shop}
-    spec:
-      selector: {matchLabels: {app: shop}}
-      template:
-        metadata: {labels: {app: shop}}
-        spec:
-          containers:
-            - name: app
-              image: shop/app:1
-              ports: [{containerPort: 8080}]
-              lifecycle: {preStop: {sleep: {seconds: 3}}}
-    """)
+SHOP = served(sleep=3)
 NAMES = (
     "x'; touch pwned; '",
     "$(touch pwned)",

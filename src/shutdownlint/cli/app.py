@@ -14,17 +14,18 @@ from shutdownlint.cli.output import escape_what_cannot_be_written
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_EXIT_CODES: Final = (
-    "Exit codes: 0: no findings at or above --fail-on. 1: findings. 2: wrong usage, or something "
-    "could not be read or checked; the report names it. "
+_CONFIGURATION: Final = (
     "The configuration is the nearest shutdownlint.toml, or pyproject.toml with "
     "\\[tool.shutdownlint]; SHUTDOWNLINT_CACHE_DIR names the folder for cached rules."
 )
+#: The end of the help: of all commands together and of check, and of each other command.
+_EXIT_CODES: Final = (
+    "Exit codes: 0: no findings at or above --fail-on. 1: findings. 2: wrong usage, or something "
+    f"could not be read or checked; the report names it. {_CONFIGURATION}"
+)
 _OTHER_EXIT_CODES: Final = (
     "Exit codes: 0: done. 2: wrong usage, or something could not be read or done; the lines on "
-    "stderr name it. "
-    "The configuration is the nearest shutdownlint.toml, or pyproject.toml with "
-    "\\[tool.shutdownlint]; SHUTDOWNLINT_CACHE_DIR names the folder for cached rules."
+    f"stderr name it. {_CONFIGURATION}"
 )
 #: The commands, in the order of the help; each is in the module of its name.
 COMMANDS: Final = ("check", "explain", "suggest", "measure", "verify", "init", "rule", "schema")

@@ -17,13 +17,7 @@ from shutdownlint.cli.options import (
     read_request,
 )
 from shutdownlint.cli.output import INCOMPLETE, check_outputs, write_output
-from shutdownlint.cli.session import (
-    Session,
-    select_pods,
-    split_workload_argument,
-    warn_no_match,
-)
-from shutdownlint.linter.linter import plan_workloads
+from shutdownlint.cli.session import Session
 from shutdownlint.reports.registry import EXPLAIN_REPORTERS, find_reporter
 
 _TEXT = "text"
@@ -142,12 +136,10 @@ def command(
     """
     check_outputs([output])
     session = Session(files, environment)
-    folders, wanted = split_workload_argument(paths or ["."])
     inbound = [read_request(text) for text in requests.request or ()]
     inbound += [read_request(text, reused=True) for text in requests.reused or ()]
     outbound = [read_request(text, outbound=True) for text in requests.outbound or ()]
-    with session.progress(folders) as (sources, options):
-        run = plan_workloads(sources, options)
+    selected = session.plan(paths)
     from shutdownlint.reports.explanation import explain_pods  # noqa: PLC0415 - after reading
     from shutdownlint.reports.output import ReportOutput  # noqa: PLC0415
     from shutdownlint.shutdown.analysis import Traffic  # noqa: PLC0415
@@ -158,11 +150,11 @@ def command(
         idle_tcp=requests.idle_tcp,
         open_connections=requests.open_connections,
     )
-    explanations = explain_pods(select_pods(run, wanted), [*inbound, *outbound], traffic)
+    explanations = explain_pods(selected.pods, [*inbound, *outbound], traffic)
     if not explanations:
-        warn_no_match(folders, wanted, run)
+        selected.warn_no_match()
     name = str(output_format.value) if output_format is not None else _TEXT
     reporter = find_reporter(EXPLAIN_REPORTERS, name)
     write_output(reporter.render(explanations, ReportOutput(output)), output)
-    if run.stats.unreadable or session.config.refusals or not explanations:
+    if selected.run.stats.unreadable or session.config.refusals or not explanations:
         raise typer.Exit(INCOMPLETE)

@@ -22,18 +22,12 @@ from shutdownlint.cli.output import (
     warn,
     write_output,
 )
-from shutdownlint.cli.session import (
-    Session,
-    select_pods,
-    split_workload_argument,
-    warn_no_match,
-)
-from shutdownlint.linter.linter import plan_workloads
+from shutdownlint.cli.session import Session
 
 if TYPE_CHECKING:
     from shutdownlint.measurement.measure import Measurement, Propagation, Settings
     from shutdownlint.measurement.metrics import Target
-    from shutdownlint.measurement.prometheus import Credentials, Prometheus
+    from shutdownlint.measurement.prometheus import Prometheus
 
 SERVER = "Server"
 #: What the command line must not show.
@@ -149,16 +143,13 @@ def command(
     if output is not None and server.prometheus is None:
         raise usage_error("--output needs --prometheus: without a server nothing is measured")
     session = Session(files, environment)
-    folders, wanted = split_workload_argument(paths or ["."])
-    with session.progress(folders) as (sources, options):
-        run = plan_workloads(sources, options)
-    from shutdownlint.measurement.measure import Settings  # noqa: PLC0415 - after reading
-    from shutdownlint.measurement.targets import targets_of  # noqa: PLC0415
+    selected = session.plan(paths)
+    from shutdownlint.measurement.targets import targets_of  # noqa: PLC0415 - after reading
 
-    settings = _settings(server, Settings)
-    targets = targets_of(select_pods(run, wanted))
+    settings = _settings(server)
+    targets = targets_of(selected.pods)
     if not targets:
-        warn_no_match(folders, wanted, run)
+        selected.warn_no_match()
         raise typer.Exit(INCOMPLETE)
     if any(target.workload.namespace is None for target in targets):
         warn("workloads without a namespace are looked for in 'default': set --namespace")
@@ -166,23 +157,25 @@ def command(
         from shutdownlint.reports.measurements import format_queries  # noqa: PLC0415
 
         write_output(format_queries(targets, settings), None)
-        if run.stats.unreadable:
+        if selected.run.stats.unreadable:
             raise typer.Exit(INCOMPLETE)
         return
     complete = _ask(server, targets, settings, output)
-    if run.stats.unreadable or not complete:
+    if selected.run.stats.unreadable or not complete:
         raise typer.Exit(INCOMPLETE)
 
 
-def _settings(options: ServerOptions, make: "type[Settings]") -> "Settings":
+def _settings(options: ServerOptions) -> "Settings":
     from datetime import timedelta  # noqa: PLC0415
+
+    from shutdownlint.measurement.measure import Settings  # noqa: PLC0415
 
     window = options.window if options.window is not None else timedelta(days=7)
     if not options.quantile >= _LEAST_QUANTILE:  # nan too
         raise usage_error("--quantile is a share from 0.5 to 1")
     if not timedelta(minutes=1) <= window <= timedelta(days=_LONGEST_WINDOW_DAYS):
         raise usage_error("--window is at least 1m and at most a year")
-    return make(options.quantile, window, options.query or "")
+    return Settings(options.quantile, window, options.query or "")
 
 
 def _ask(
@@ -190,7 +183,7 @@ def _ask(
 ) -> bool:
     """Measure and report; whether every workload could be asked about, and one was measured."""
     from shutdownlint.measurement.measure import measure, measure_propagation  # noqa: PLC0415
-    from shutdownlint.measurement.prometheus import Prometheus, PrometheusError  # noqa: PLC0415
+    from shutdownlint.measurement.prometheus import PrometheusError  # noqa: PLC0415
     from shutdownlint.reports.measurements import (  # noqa: PLC0415
         format_measurement,
         format_propagation,
@@ -201,7 +194,7 @@ def _ask(
     found: list[Measurement] = []
     complete = True
     try:
-        server = _connect(address, options, Prometheus)
+        server = _connect(address, options)
         width = title_width(targets)
         for measurement in measure(targets, server, settings):
             found.append(measurement)
@@ -229,17 +222,13 @@ def _ask(
     return complete and not any(measurement.failed for measurement in found)
 
 
-def _connect(address: str, options: ServerOptions, make: "type[Prometheus]") -> "Prometheus":
-    from shutdownlint.measurement.prometheus import Credentials  # noqa: PLC0415
+def _connect(address: str, options: ServerOptions) -> "Prometheus":
+    from shutdownlint.measurement.prometheus import Credentials, Prometheus  # noqa: PLC0415
 
-    credentials = _credentials(options.token_file, Credentials)
+    token = os.environ.get(TOKEN)
+    if options.token_file is not None:
+        token = read_small_file(options.token_file).strip()
+    credentials = Credentials(token or None, os.environ.get(USER), os.environ.get(PASSWORD))
     if credentials.headers() and address.startswith("http://"):
         warn("the token or password is sent without encryption: use https")
-    return make(address, credentials, options.ca_file)
-
-
-def _credentials(token_file: str | None, make: "type[Credentials]") -> "Credentials":
-    token = os.environ.get(TOKEN)
-    if token_file is not None:
-        token = read_small_file(token_file).strip()
-    return make(token or None, os.environ.get(USER), os.environ.get(PASSWORD))
+    return Prometheus(address, credentials, options.ca_file)

@@ -4,6 +4,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,20 @@ if TYPE_CHECKING:
 #: From so many files on a progress bar is shown.
 _LONG_RUN = 500
 _REFRESH_EVERY = 50
+
+
+@dataclass
+class Selected:
+    """The workloads that a command is about, with the run that planned them."""
+
+    run: "PlannedRun"
+    pods: "list[PlannedPod]"
+    folders: list[str]
+    wanted: str | None
+
+    def warn_no_match(self) -> None:
+        """Warn that there is none, with what was skipped."""
+        warn_no_match(self.folders, self.wanted, self.run)
 
 
 class Session:
@@ -86,6 +101,15 @@ class Session:
             yield from found
         for file in discover(config.context, exclude=config.exclude, suffixes=suffixes):
             yield InputSource(file, context=True)
+
+    def plan(self, paths: list[str] | None) -> "Selected":
+        """Plan the workloads of the paths, and select those that the last argument names."""
+        from shutdownlint.linter.linter import plan_workloads  # noqa: PLC0415 - not for check
+
+        folders, wanted = split_workload_argument(paths or ["."])
+        with self.progress(folders) as (sources, options):
+            run = plan_workloads(sources, options)
+        return Selected(run, select_pods(run, wanted), folders, wanted)
 
     @contextlib.contextmanager
     def progress(self, paths: list[str]) -> Iterator[tuple[Iterator[InputSource], LintOptions]]:

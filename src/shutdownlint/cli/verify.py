@@ -16,13 +16,7 @@ from shutdownlint.cli.options import (
     read_request,
 )
 from shutdownlint.cli.output import INCOMPLETE, check_outputs, usage_error, warn, write_output
-from shutdownlint.cli.session import (
-    Session,
-    select_pods,
-    split_workload_argument,
-    warn_no_match,
-)
-from shutdownlint.linter.linter import plan_workloads
+from shutdownlint.cli.session import Session
 from shutdownlint.reports.registry import VERIFY_REPORTERS, find_reporter
 
 _SHELL = "shell"
@@ -76,16 +70,13 @@ def command(
     check_outputs([output])
     requests = [read_request(text) for text in request or ()]
     session = Session(files, environment)
-    folders, wanted = split_workload_argument(paths or ["."])
-    with session.progress(folders) as (sources, options):
-        run = plan_workloads(sources, options)
+    selected = session.plan(paths)
     from shutdownlint.reports.output import ReportOutput  # noqa: PLC0415 - after reading
     from shutdownlint.reports.verification import refusal  # noqa: PLC0415
     from shutdownlint.verification.plan import plan_verification  # noqa: PLC0415
 
-    pods = select_pods(run, wanted)
     plans = []
-    for pod in pods:
+    for pod in selected.pods:
         plan = plan_verification(pod, requests)
         why = refusal(plan) if plan is not None else _nothing_to_test(pod)
         if plan is not None and not why:
@@ -93,8 +84,8 @@ def command(
         elif why:
             warn(f"{pod.title}: no test: {why}")
     if not plans:
-        if not pods:
-            warn_no_match(folders, wanted, run)
+        if not selected.pods:
+            selected.warn_no_match()
         raise typer.Exit(INCOMPLETE)
     if any(plan.pod.id.namespace is None for plan in plans):
         warn("without a namespace the test deletes in kubectl's own: set --namespace")
@@ -106,7 +97,7 @@ def command(
     if len(plans) > 1 and name != _SHELL:
         raise usage_error(f"--format {name} is for one workload: name it as the last argument")
     write_output(find_reporter(VERIFY_REPORTERS, name).render(plans, ReportOutput(output)), output)
-    if run.stats.unreadable or session.config.refusals:
+    if selected.run.stats.unreadable or session.config.refusals:
         raise typer.Exit(INCOMPLETE)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
@@ -12,14 +11,12 @@ from msgspec.structs import replace
 from pydantic import (
     BeforeValidator,
     Field,
-    ValidationError,
     WithJsonSchema,
     model_validator,
 )
 
-from shutdownlint import limits
-from shutdownlint.config import Config, ConfigError
-from shutdownlint.config.forms import OPTIONAL_TEXT, DurationText, Form, describe_problems
+from shutdownlint.config import Config
+from shutdownlint.config.forms import OPTIONAL_TEXT, DurationText, Form, read_form, read_toml
 from shutdownlint.config.measured import load_measured
 from shutdownlint.engine.finding import Severity
 from shutdownlint.engine.selection import RuleSelection
@@ -190,22 +187,10 @@ def load_config(path: Path, *, trusted: bool = False) -> Config:
     One that is not ``trusted`` was found in the repository: it cannot turn rendering on, and paths
     that lead out of the repository are refused.
     """
-    try:
-        if path.stat().st_size > limits.MAX_CONFIGURATION_BYTES:
-            raise ConfigError(f"{path}: larger than {limits.MAX_CONFIGURATION_BYTES:,} bytes")
-        data: Any = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror or 'cannot be read'}") from None
-    except ValueError as error:  # of the encoding, of TOML, of a number of 5,000 digits
-        raise ConfigError(f"{path}: {error}") from None
-    except RecursionError:
-        raise ConfigError(f"{path}: it is nested too deep") from None
+    data = read_toml(path)
     if path.name == "pyproject.toml":
         data = data.get("tool", {}).get("shutdownlint", {})
-    try:
-        form = ConfigForm.model_validate(data)
-    except ValidationError as error:
-        raise ConfigError(f"{path}: {describe_problems(error)}") from None
+    form = read_form(ConfigForm, data, path)
     versions = {"kubernetes": form.kubernetes_version, "istio": form.istio_version}
     resolver = _PathResolver(path, trusted=trusted)
     config = Config(

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-import tomllib
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from shutdownlint import limits
-from shutdownlint.config import ConfigError
-from shutdownlint.config.forms import DurationText, Form, describe_problems
+from shutdownlint.config.forms import DurationText, Form, read_form, read_toml
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.user_facts import AppFacts
 
@@ -81,18 +78,7 @@ class MeasuredForm(Form):
 
 def load_measured(path: Path) -> list[AppFacts]:
     """What a file of measurements says about apps. Raises ``ConfigError``."""
-    try:
-        if path.stat().st_size > limits.MAX_CONFIGURATION_BYTES:
-            raise ConfigError(f"{path}: larger than {limits.MAX_CONFIGURATION_BYTES:,} bytes")
-        form = MeasuredForm.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror or 'cannot be read'}") from None
-    except ValidationError as error:
-        raise ConfigError(f"{path}: {describe_problems(error)}") from None
-    except ValueError as error:
-        raise ConfigError(f"{path}: {error}") from None
-    except RecursionError:
-        raise ConfigError(f"{path}: it is nested too deep") from None
+    form = read_form(MeasuredForm, read_toml(path), path)
     found = [_facts(workload) for workload in form.workloads]
     if form.propagation is not None:
         when = f" {form.propagation_date}" if form.propagation_date else ""

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from shutdownlint.shutdown.durations import ZERO, position_of_share
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-#: What is lost by adding up numbers that Prometheus extrapolated.
-_ROUNDING = 1e-9
 #: No request is longer: a bound above it is as good as none.
 _LONGEST = timedelta(days=7)
 #: Floats count exactly up to here.
@@ -28,11 +28,6 @@ class Quantile(Struct, frozen=True):
     lower: timedelta
     upper: timedelta | None
 
-    @property
-    def saturated(self) -> bool:
-        """Whether only a lower bound is known."""
-        return self.upper is None
-
 
 class Histogram(Struct, frozen=True):
     """The number of requests, and the share of them that takes at most each duration.
@@ -45,12 +40,9 @@ class Histogram(Struct, frozen=True):
 
     def quantile(self, share: float) -> Quantile:
         """Between which bounds the duration is that this share of the requests does not exceed."""
-        below = timedelta(0)
-        for bound, reached in self.shares:
-            if reached >= share - _ROUNDING:
-                return Quantile(below, bound)
-            below = bound
-        return Quantile(below, None)
+        place = position_of_share(self.shares, share)
+        bounds = [ZERO, *(bound for bound, _ in self.shares), None]
+        return Quantile(bounds[place] or ZERO, bounds[place + 1])
 
 
 def read_buckets(buckets: Mapping[float, float], unit: timedelta) -> Histogram | None:

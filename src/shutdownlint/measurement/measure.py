@@ -195,7 +195,7 @@ def _combined(target: Target, settings: Settings, present: set[str]) -> Iterator
         elif metric.form is Form.HISTOGRAM and metric.name in present:
             for share in (*promql.QUANTILES, settings.share):
                 one = promql.native_quantile(share, metric.name, selection, settings.window)
-                named = promql.label(one, _QUANTILE, f"{share:.10g}")
+                named = promql.label(one, _QUANTILE, promql.share_text(share))
                 yield promql.label(named, _METRIC, metric.name)
 
 
@@ -245,7 +245,7 @@ def _histogram(
             return read_buckets(_buckets(samples), unit)
         except ValueError as error:
             raise ValueError(f"{name or 'the given query'}: {error}") from None
-    asked = {f"{share:.10g}": share for share in (*promql.QUANTILES, wanted)}
+    asked = {promql.share_text(share): share for share in (*promql.QUANTILES, wanted)}
     quantiles = {}
     for sample in samples:
         share = sample.labels.get(_QUANTILE)

@@ -69,12 +69,17 @@ def bucket_counts(name: str, selection: Iterable[Sequence[Matcher]], window: tim
     return f"sum by (le) ({' or '.join(parts)})"
 
 
+def share_text(share: float) -> str:
+    """A share as it is written in a query and in the labels of its answer."""
+    return f"{share:.10g}"
+
+
 def native_quantile(
     quantile: float, name: str, selection: Iterable[Sequence[Matcher]], window: timedelta
 ) -> str:
     """A quantile of a native histogram."""
     parts = [f"rate({select(name, each, window)})" for each in selection]
-    return f"histogram_quantile({quantile:.10g}, sum({' or '.join(parts)}))"
+    return f"histogram_quantile({share_text(quantile)}, sum({' or '.join(parts)}))"
 
 
 def maximum(name: str, selection: Iterable[Sequence[Matcher]], window: timedelta) -> str:

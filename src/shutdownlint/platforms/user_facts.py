@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from shutdownlint.shutdown.durations import position_of_share
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import timedelta
@@ -50,7 +52,8 @@ class AppFacts(Struct, frozen=True):
 
     def duration_of(self, share: float) -> timedelta | None:
         """How long requests of that share take at most; None where they were measured longer."""
-        return next((at for at, reached in self.shares if reached >= share - 1e-9), None)
+        place = position_of_share(self.shares, share)
+        return self.shares[place][0] if place < len(self.shares) else None
 
     def matches(self, workload: ObjectId) -> bool:
         """Whether this is about that workload; a pattern may leave out kind and namespace."""

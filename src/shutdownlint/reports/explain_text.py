@@ -196,17 +196,14 @@ class _PodText:
             text = f"{format_window(loss)}: {format_loss(loss)}"
             yield _line("loss", text, loss.cause.describe(self.explanation.file), "red")
             client = describe_loss(loss, self.explanation.analysis, self.explanation.pod)
-            if client:
-                yield _line("", "", f"the client sees {client}")
+            yield from _client(client)
 
     def _answers(self) -> Iterator[Text]:
         for answer in self.explanation.answers:
             text = f"{format_request(answer.prediction.request)}: {format_outcome(answer)}"
             cause = format_answer_cause(answer, self.explanation.file)
             yield _line("request", text, cause, _COLOURS[answer.prediction.outcome])
-            client = describe_client(answer.prediction, self.explanation.pod)
-            if client:
-                yield _line("", "", f"the client sees {client}")
+            yield from _client(describe_client(answer.prediction, self.explanation.pod))
 
     def _events(self) -> Iterator[Text]:
         file = self.explanation.file
@@ -255,6 +252,11 @@ class _PodText:
             column = width * step // _STEPS
             text[column : column + len(mark)] = mark
         return Text(f"  {'':<{label}}{''.join(text).rstrip()}", "dim")
+
+
+def _client(sees: str) -> Iterator[Text]:
+    if sees:
+        yield _line("", "", f"the client sees {sees}")
 
 
 def _line(label: str, value: str, reason: str = "", colour: str = "") -> Text:

@@ -244,7 +244,7 @@ class Explanation:
         found: MeasuredRequests | None = self.pod.facts.get(MeasuredRequests)
         if found is None or not self.has_timeline or self.plan.runs_to_completion:
             return ()
-        return tuple(share_rows(self.plan, found.facts.duration_of))
+        return tuple(share_rows(self.analysis, found.facts.duration_of))
 
     @property
     def ready(self) -> Setting[timedelta] | None:

@@ -19,12 +19,30 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from shutdownlint.platforms.observation import Observation
+    from shutdownlint.shutdown.request import Request
     from shutdownlint.verification.plan import VerificationPlan
 
 
 _LAST_PORT: Final = 65_535
 #: Names of ports that no client's requests go to.
 _ASIDE: Final = ("metric", "prom", "health", "probe", "admin", "debug")
+
+
+#: Requests in flight are sent so long before the deletion.
+LEAD_SECONDS: Final = 1.0
+#: How much longer than its length a request may take until the client stops waiting.
+_PATIENCE_SECONDS: Final = 15.0
+
+
+def sent_seconds(request: Request) -> float:
+    """How long the sent request takes: what is in flight began before the deletion."""
+    length = request.duration.total_seconds()
+    return length + LEAD_SECONDS if request.arrival == ZERO else length
+
+
+def limit_seconds(request: Request) -> float:
+    """When a client that sent it stops waiting."""
+    return sent_seconds(request) + _PATIENCE_SECONDS
 
 
 def file_and_line(plan: VerificationPlan) -> str:

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any, Final
 from shutdownlint.reports.report import safe
 from shutdownlint.reports.texts import format_outcome, format_request
 from shutdownlint.reports.verification import (
+    LEAD_SECONDS,
     assumptions,
     describe_lost,
     file_and_line,
+    limit_seconds,
     namespace_option,
     observations,
     pod_selector,
+    sent_seconds,
     suggested_changes,
 )
-from shutdownlint.reports.verify_shell import LEAD_SECONDS, PATIENCE_SECONDS
 from shutdownlint.shutdown.durations import ZERO
 from shutdownlint.verification.plan import expectation
 
@@ -80,7 +82,9 @@ export function planned() {
   const wanted = request[expect];
   const url = base + path.replace('%s', String(request.seconds));
   const answer = http.get(url, { timeout: `${request.limit}s`, tags: { request: request.name } });
-  const seen = answer.status === 0 || answer.status >= 500 ? 'lost' : 'served';
+  const answered = answer.status >= 200 && answer.status < 400;
+  const early = answer.timings.duration < (request.seconds - 1.5) * 1000;
+  const seen = !answered ? 'lost' : early ? 'answered too early' : 'served';
   const text = `${request.name}: ${wanted.text}`;
   console.log(`${text}; seen: ${seen}, HTTP ${answer.status} ${answer.error}`);
   check(answer, { [text]: () => wanted.seen === 'either' || wanted.seen === seen });
@@ -93,8 +97,9 @@ export function short() {
 
 
 def render_k6(plans: Sequence[VerificationPlan], _output: ReportOutput) -> str:
-    """The script of one workload; with several, one after the other, to be split into files."""
-    return "\n".join("".join(_workload(plan)) for plan in plans)
+    """The script of one workload. Raises ``ValueError`` for several."""
+    (plan,) = plans
+    return "".join(_workload(plan))
 
 
 def _workload(plan: VerificationPlan) -> Iterator[str]:
@@ -121,17 +126,14 @@ def _workload(plan: VerificationPlan) -> Iterator[str]:
 
 def _request(planned: PlannedRequest) -> dict[str, Any]:
     request = planned.request
-    in_flight = request.arrival == ZERO
-    length = request.duration.total_seconds() + (LEAD_SECONDS if in_flight else 0)
-    arrival = -LEAD_SECONDS if in_flight else request.arrival.total_seconds()
-    after = planned.after if planned.after is not None else planned.before
+    arrival = -LEAD_SECONDS if request.arrival == ZERO else request.arrival.total_seconds()
     return {
         "name": format_request(request),
         "start": _DELETE_AT + arrival,
-        "seconds": length,
-        "limit": length + PATIENCE_SECONDS,
+        "seconds": sent_seconds(request),
+        "limit": limit_seconds(request),
         "before": _expected(planned.before),
-        "after": _expected(after),
+        "after": _expected(planned.in_the_end),
     }
 
 

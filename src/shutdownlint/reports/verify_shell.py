@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Final
 from shutdownlint.reports.report import safe
 from shutdownlint.reports.texts import format_answer_cause, format_outcome, format_request
 from shutdownlint.reports.verification import (
+    LEAD_SECONDS,
     address_port,
     assumptions,
     describe_lost,
     file_and_line,
+    limit_seconds,
     namespace_option,
     observations,
     pod_selector,
+    sent_seconds,
     suggested_changes,
 )
 from shutdownlint.shutdown.durations import ZERO
@@ -25,12 +28,9 @@ if TYPE_CHECKING:
 
     from shutdownlint.reports.output import ReportOutput
     from shutdownlint.shutdown.analysis import Answer
+    from shutdownlint.shutdown.request import Request
     from shutdownlint.verification.plan import PlannedRequest, VerificationPlan
 
-#: Requests in flight are sent so long before the deletion.
-LEAD_SECONDS: Final = 1.0
-#: How much longer than its prediction a request may take.
-PATIENCE_SECONDS: Final = 15.0
 _HEAD: Final = """\
 #!/bin/sh
 # Written by shutdownlint verify. For each workload below it deletes one pod while requests run, and
@@ -129,13 +129,12 @@ def _workload(plan: VerificationPlan) -> Iterator[str]:
     yield from _find_pod(plan, option)
     for number, planned in enumerate(plan.requests, 1):
         if planned.request.arrival == ZERO:
-            yield f"send {number} 0 {_seconds(_length(planned))} {_seconds(_limit(planned))} &"
+            yield _send(number, planned.request)
     yield f"sleep {_seconds(LEAD_SECONDS)}"
     yield f'$KUBECTL delete pod {option} "$pod" --wait=false || fail "the pod cannot be deleted"'
     for number, planned in enumerate(plan.requests, 1):
         if planned.request.arrival > ZERO:
-            wait = _seconds(planned.request.arrival.total_seconds())
-            yield f"send {number} {wait} {_seconds(_length(planned))} {_seconds(_limit(planned))} &"
+            yield _send(number, planned.request)
     yield "wait"
     for number, planned in enumerate(plan.requests, 1):
         yield _compare(number, planned, plan)
@@ -162,14 +161,9 @@ def _find_pod(plan: VerificationPlan, option: str) -> Iterator[str]:
     yield "try"
 
 
-def _length(planned: PlannedRequest) -> float:
-    """How long the request takes: what is in flight began before the deletion."""
-    length = planned.request.duration.total_seconds()
-    return length + LEAD_SECONDS if planned.request.arrival == ZERO else length
-
-
-def _limit(planned: PlannedRequest) -> float:
-    return _length(planned) + PATIENCE_SECONDS
+def _send(number: int, request: Request) -> str:
+    numbers = (request.arrival.total_seconds(), sent_seconds(request), limit_seconds(request))
+    return f"send {number} {' '.join(map(_seconds, numbers))} &"
 
 
 def _seconds(number: float) -> str:
@@ -178,13 +172,8 @@ def _seconds(number: float) -> str:
 
 def _compare(number: int, planned: PlannedRequest, plan: VerificationPlan) -> str:
     file = plan.pod.ref.document.file
-    after = planned.after if planned.after is not None else planned.before
-    words = (
-        expectation(planned.before),
-        expectation(after),
-        _text(planned.before, file),
-        _text(after, file),
-    )
+    answers = (planned.before, planned.in_the_end)
+    words = (*map(expectation, answers), *(_text(answer, file) for answer in answers))
     least = max(int(planned.request.duration.total_seconds()) - 1, 0)
     return f"compare {number} {least} {' '.join(shlex.quote(str(word)) for word in words)}"
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 ZERO: Final = timedelta(0)
 #: Means "without an end": a century, longer than any grace period in use.
 UNBOUNDED: Final = timedelta(days=36525)
 _SECOND: Final = timedelta(seconds=1)
+#: What is lost by adding up shares.
+_ROUNDING: Final = 1e-9
 _INSTANT: Final = timedelta(microseconds=1)
 
 
@@ -27,6 +32,15 @@ def whole_seconds(duration: timedelta) -> timedelta:
 def ceil_seconds(duration: timedelta) -> timedelta:
     """The duration rounded up to whole seconds."""
     return -(-duration // _SECOND) * _SECOND
+
+
+def position_of_share(shares: Sequence[tuple[timedelta, float]], share: float) -> int:
+    """The place of the first duration that so large a share does not exceed.
+
+    ``shares`` are cumulative, and their durations ascend. Their number, where none is long enough.
+    """
+    places = (n for n, (_, reached) in enumerate(shares) if reached >= share - _ROUNDING)
+    return next(places, len(shares))
 
 
 def format_duration(duration: timedelta) -> str:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from shutdownlint.shutdown.analysis import ShutdownAnalysis
 from shutdownlint.shutdown.durations import DurationRange, seconds
 from shutdownlint.shutdown.provenance import with_value
 from shutdownlint.shutdown.solver import Targets, solve
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import timedelta
 
-    from shutdownlint.shutdown.pod_plan import PodPlan
+    from shutdownlint.shutdown.analysis import ShutdownAnalysis
 
 _SHORTEST: Final = seconds(1)
 #: The shares that people ask for.
@@ -38,10 +37,10 @@ class ShareRow(Struct, frozen=True):
 
 
 def share_rows(
-    plan: PodPlan, duration_of: Callable[[float], timedelta | None]
+    analysis: ShutdownAnalysis, duration_of: Callable[[float], timedelta | None]
 ) -> Iterator[ShareRow]:
     """A row for each share; ``duration_of`` says how long its requests take."""
-    analysis = ShutdownAnalysis(plan)
+    plan = analysis.plan
     # From the shortest grace period the solver raises it to what is needed.
     shortest = replace(plan, grace=with_value(plan.grace, DurationRange.exact(_SHORTEST)))
     for share in SHARES:

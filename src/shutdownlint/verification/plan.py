@@ -48,11 +48,19 @@ class Expectation(StrEnum):
 
 
 class PlannedRequest(Struct, frozen=True):
-    """A request of a test, and its prediction with the settings as they are and as suggested."""
+    """A request of a test, and its prediction with the settings as they are and as suggested.
+
+    ``after`` is None where nothing is suggested.
+    """
 
     request: Request
     before: Answer
     after: Answer | None
+
+    @property
+    def in_the_end(self) -> Answer:
+        """Its prediction once nothing is left to change."""
+        return self.after if self.after is not None else self.before
 
 
 class LostTime(Struct, frozen=True):

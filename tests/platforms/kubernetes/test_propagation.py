@@ -8,31 +8,10 @@ from shutdownlint.platforms.user_facts import AppFacts
 from shutdownlint.shutdown.analysis import LossKind, ShutdownAnalysis
 from shutdownlint.shutdown.durations import seconds
 from shutdownlint.shutdown.solver import Targets
-from tests.helpers import check_text, dedent, plan_of, rule_lines, user_facts
+from tests.helpers import check_text, plan_of, rule_lines, served, user_facts
 
-SHOP = dedent("""\
-    apiVersion: v1
-    kind: Service
-    metadata: {name: shop, namespace: shop}
-    spec:
-      selector: {app: shop}
-      ports: [{port: 80, targetPort: 8080}]
-    ---
-    apiVersion: apps/v1
-    kind: Deployment
-    metadata: {name: shop, namespace: shop}
-    spec:
-      selector: {matchLabels: {app: shop}}
-      template:
-        metadata: {labels: {app: shop}}
-        spec:
-          containers:
-            - name: app
-              image: shop/app:1
-              ports: [{containerPort: 8080}]
-              lifecycle: {preStop: {sleep: {seconds: 5}}}
-    """)
-SLEEP = 20
+SHOP = served()
+SLEEP = 18
 
 
 def refused(propagation: str | None) -> list[tuple[float, float, bool]]:

@@ -27,7 +27,6 @@ from shutdownlint.platforms.istio.injection import (
 from shutdownlint.platforms.istio.mesh_config import Mesh
 from shutdownlint.platforms.istio.proxy_plan import plan_proxy
 from shutdownlint.platforms.istio.retries import default_retries
-from shutdownlint.platforms.istio.watching import istio_observations
 from shutdownlint.platforms.platform import Platform
 from shutdownlint.platforms.traffic import NodeProxyFacts
 from shutdownlint.shutdown.pod_plan import Assumption
@@ -79,6 +78,10 @@ class Plugin(Platform):
 
     def observations(self, pod: PlannedPod) -> Iterator[Observation]:
         """The agent's log lines, statistics and response flags."""
+        from shutdownlint.platforms.istio.watching import (  # noqa: PLC0415 - for verify only
+            istio_observations,
+        )
+
         return istio_observations(pod)
 
     def contribute(self, draft: PodDraft) -> None:

@@ -39,7 +39,6 @@ from shutdownlint.platforms.kubernetes.stated import (
     read_propagation,
 )
 from shutdownlint.platforms.kubernetes.structure import draft_pod, field_rejected
-from shutdownlint.platforms.kubernetes.watching import kubernetes_observations
 from shutdownlint.platforms.platform import Platform
 from shutdownlint.platforms.traffic import ServiceFacts
 from shutdownlint.shell.signals import SignalForwarding
@@ -102,6 +101,10 @@ class Plugin(Platform):
 
     def observations(self, pod: PlannedPod) -> Iterator[Observation]:
         """Events and endpoints."""
+        from shutdownlint.platforms.kubernetes.watching import (  # noqa: PLC0415 - for verify only
+            kubernetes_observations,
+        )
+
         return kubernetes_observations(pod)
 
     def contribute(self, draft: PodDraft) -> None:

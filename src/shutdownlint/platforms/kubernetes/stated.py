@@ -56,16 +56,14 @@ def read_duration(
 
 def note_measured_requests(draft: PodDraft) -> None:
     """How the workload's requests were measured, and whether its p99 is only a lower bound."""
-    for app in draft.context.user_facts.apps_for(draft.workload.id):
-        if app.shares:
-            draft.note(MeasuredRequests(app))
-            break
-    stated = next(
-        (a for a in draft.context.user_facts.apps_for(draft.workload.id) if a.p99 is not None), None
-    )
-    measured = draft.p99 is not None and draft.p99.origin.location is None
-    if measured and stated is not None and stated.p99_at_least:
-        at_least = format_duration(stated.p99 or ZERO)
+    apps = list(draft.context.user_facts.apps_for(draft.workload.id))
+    measured = next((app for app in apps if app.shares), None)
+    if measured is not None:
+        draft.note(MeasuredRequests(measured))
+    stated = next((app for app in apps if app.p99 is not None), None)
+    annotated = draft.p99 is not None and draft.p99.origin.location is not None
+    if stated is not None and stated.p99_at_least and draft.p99 is not None and not annotated:
+        at_least = format_duration(draft.p99.value)
         text = f"requests may take longer than {at_least}: the measurement ends there"
         remedy = "give the histogram higher buckets, or say how long they take with --p99"
         draft.assumptions.append(Assumption(text, remedy))

@@ -107,16 +107,17 @@ class _Reader:
 
     def _http_route(self, loaded: LoadedResource[HTTPRoute]) -> None:
         for at, rule in _items(loaded, "rules"):
-            self._http_route_retries(loaded, at, rule)
             timeouts = rule.get("timeouts")
-            if not isinstance(timeouts, dict):
-                continue
-            key, value = _least(timeouts, ("request",), ("backendRequest",), none=("0s",))
+            limits = timeouts if isinstance(timeouts, dict) else {}
+            key, value = _least(limits, ("request",), ("backendRequest",), none=("0s",))
+            policy = _http_route_retries(rule.get("retry"), _route_name(loaded, at / "retry"))
             for backend in mappings(rule.get("backendRefs")):
                 if backend.get("kind") in (None, "Service") and backend.get("weight") != 0:
                     namespace = backend.get("namespace") or self._namespace(loaded)
                     where, name = (at / "timeouts").below(*key), backend.get("name")
                     self._add(loaded, namespace, name, value, where, key[-1], total=True)
+                    if isinstance(namespace, str | None) and isinstance(name, str):
+                        self.retries.setdefault((namespace, name), []).append(policy)
 
     def _http_proxy(self, loaded: LoadedResource[HTTPProxy]) -> None:
         for at, route in _items(loaded, "routes"):
@@ -228,24 +229,6 @@ class _Reader:
         name, _, rest = str(host or "").partition(".")
         return rest.partition(".")[0] or self._namespace(loaded), name
 
-    def _http_route_retries(
-        self, loaded: LoadedResource[HTTPRoute], at: NodeRef, rule: dict[str, Any]
-    ) -> None:
-        """What a rule of an HTTPRoute retries: its statuses. More is left to the controller."""
-        retry = rule.get("retry")
-        codes = retry.get("codes") if isinstance(retry, dict) else None
-        policy = None
-        if isinstance(codes, list):
-            known = tuple(code for code in codes if isinstance(code, int))
-            policy = RetryPolicy(_route_name(loaded, at / "retry"), codes=known)
-        for backend in mappings(rule.get("backendRefs")):
-            namespace, name = (
-                backend.get("namespace") or self._namespace(loaded),
-                backend.get("name"),
-            )
-            if isinstance(name, str) and (namespace is None or isinstance(namespace, str)):
-                self.retries.setdefault((namespace, name), []).append(policy)
-
     def _add(
         self,
         loaded: LoadedResource[Any],
@@ -269,6 +252,14 @@ class _Reader:
 def _route_name(loaded: LoadedResource[Any], where: NodeRef) -> Setting[str]:
     name = f"{type(loaded.model).__name__} {loaded.model.metadata.name or ''}".strip()
     return Setting("retries", name, Origin(OriginKind.INHERITED, name, where))
+
+
+def _http_route_retries(written: Any, name: Setting[str]) -> RetryPolicy | None:
+    """What an HTTPRoute's rule retries: its statuses. More is left to the controller."""
+    codes = written.get("codes") if isinstance(written, dict) else None
+    if not isinstance(codes, list):
+        return None
+    return RetryPolicy(name, codes=tuple(code for code in codes if isinstance(code, int)))
 
 
 def _istio_retries(written: Any, name: Setting[str]) -> RetryPolicy | None:
