@@ -270,8 +270,9 @@ class ShutdownAnalysis:
             (answer,) = self.predict((last,))
             if answer.prediction.outcome is Outcome.OK:
                 continue
-            assumed = sender.window.origin.kind is OriginKind.ASSUMED
-            certain = not assumed and answer.prediction.outcome is not Outcome.UNKNOWN
+            # A vendor's default says how long it may go on, not that it does.
+            measured = sender.window.origin.kind is OriginKind.MEASURED
+            certain = measured and answer.prediction.outcome is not Outcome.UNKNOWN
             cause = Cause.of(sender.window)
             if certain or not found:
                 found.append(Loss(LossKind.NEW_REFUSED, begin, until, cause, certain))

@@ -63,3 +63,16 @@ def test_what_was_measured_of_services_makes_none() -> None:
     # What is stated by hand is believed of any pod: declaring ports is optional.
     stated = user_facts(mesh=["none"], propagation="9s")
     assert len(plan_of(worker, stated).senders) == 1
+
+
+def test_what_a_load_balancer_may_do_by_its_defaults_is_no_certain_loss() -> None:
+    balancer = SHOP.replace(
+        "metadata: {name: shop, namespace: shop}\nspec: {selector",
+        "metadata: {name: shop, namespace: shop, annotations: "
+        "{service.beta.kubernetes.io/aws-load-balancer-type: nlb}}\n"
+        "spec: {type: LoadBalancer, externalTrafficPolicy: Local, selector",
+    )
+    plan = plan_of(balancer, user_facts(mesh=["none"]))
+    assert [sender.window.value for sender in plan.senders][-1] == seconds(20)
+    (loss,) = ShutdownAnalysis(plan).losses
+    assert (loss.begin, loss.end, loss.certain) == (seconds(5), seconds(20), False)
