@@ -31,7 +31,7 @@ from shutdownlint.cli.output import (
 from shutdownlint.cli.session import Session, rule_errors, split_commas
 from shutdownlint.engine.finding import Severity
 from shutdownlint.linter.linter import check
-from shutdownlint.manifests.discovery import STDIN_NAME, InputFile
+from shutdownlint.manifests.discovery import InputFile
 from shutdownlint.manifests.loader import InputSource
 from shutdownlint.reports.registry import CHECK_REPORTERS, Reporter, find_reporter
 from shutdownlint.wording import plural
@@ -338,7 +338,8 @@ class _CheckCommand:
         if self.paths == ["-"]:  # the report goes to stderr then
             from shutdownlint.reports.report import full_message  # noqa: PLC0415
 
-            text = fixed.texts.get(STDIN_NAME, fixed.originals.get(STDIN_NAME, b""))
+            name = result.stats.stdin_name
+            text = fixed.texts.get(name, fixed.originals.get(name, b""))
             sys.stdout.buffer.write(text)
             for finding in result.findings:
                 level = finding.severity.value

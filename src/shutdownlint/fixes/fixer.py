@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from shutdownlint.fixes.apply import FixApplier
 from shutdownlint.linter.lint_run import LintResult
 from shutdownlint.linter.linter import check
-from shutdownlint.manifests.discovery import STDIN_NAME, InputError, InputFile
+from shutdownlint.manifests.discovery import InputFile
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -62,7 +62,7 @@ class _Fixer:
         known = {**self.stdin, **texts}
         self.last = check([with_text(s, known) for s in self.sources], self.options)
         if self.last.stats.stdin:
-            self.stdin.setdefault(STDIN_NAME, self.last.stats.stdin)
+            self.stdin.setdefault(self.last.stats.stdin_name, self.last.stats.stdin)
         return self.last.findings
 
     def read(self, file: str) -> bytes:
@@ -74,12 +74,12 @@ class _Fixer:
 
 
 def _is_writable(source: InputSource, file: InputFile) -> bool:
-    return not source.context and (file.path is not None or file.display_path == STDIN_NAME)
+    return not source.context and (file.path is not None or file.stdin)
 
 
 def with_text(source: InputSource, texts: Mapping[str, bytes]) -> InputSource:
     """The same file with the text that ``texts`` has for it."""
-    if isinstance(source.file, InputError) or source.file.display_path not in texts:
+    if not isinstance(source.file, InputFile) or source.file.display_path not in texts:
         return source
     data = texts[source.file.display_path]
     return replace(source, file=replace(source.file, data=data))

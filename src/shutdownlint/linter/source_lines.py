@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shutdownlint.manifests.discovery import STDIN_NAME
 from shutdownlint.manifests.reader import decode_text
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ class SourceLines:
         return self._lines[number - 1] if 0 < number <= len(self._lines) else None
 
     def _read(self, file: str) -> list[str]:
-        if file == STDIN_NAME:
+        if file == self._stats.stdin_name:
             return _split(self._stats.stdin)
         if file in self._stats.texts:
             return _split(self._stats.texts[file])

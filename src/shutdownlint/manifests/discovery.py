@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from shutdownlint import limits
+from shutdownlint.manifests.ignored_files import IgnoredFiles
 from shutdownlint.repository_root import find_repository_root
 
 if TYPE_CHECKING:
@@ -34,12 +35,14 @@ class InputFile(Struct, frozen=True):
     """A file to read. ``display_path`` is its path as the user wrote it, with forward slashes.
 
     ``data``, where set, is read instead of the file. ``chart`` is the folder of its chart.
+    ``stdin``: it is standard input, whatever it is called.
     """
 
     path: Path | None
     display_path: str
     data: bytes | None = None
     chart: str | None = None
+    stdin: bool = False
 
     @property
     def is_kustomization(self) -> bool:
@@ -54,18 +57,39 @@ class InputError(Struct, frozen=True):
     reason: str
 
 
+class IgnoredInput(Struct, frozen=True):
+    """A file or folder that is not read, because git ignores it."""
+
+    display_path: str
+
+
 def discover(
-    paths: Sequence[str], *, exclude: Sequence[str] = (), suffixes: Sequence[str] = SUFFIXES
-) -> Iterator[InputFile | InputError]:
+    paths: Sequence[str],
+    *,
+    exclude: Sequence[str] = (),
+    suffixes: Sequence[str] = SUFFIXES,
+    gitignore: bool = True,
+    stdin_name: str = STDIN_NAME,
+) -> Iterator[InputFile | InputError | IgnoredInput]:
     """All files below ``paths``, each once, in a stable order; ``-`` is standard input.
 
-    Links to folders are not followed (they may loop), links to files are.
+    Links to folders are not followed (they may loop), links to files are. ``gitignore``: what git
+    ignores is left out, unless it is one of the paths. ``stdin_name`` is what standard input is
+    called.
     """
     seen: set[str] = set()
     for argument in paths:
-        for found in _below(argument, tuple(suffixes)):
+        if argument == STDIN:
+            found_below: Iterator[InputFile | InputError | IgnoredInput]
+            found_below = iter([InputFile(None, stdin_name, stdin=True)])
+        else:
+            found_below = _below(argument, tuple(suffixes), gitignore=gitignore)
+        for found in found_below:
             if isinstance(found, InputError):
                 yield found
+            elif isinstance(found, IgnoredInput):
+                if not is_excluded(found.display_path, exclude):
+                    yield found
             elif found.path is None or not is_excluded(found.display_path, exclude):
                 identity = str(found.path and os.path.abspath(found.path))  # noqa: PTH100 - links stay
                 if identity not in seen:
@@ -105,10 +129,9 @@ def is_excluded(shown: str, patterns: Sequence[str]) -> bool:
     )
 
 
-def _below(argument: str, suffixes: tuple[str, ...]) -> Iterator[InputFile | InputError]:
-    if argument == STDIN:
-        yield InputFile(None, STDIN_NAME)
-        return
+def _below(
+    argument: str, suffixes: tuple[str, ...], *, gitignore: bool
+) -> Iterator[InputFile | InputError | IgnoredInput]:
     path = Path(argument)
     try:
         mode = path.stat().st_mode
@@ -121,7 +144,7 @@ def _below(argument: str, suffixes: tuple[str, ...]) -> Iterator[InputFile | Inp
         folder = display_path(chart) if chart is not None else None
         yield InputFile(path, display_path(argument), chart=folder)
     elif stat.S_ISDIR(mode):
-        yield from _walk(argument, suffixes)
+        yield from _walk(argument, suffixes, gitignore=gitignore)
     else:
         yield InputError(display_path(argument), "neither a file nor a folder")
 
@@ -144,31 +167,37 @@ def _is_below(folder: str, other: str) -> bool:
     return folder == other or folder.startswith(os.path.join(other, ""))  # noqa: PTH118
 
 
-def _walk(root: str, suffixes: tuple[str, ...]) -> Iterator[InputFile | InputError]:
+def _walk(
+    root: str, suffixes: tuple[str, ...], *, gitignore: bool
+) -> Iterator[InputFile | InputError | IgnoredInput]:
     unreadable: list[InputError] = []
 
     def note(error: OSError) -> None:
         name = display_path(error.filename or root)
         unreadable.append(InputError(name, error.strerror or "cannot be read"))
 
-    here = "." + os.sep
+    def shown(path: str) -> str:
+        return display_path(path.removeprefix("." + os.sep) if root == "." else path)
+
     inside = (os.path.realpath(root), str(find_repository(Path(root) / CHART_FILE)))
     charts: list[str] = []
+    ignored = IgnoredFiles(root, SKIPPED_FOLDERS) if gitignore else None
     for folder, folders, files in os.walk(root, onerror=note):
+        names = [name for name in files if name.lower().endswith(suffixes)]
         folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
+        if ignored is not None:
+            ignored.enter(files)
+            for left_out in ignored.remove(folder, folders) + ignored.remove(folder, names):
+                yield IgnoredInput(shown(left_out))
         if CHART_FILE in files:
             charts.append(folder)
         # Charts in a chart are rendered with it.
-        chart = next((each for each in charts if _is_below(folder, each)), None)
-        if chart is not None:
-            chart = display_path(chart.removeprefix(here) if root == "." else chart)
-        for name in sorted(files):
-            if name.lower().endswith(suffixes):
-                argument = os.path.join(folder, name)  # noqa: PTH118 - Path would drop the user's ./
-                shown = display_path(argument.removeprefix(here) if root == "." else argument)
-                problem = _problem_of(argument, inside)
-                if problem:
-                    yield InputError(shown, problem)
-                else:
-                    yield InputFile(Path(argument), shown, chart=chart)
+        chart = next((shown(each) for each in charts if _is_below(folder, each)), None)
+        for name in sorted(names):
+            argument = os.path.join(folder, name)  # noqa: PTH118 - Path would drop the user's ./
+            problem = _problem_of(argument, inside)
+            if problem:
+                yield InputError(shown(argument), problem)
+            else:
+                yield InputFile(Path(argument), shown(argument), chart=chart)
     yield from unreadable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
-from shutdownlint.manifests.discovery import InputError, InputFile
+from shutdownlint.manifests.discovery import IgnoredInput, InputError, InputFile
 from shutdownlint.manifests.mesh_evidence import MeshEvidenceIndex, find_evidence
 from shutdownlint.manifests.prefilter import Content, Prefilter
 from shutdownlint.manifests.reader import (
@@ -17,7 +17,7 @@ from shutdownlint.manifests.reader import (
     internal_error,
     read_bytes,
 )
-from shutdownlint.manifests.skips import EMPTY, SkipReason
+from shutdownlint.manifests.skips import EMPTY, GIT_IGNORED, SkipReason
 from shutdownlint.manifests.splitter import Chunk, split
 from shutdownlint.yaml_source.errors import BudgetExceededError
 from shutdownlint.yaml_source.location import Region
@@ -50,7 +50,7 @@ class InputSource(Struct, frozen=True):
     was made of, the file of a chart or the folder of a kustomization.
     """
 
-    file: InputFile | InputError
+    file: InputFile | InputError | IgnoredInput
     context: bool = False
     transform: Transform | None = None
     words: bytes = b""
@@ -128,6 +128,9 @@ class Loader:
         for source in sources:
             if isinstance(source.file, InputError):
                 self.stats.fail(source.file.display_path, source.file.reason)
+                continue
+            if isinstance(source.file, IgnoredInput):
+                self.stats.skipped[GIT_IGNORED] += 1
                 continue
             if source.variant:
                 self.variants.add((source.file.display_path, source.variant))
@@ -282,7 +285,7 @@ class Loader:
 
     def _with_pending(self, pending: list[_PendingFile]) -> Loader:
         part = copy(self)
-        part.stats = ReadStats(stdin=self.stats.stdin)
+        part.stats = ReadStats(stdin=self.stats.stdin, stdin_name=self.stats.stdin_name)
         part.suppressions = []
         part._parser = None
         part._pending = pending

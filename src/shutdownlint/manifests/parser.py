@@ -37,6 +37,11 @@ _CONTROL: Final = re.compile(
     re.MULTILINE,
 )
 _ONLY_ACTIONS: Final = re.compile(r"[ \t]*(?:x[ \t]*)+\r?")
+#: What tools that fill in text replace, at the begin of a value or item.
+_PLACEHOLDER: Final = re.compile(
+    r"(?:^|[:\-,\[{]|\s)\s*(\{\{[^}\n]{0,60}\}\}?|\$\{[^}\n]{1,60}\}|@[A-Za-z_][\w.-]{0,60}@"
+    r"|%[A-Za-z_][\w.-]{0,60}%|<[A-Za-z_][\w .-]{0,60}>|<%[^%\n]{0,60}%>)"
+)
 _HELM_SOURCE: Final = re.compile(r"^# Source: (\S.*?)\s*$", re.MULTILINE)
 
 
@@ -109,7 +114,33 @@ def _note_failure(
     else:
         line = chunk.first_line + error.line - 1
         region = Region(file, line, error.column, line, error.column + 1)
-        stats.unreadable.append(UnreadableInput(region, error.reason))
+        reason = _describe(error, text.splitlines(), chunk.first_line - 1)
+        stats.unreadable.append(UnreadableInput(region, reason))
+
+
+def _describe(error: ComposeError, lines: list[str], before: int) -> str:
+    """Why a text is not YAML, where its construct began, and whether a placeholder is the cause.
+
+    ``before`` is the number of lines of the file before the text.
+    """
+    reason = error.reason
+    if error.construct and error.began:
+        reason += f", in {error.construct} that begins in line {before + error.began}"
+    line = _line(lines, error.line)
+    if line[error.column - 1 : error.column] == "\t":
+        return f"{reason}; it is a tab: YAML is indented with spaces"
+    # On the line where the construct began any place may be the cause.
+    found = [m for m in _PLACEHOLDER.finditer(line) if m.start() < error.column <= m.end()]
+    found += _PLACEHOLDER.finditer(_line(lines, error.began))
+    if found:
+        shown = found[0].group(1)[:40]
+        advice = "check the text with its values filled in, or write it in quotes"
+        return f"{reason}; {shown} looks like a placeholder of a template: {advice}"
+    return reason
+
+
+def _line(lines: list[str], number: int) -> str:
+    return lines[number - 1] if 0 < number <= len(lines) else ""
 
 
 def _parses_when_filled(text: str) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from shutdownlint import limits
+from shutdownlint.manifests.discovery import STDIN_NAME
 from shutdownlint.yaml_source.location import Region
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ class TransformError(Exception):
 class ReadStats(Struct):
     """What was counted while reading: documents, what was skipped, and what failed.
 
-    ``stdin`` is what came on standard input, ``texts`` what was rendered; both are stored for
-    reports that show source lines.
+    ``stdin`` is what came on standard input, called ``stdin_name``; ``texts`` what was rendered.
+    Both are stored for reports that show source lines.
     """
 
     files: int = 0
@@ -43,6 +44,7 @@ class ReadStats(Struct):
     skipped: Counter[SkipReason] = field(default_factory=Counter)
     unreadable: list[UnreadableInput] = field(default_factory=list)
     stdin: bytes = b""
+    stdin_name: str = STDIN_NAME
     texts: dict[str, bytes] = field(default_factory=dict)
 
     def fail(self, file: str, reason: str) -> None:
@@ -72,6 +74,7 @@ def read_bytes(file: InputFile, stats: ReadStats) -> bytes | None:
                 stats.texts[file.display_path] = file.data
             return file.data
         if file.path is None:
+            stats.stdin_name = file.display_path
             stats.stdin = sys.stdin.buffer.read(limits.MAX_FILE_BYTES)
             return stats.stdin
         if file.path.stat().st_size > limits.MAX_FILE_BYTES:

@@ -107,6 +107,12 @@ HELM_VALUES: Final = SkipReason(
     "check the rendered chart: --render",
     holds_pods=True,
 )
+GIT_IGNORED: Final = SkipReason(
+    "git-ignored",
+    "files and folders that git ignores",
+    "name them, or check with --no-respect-gitignore",
+)
+OWN_REPORT: Final = SkipReason("own-report", "reports and baselines of shutdownlint")
 PATCH_BY_NAME: Final = SkipReason("patch-by-name", "patches and assertions, by the file's name")
 FRAGMENT: Final = SkipReason("fragment", "pod templates without images (patches and fragments)")
 PLACEHOLDERS: Final = SkipReason(

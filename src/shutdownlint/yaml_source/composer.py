@@ -36,13 +36,21 @@ _DEEP_INDENT: Final = " " * 100
 
 
 class ComposeError(Exception):
-    """Text that is not YAML. ``line`` and ``column`` count from 1, within the given text."""
+    """Text that is not YAML. ``line`` and ``column`` count from 1, within the given text.
 
-    def __init__(self, reason: str, line: int, column: int) -> None:
+    ``construct`` is what was being parsed, such as "a block mapping", and ``began`` its first line;
+    where that is not known they are empty and 0.
+    """
+
+    def __init__(
+        self, reason: str, line: int, column: int, construct: str = "", began: int = 0
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.line = line
         self.column = column
+        self.construct = construct
+        self.began = began
 
 
 class _TooDeepError(Exception):
@@ -152,7 +160,11 @@ def _located(error: yaml.MarkedYAMLError) -> ComposeError:
     reason = error.problem or error.context or "not YAML"
     if mark is None:
         return ComposeError(reason, 1, 1)
-    return ComposeError(reason, mark.line + 1, mark.column + 1)
+    construct = (error.context or "").removeprefix("while parsing ").removeprefix("while scanning ")
+    began = error.context_mark
+    if not error.problem or began is None or not construct.startswith(("a ", "an ")):
+        return ComposeError(reason, mark.line + 1, mark.column + 1)
+    return ComposeError(reason, mark.line + 1, mark.column + 1, construct, began.line + 1)
 
 
 def _shown(character: object) -> str:

@@ -26,6 +26,7 @@ from shutdownlint.platforms.kubernetes.disruptions import (
 from shutdownlint.platforms.kubernetes.fleet import read_fleet
 from shutdownlint.platforms.kubernetes.hooks import HookKind, HookSettings
 from shutdownlint.platforms.kubernetes.images import is_pause
+from shutdownlint.platforms.kubernetes.misspelled import JOB_ANNOTATION, P99_ANNOTATION
 from shutdownlint.platforms.kubernetes.pod_facts import PodFacts
 from shutdownlint.platforms.kubernetes.services import (
     leads_to_pod,
@@ -61,8 +62,6 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.problem import Problem
     from shutdownlint.platforms.workload_index import WorkloadIndex
 
-P99_ANNOTATION: Final = "shutdownlint.dev/p99"
-JOB_ANNOTATION: Final = "shutdownlint.dev/job"
 #: The app's behaviour that is taken where nothing shows another.
 GRACEFUL: Final = "graceful"
 

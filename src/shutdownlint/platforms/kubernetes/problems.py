@@ -31,6 +31,21 @@ class AnnotationUnreadable(KubernetesProblem, frozen=True, kw_only=True):
     reason: str
 
 
+class AnnotationUnknown(KubernetesProblem, frozen=True, kw_only=True):
+    """An annotation that this tool does not have; ``instead`` is the one that is meant."""
+
+    key: str
+    instead: str
+    reason: str
+
+
+class KeyMisspelled(KubernetesProblem, frozen=True, kw_only=True):
+    """A key that is nearly one that the shutdown depends on."""
+
+    key: str
+    instead: str
+
+
 class InitLifecycle(KubernetesProblem, frozen=True, kw_only=True):
     """``lifecycle`` on an init container that is no sidecar."""
 
@@ -231,6 +246,8 @@ PROBLEMS = (
     FieldRejected,
     DuplicateKey,
     AnnotationUnreadable,
+    AnnotationUnknown,
+    KeyMisspelled,
     InitLifecycle,
     ReadinessGrace,
     ProbeGraceValue,
