@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from pages.sources import PAGES, RULES, rules_by_title
-from shutdownlint.reports.sarif_model import PROJECT_URL
+from shutdownlint.project import PROJECT_URL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -18,6 +18,8 @@ MAX_CHART_FILE_BYTES: Final = 4 * 1024 * 1024
 MAX_GENERATOR_FILE_BYTES: Final = 1024 * 1024
 #: A larger configuration file, rule file or baseline is refused.
 MAX_CONFIGURATION_BYTES: Final = 16 * 1024 * 1024
+#: A larger CODEOWNERS file is not read (GitHub's own limit).
+MAX_CODEOWNERS_BYTES: Final = 3 * 1024 * 1024
 #: A file that is named outright is in a chart if one of so many folders above it is one.
 MAX_PARENT_FOLDERS: Final = 6
 

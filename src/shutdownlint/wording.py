@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+#: How alike names are that people mix up: "fail_on" and "fail-on", "SL20" and "SL201" are.
+_ALIKE: Final = 0.6
 
 
 def plural(count: int, noun: str, several: str = "") -> str:
     """A count with its noun: ``1 file``, ``2 files``, ``1,200 files``."""
     return f"{count:,} {noun if count == 1 else several or f'{noun}s'}"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of a sentence on a name that is not known: ``; did you mean X?``, or nothing."""
+    by_lower = {each.lower(): each for each in known}
+    found = close_name(name.lower(), tuple(by_lower), _ALIKE)
+    return f"; did you mean {by_lower[found]}?" if found is not None else ""
 
 
 @lru_cache(maxsize=4096)

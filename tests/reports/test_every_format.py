@@ -69,7 +69,6 @@ def render(reporter: Reporter, report: object) -> str:
 @pytest.mark.parametrize("reporter", named(CHECK_REPORTERS))
 def test_a_check(reporter: Reporter) -> None:
     options = lint_options(user_facts(istio="1.26"), notes=False)
-    options.all_rules = True
     result = check(sources(MANIFEST), options)
     rules = {finding.rule for finding in result.findings}
     assert {"SL001", "SL102"} <= rules

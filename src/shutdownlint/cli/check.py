@@ -15,6 +15,7 @@ from shutdownlint.cli.options import (
     EnvironmentOptions,
     FileOptions,
     Paths,
+    ScreenOptions,
     choice,
     expand_groups,
 )
@@ -33,8 +34,13 @@ from shutdownlint.engine.finding import Severity
 from shutdownlint.linter.linter import check
 from shutdownlint.manifests.discovery import InputFile
 from shutdownlint.manifests.loader import InputSource
-from shutdownlint.reports.registry import CHECK_REPORTERS, Reporter, find_reporter
-from shutdownlint.wording import plural
+from shutdownlint.reports.registry import (
+    CHECK_REPORTERS,
+    Reporter,
+    find_reporter,
+    pod_description,
+)
+from shutdownlint.wording import did_you_mean, plural
 
 if TYPE_CHECKING:
     from shutdownlint.fixes.apply import FixResult
@@ -43,12 +49,14 @@ if TYPE_CHECKING:
 
 _NEVER = "never"
 _TEXT = "text"
+_STATISTICS = "statistics"
 if TYPE_CHECKING:
     from enum import StrEnum as FailOn
-    from enum import StrEnum as Format
+    from enum import StrEnum as MinConfidence
 else:
     FailOn = choice("FailOn", [*Severity, _NEVER])
-    Format = choice("Format", [reporter.name for reporter in CHECK_REPORTERS])
+    MinConfidence = choice("MinConfidence", ["high", "medium", "low"])
+_FORMATS = ", ".join(reporter.name for reporter in CHECK_REPORTERS)
 
 
 @dataclass
@@ -56,10 +64,12 @@ class ReportOptions:
     """Which reports are written."""
 
     format: Annotated[
-        list[Format] | None,
+        list[str] | None,
         typer.Option(
             rich_help_panel=OUTPUT,
-            help="Output format; repeat for several reports.  \\[default: text]",
+            metavar="NAME[=FILE]",
+            help=f"Output format: {_FORMATS}. With =FILE it is written there; repeat for several "
+            "reports.  \\[default: text]",
             show_default=False,
         ),
     ] = None
@@ -75,6 +85,23 @@ class ReportOptions:
             show_default=False,
         ),
     ] = None
+    quiet: Annotated[
+        bool,
+        typer.Option(
+            "--quiet",
+            "-q",
+            rich_help_panel=OUTPUT,
+            help="Print findings only: no counts, no hints, no warnings about the run.",
+        ),
+    ] = False
+    statistics: Annotated[
+        bool,
+        typer.Option(
+            "--statistics",
+            rich_help_panel=OUTPUT,
+            help="Count findings by rule instead of showing them; short for --format statistics.",
+        ),
+    ] = False
 
 
 @dataclass
@@ -86,7 +113,7 @@ class RuleOptions:
         typer.Option(
             rich_help_panel=RULES,
             metavar="RULE",
-            help="Only these rules: ids or prefixes (SL1, SL204).",
+            help="Only these rules: ids, prefixes or names (SL204, SL1, grace-too-short).",
         ),
     ] = None
     ignore: Annotated[
@@ -98,6 +125,14 @@ class RuleOptions:
         typer.Option(
             rich_help_panel=RULES,
             help="Minimum severity that makes the exit code 1.  \\[default: warning]",
+            show_default=False,
+        ),
+    ] = None
+    min_confidence: Annotated[
+        MinConfidence | None,
+        typer.Option(
+            rich_help_panel=RULES,
+            help="Count findings of a lower confidence, and do not report them.  \\[default: low]",
             show_default=False,
         ),
     ] = None
@@ -145,6 +180,16 @@ class FixOptions:
             "changes.",
         ),
     ] = False
+    add_ignore: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=FIXES,
+            metavar="REASON",
+            help="Write an ignore comment with this reason at each reported line; --select narrows "
+            "it down.",
+            show_default=False,
+        ),
+    ] = None
     baseline: Annotated[
         str | None,
         typer.Option(
@@ -172,6 +217,7 @@ def command(
     report: ReportOptions,
     rules: RuleOptions,
     fixes: FixOptions,
+    screen: ScreenOptions,
     environment: EnvironmentOptions,
     files: FileOptions,
 ) -> None:
@@ -198,7 +244,8 @@ def command(
 
       shutdownlint check --diff k8s/
     """
-    _CheckCommand(paths or ["."], report, rules, fixes, Session(files, environment)).run()
+    session = Session(files, environment)
+    _CheckCommand(paths or ["."], report, rules, fixes, screen, session).run()
 
 
 class _CheckCommand:
@@ -208,16 +255,24 @@ class _CheckCommand:
         report: ReportOptions,
         rules: RuleOptions,
         fixes: FixOptions,
+        screen: ScreenOptions,
         session: Session,
     ) -> None:
         self.paths = paths
         self.fixes = fixes
         self.session = session
-        self.reports = _plan_reports([each.value for each in report.format or ()], report.output)
+        self.quiet = report.quiet
+        self.color = screen.color.value
+        formats = report.format or ([_STATISTICS] if report.statistics else [])
+        if report.statistics and report.format:
+            raise usage_error("--statistics is a format of its own: use --format statistics=FILE")
+        self.reports = _plan_reports(formats, report.output)
         selection = session.config.selection
         selection.select += split_commas(rules.select)
         selection.ignore += split_commas(rules.ignore)
         self.fail_on: str = rules.fail_on.value if rules.fail_on else session.config.fail_on
+        if rules.min_confidence is not None:
+            selection.min_confidence = rules.min_confidence.value
         # A note that makes the run fail must be visible.
         selection.notes = selection.notes or rules.notes or self.fail_on == Severity.NOTE
         self.allow_empty = rules.allow_empty
@@ -230,6 +285,9 @@ class _CheckCommand:
 
         unsafe = self.fixes.unsafe_fixes
         self._check_files()
+        reason = self.fixes.add_ignore
+        if reason is not None and not _is_one_line(reason):
+            raise usage_error("--add-ignore needs a reason, in one line")
         with rule_errors():
             if self.fixes.diff:
                 self._show_diff(unsafe=unsafe)
@@ -239,12 +297,16 @@ class _CheckCommand:
                     raise typer.Exit(self._exit_code(Report(result)))
             else:
                 result = self._check()
+        if self.fixes.add_ignore is not None:
+            self._add_ignores(result, self.fixes.add_ignore)
+            raise typer.Exit(CLEAN if result.complete else INCOMPLETE)
         if self.fixes.write_baseline is not None:
             _write_baseline(result, self.fixes.write_baseline)
             raise typer.Exit(CLEAN if result.complete else INCOMPLETE)
         if self.fixes.baseline is not None:
             self._apply_baseline(result, self.fixes.baseline)
-        report = Report(result)
+        report = Report(result, self.session.config.owners, quiet=self.quiet)
+        self.session.warn_unmatched(self.paths, result.entries)
         self._write_reports(report)
         raise typer.Exit(self._exit_code(report))
 
@@ -257,6 +319,19 @@ class _CheckCommand:
         if self.fixes.baseline is not None:
             self.known = read_small_file(self.fixes.baseline)
 
+    def _add_ignores(self, result: "LintResult", reason: str) -> None:
+        """Write an ignore comment at the line of each reported finding."""
+        from shutdownlint.fixes.add_ignores import add_ignores  # noqa: PLC0415 - seldom used
+
+        sources = list(self.session.sources(self.paths))
+        added = add_ignores(result.findings, sources, reason)
+        for finding, why in added.refused:
+            warn(f"{finding.region}: {finding.rule} not ignored: {why}")
+        if not _write_texts(sources, added.originals, added.texts)[1]:
+            result.complete = False
+        findings, files = plural(added.added, "finding"), plural(len(added.texts), "file")
+        warn(f"ignored {findings} in {files}")
+
     def _is_incomplete(self, report: "Report") -> bool:
         """Whether a part of the job was not done: unreadable input, or nothing to check."""
         if not report.result.complete or self.session.config.refusals:
@@ -267,22 +342,22 @@ class _CheckCommand:
 
     def _check(self) -> "LintResult":
         with self.session.progress(self.paths) as (sources, options):
-            options.all_rules = any(reporter.rules for reporter, _ in self.reports)
+            options.describe = pod_description(reporter for reporter, _ in self.reports)
             return check(sources, options)
 
     def _write_reports(self, report: "Report") -> None:
         from shutdownlint.reports.output import ReportOutput  # noqa: PLC0415
 
-        for text in report.result.warnings:
+        for text in () if self.quiet else report.result.warnings:
             warn(text)
         shown = any(name == _TEXT for name in (reporter.name for reporter, _ in self.reports))
-        if not shown:  # the text report ends with the same lines
-            for line in report.summary()[:-1]:
+        if not shown or self.quiet:  # the text report ends with the same lines
+            for line in () if self.quiet else report.footnotes():
                 warn(line)
             if report.nothing_checked is not None:
                 warn(report.nothing_checked)
         for reporter, output in self.reports:
-            write_output(reporter.render(report, ReportOutput(output)), output)
+            write_output(reporter.render(report, ReportOutput(output, self.color)), output)
 
     def _exit_code(self, report: "Report") -> int:
         if self._is_incomplete(report):
@@ -351,7 +426,20 @@ def _plan_reports(
     formats: list[str], outputs: list[str] | None
 ) -> list[tuple[Reporter, str | None]]:
     """Which report goes where; at most one to standard output."""
-    formats, outputs = formats or [_TEXT], outputs or []
+    formats, outputs = formats or [_TEXT], list(outputs or [])
+    written = [text.partition("=") for text in formats]
+    if any(equals for _, equals, _ in written):
+        if outputs:
+            raise usage_error("--output goes with --format NAME, not with --format NAME=FILE")
+        if not all(equals for _, equals, _ in written[:-1]):
+            written.sort(key=lambda part: not part[1])
+        outputs = [file for _, equals, file in written if equals]
+    formats = [name for name, _, _ in written]
+    known = [reporter.name for reporter in CHECK_REPORTERS]
+    for name in formats:
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise usage_error(f"--format {name}: no such format{hint} ({', '.join(known)})")
     if len(outputs) > len(formats):
         raise usage_error(f"--output {outputs[len(formats)]} has no --format")
     unnamed = formats[len(outputs) :]
@@ -366,6 +454,10 @@ def _plan_reports(
     planned: list[tuple[str, str | None]] = [*zip(formats, outputs, strict=False)]
     planned += [(name, None) for name in unnamed]
     return [(find_reporter(CHECK_REPORTERS, name), output) for name, output in planned]
+
+
+def _is_one_line(text: str) -> bool:
+    return bool(text.strip()) and text.isprintable()
 
 
 def _write_baseline(result: "LintResult", file: str) -> None:
@@ -383,6 +475,17 @@ def _is_inside(file: str, path: str) -> bool:
 
 def _write_fixed(sources: list[InputSource], fixed: "FixResult") -> bool:
     """Write the fixed files; false where one could not be written."""
+    written, complete = _write_texts(sources, fixed.originals, fixed.texts)
+    findings = sum(finding.region.file in written for finding in fixed.fixed)
+    if findings:
+        warn(f"fixed {plural(findings, 'finding')} in {plural(len(written), 'file')}")
+    return complete
+
+
+def _write_texts(
+    sources: list[InputSource], originals: dict[str, bytes], texts: dict[str, bytes]
+) -> tuple[set[str], bool]:
+    """Write changed files; which could be written, and whether all could."""
     from shutdownlint.atomic_write import update_file  # noqa: PLC0415 - seldom used
 
     written: set[str] = set()
@@ -391,14 +494,11 @@ def _write_fixed(sources: list[InputSource], fixed: "FixResult") -> bool:
         for source in sources
         if isinstance(source.file, InputFile)
     }
-    for name in sorted(fixed.texts):
+    for name in sorted(texts):
         try:
             if paths[name] is not None:
-                update_file(paths[name], fixed.originals[name], fixed.texts[name])
+                update_file(paths[name], originals[name], texts[name])
             written.add(name)
         except OSError as error:
             warn(f"{name}: not written: {error.strerror or error}")
-    findings = sum(finding.region.file in written for finding in fixed.fixed)
-    if findings:
-        warn(f"fixed {plural(findings, 'finding')} in {plural(len(written), 'file')}")
-    return written == set(fixed.texts)
+    return written, written == set(texts)

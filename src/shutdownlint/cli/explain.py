@@ -12,6 +12,7 @@ from shutdownlint.cli.options import (
     FileOptions,
     OutputFile,
     PathsAndWorkload,
+    ScreenOptions,
     choice,
     expand_groups,
     read_request,
@@ -116,6 +117,7 @@ def command(
         ),
     ] = None,
     output: OutputFile = None,
+    screen: ScreenOptions,
     requests: RequestOptions,
     environment: EnvironmentOptions,
     files: FileOptions,
@@ -155,6 +157,6 @@ def command(
         selected.warn_no_match()
     name = str(output_format.value) if output_format is not None else _TEXT
     reporter = find_reporter(EXPLAIN_REPORTERS, name)
-    write_output(reporter.render(explanations, ReportOutput(output)), output)
+    write_output(reporter.render(explanations, ReportOutput(output, screen.color.value)), output)
     if selected.run.stats.unreadable or session.config.refusals or not explanations:
         raise typer.Exit(INCOMPLETE)

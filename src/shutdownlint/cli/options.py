@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from functools import wraps
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -70,6 +70,14 @@ def read_request(text: str, *, outbound: bool = False, reused: bool = False) -> 
 def choice(name: str, values: Sequence[str]) -> Any:
     """A type of options that take one of these values."""
     return StrEnum(name, [(value, value) for value in values])
+
+
+if TYPE_CHECKING:
+
+    class Color(StrEnum):
+        auto = "auto"
+else:
+    Color = choice("Color", ["auto", "always", "never"])
 
 
 @dataclass
@@ -155,6 +163,20 @@ class EnvironmentOptions:
 
 
 @dataclass
+class ScreenOptions:
+    """How a text report is drawn."""
+
+    color: Annotated[
+        Color,
+        typer.Option(
+            rich_help_panel=OUTPUT,
+            help="Whether text is coloured; auto: on a terminal. NO_COLOR and FORCE_COLOR are "
+            "respected.",
+        ),
+    ] = Color.auto
+
+
+@dataclass
 class FileOptions:
     """Which files are read, and how."""
 
@@ -173,6 +195,25 @@ class FileOptions:
             rich_help_panel=FILES,
             metavar="PATTERN",
             help="Files to exclude, as shell patterns, such as '*/testdata/*'.",
+            show_default=False,
+        ),
+    ] = None
+    respect_gitignore: Annotated[
+        bool | None,
+        typer.Option(
+            "--respect-gitignore/--no-respect-gitignore",
+            rich_help_panel=FILES,
+            help="Leave out what git ignores below the paths. A path of the command line is read "
+            "in any case.  \\[default: respect-gitignore]",
+            show_default=False,
+        ),
+    ] = None
+    stdin_filename: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=FILES,
+            metavar="FILE",
+            help="What standard input (-) is called in reports.",
             show_default=False,
         ),
     ] = None

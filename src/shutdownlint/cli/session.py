@@ -5,6 +5,8 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +15,18 @@ from shutdownlint.cli.output import usage_error, warn
 from shutdownlint.config import Config, ConfigError, find_config
 from shutdownlint.engine.errors import RuleError
 from shutdownlint.linter.lint_run import LintOptions, no_progress
-from shutdownlint.manifests.discovery import SUFFIXES, discover
+from shutdownlint.manifests.discovery import STDIN, STDIN_NAME, SUFFIXES, discover
 from shutdownlint.manifests.loader import InputSource
 from shutdownlint.platforms.user_facts import AppFacts
+from shutdownlint.wording import did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from shutdownlint.linter.lint_run import PlannedRun
+    from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.platforms.planned_pod import PlannedPod
+    from shutdownlint.platforms.workload_index import WorkloadEntry
 
 #: From so many files on a progress bar is shown.
 _LONG_RUN = 500
@@ -52,6 +59,12 @@ class Session:
             self.config = config = _load_config(files.config)
         config.context += files.context or []
         config.exclude += files.exclude or []
+        if files.respect_gitignore is not None:
+            config.respect_gitignore = files.respect_gitignore
+        elif files.isolated:
+            # What a pull request ignores is checked as well.
+            config.respect_gitignore = False
+        self.stdin_name = files.stdin_filename or STDIN_NAME
         render = config.render
         render.enabled = render.enabled or files.render
         render.values += files.values or []
@@ -89,18 +102,43 @@ class Session:
     def sources(self, paths: list[str]) -> Iterator[InputSource]:
         """The files of a run, and those that are read for context only."""
         config = self.config
-        suffixes = (*SUFFIXES, *config.suffixes)
-        found = (
-            InputSource(file) for file in discover(paths, exclude=config.exclude, suffixes=suffixes)
+        _require_paths(paths, "")
+        _require_paths(config.context, "context: ")
+        find = partial(
+            discover,
+            exclude=config.exclude,
+            suffixes=(*SUFFIXES, *config.suffixes),
+            gitignore=config.respect_gitignore,
         )
+        found = (InputSource(file) for file in find(paths, stdin_name=self.stdin_name))
         if config.render.enabled:
             from shutdownlint.rendering.sources import add_renderings  # noqa: PLC0415 - seldom used
 
             yield from add_renderings(list(found), paths, config.render)
         else:
             yield from found
-        for file in discover(config.context, exclude=config.exclude, suffixes=suffixes):
+        for file in find(config.context):
             yield InputSource(file, context=True)
+
+    def warn_unmatched(self, paths: list[str], entries: "Iterable[WorkloadEntry]") -> None:
+        """Warn about patterns of the configuration that match nothing of a whole run.
+
+        A run over some of the files shows nothing about them.
+        """
+        config = self.config
+        if not any(_is_below(config.folder, path) for path in paths):
+            return
+        ids = [entry.id for entry in entries]
+        for each in config.patterns:
+            if each.kind == "workload":
+                matched = any(AppFacts(each.pattern).matches(workload) for workload in ids)
+                names = [name for workload in ids for name in _names_of(workload)]
+            else:
+                names = [workload.namespace or "default" for workload in ids]
+                matched = any(fnmatchcase(name, each.pattern) for name in names)
+            if ids and not matched:
+                hint = did_you_mean(each.pattern, names)
+                warn(f"{each.place}: {each.pattern} matches no {each.kind}{hint}")
 
     def plan(self, paths: list[str] | None) -> "Selected":
         """Plan the workloads of the paths, and select those that the last argument names."""
@@ -135,6 +173,27 @@ class Session:
                     bar.refresh()
 
             yield iter(listed), self.options(advance)
+
+
+def _require_paths(paths: list[str], what: str) -> None:
+    """Refuse paths that do not exist: a mistyped one is no finding."""
+    missing = [path for path in paths if path != STDIN and not os.path.lexists(path)]
+    if missing:
+        raise usage_error("; ".join(f"{what}{path}: no such file or folder" for path in missing))
+
+
+def _is_below(folder: str, path: str) -> bool:
+    """Whether a folder is the path, or in it."""
+    if path == STDIN:
+        return False
+    return Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(path))
+
+
+def _names_of(workload: "ObjectId") -> tuple[str, ...]:
+    """The ways in which people write a workload."""
+    namespace = workload.namespace or "default"
+    short = f"{namespace}/{workload.name}"
+    return workload.name, short, f"{workload.kind}/{short}"
 
 
 def _facts_of(environment: EnvironmentOptions) -> Iterator[AppFacts]:
@@ -205,7 +264,10 @@ def select_pods(run: "PlannedRun", wanted: str | None) -> "list[PlannedPod]":
 
 def warn_no_match(paths: list[str], wanted: str | None, run: "PlannedRun") -> None:
     """Warn that no workload was found, with what was skipped."""
-    what = "no complete pod template" if wanted is None else f"no workload matches {wanted}"
+    what = "no complete pod template"
+    if wanted is not None:
+        names = [name for pod in run.pods for name in _names_of(pod.id)]
+        what = f"no workload matches {wanted}{did_you_mean(wanted, names)}"
     skipped = [f"{reason.text} ({count:,})" for reason, count in run.stats.skipped.most_common()]
     more = f"; skipped: {', '.join(skipped)}" if skipped else ""
     warn(f"{what} in {', '.join(paths)}{more}")

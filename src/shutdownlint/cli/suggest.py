@@ -11,6 +11,7 @@ from shutdownlint.cli.options import (
     FileOptions,
     OutputFile,
     PathsAndWorkload,
+    ScreenOptions,
     choice,
     expand_groups,
 )
@@ -66,6 +67,7 @@ def command(
         ),
     ] = None,
     output: OutputFile = None,
+    screen: ScreenOptions,
     environment: EnvironmentOptions,
     files: FileOptions,
 ) -> None:
@@ -107,7 +109,7 @@ def command(
             if suggestion.refused:
                 warn(f"{suggestion.pod.title}: {suggestion.refused}")
     reporter = find_reporter(SUGGEST_REPORTERS, name)
-    write_output(reporter.render(report, ReportOutput(output)), output)
+    write_output(reporter.render(report, ReportOutput(output, screen.color.value)), output)
     if run.stats.unreadable or not suggestions:
         raise typer.Exit(INCOMPLETE)
 

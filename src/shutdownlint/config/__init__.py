@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from shutdownlint.engine.finding import Severity
 from shutdownlint.engine.selection import RuleSelection
+from shutdownlint.linter.owners import Owners
 from shutdownlint.platforms.user_facts import AppFacts, UserFacts
 from shutdownlint.rendering.targets import RenderOptions
 
@@ -28,6 +29,15 @@ CONFIG_NAMES: Final = ("shutdownlint.toml", ".shutdownlint.toml", "pyproject.tom
 
 class ConfigError(Exception):
     """A configuration that cannot be used; the message names the file and the key."""
+
+
+class ConfigPattern(Struct, frozen=True):
+    """A pattern of the configuration that should match something: where, and what it matches."""
+
+    place: str
+    pattern: str
+    #: "workload" or "namespace".
+    kind: str
 
 
 class Config(Struct):
@@ -51,6 +61,11 @@ class Config(Struct):
     command_line: list[AppFacts] = field(default_factory=list)
     #: What was measured; what is configured comes first.
     measured: list[AppFacts] = field(default_factory=list)
+    respect_gitignore: bool = True
+    owners: Owners = Owners()
+    #: Those of a file, and the folder that it is about, relative to the current one.
+    patterns: list[ConfigPattern] = field(default_factory=list)
+    folder: str = "."
     render: RenderOptions = field(default_factory=RenderOptions)
     suppressions: list[Suppression] = field(default_factory=list)
     namespace: str | None = None
@@ -73,6 +88,7 @@ class Config(Struct):
             tuple(apps),
             tuple(self.suppressions),
             self.namespace,
+            self.owners.label,
         )
 
 

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, WithJsonSchema
 
 from shutdownlint import limits
 from shutdownlint.config import ConfigError
+from shutdownlint.config.positions import KeyPath, key_lines, line_of
 from shutdownlint.platforms.durations import go_duration
+from shutdownlint.wording import did_you_mean
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pydantic_core import ErrorDetails
 
 
 def _duration(value: Any) -> timedelta:
@@ -54,12 +60,35 @@ _REASONS: Final = {
 }
 
 
-def read_toml(path: Path) -> dict[str, Any]:
-    """The tables of a file of the user. Raises ``ConfigError``."""
+@dataclass
+class TomlFile:
+    """The tables of a file of the user, and its text for the lines of mistakes.
+
+    ``table`` is the table that is read: not the whole file in pyproject.toml.
+    """
+
+    path: Path
+    text: str
+    data: dict[str, Any]
+    table: KeyPath = ()
+
+    def place(self, key: KeyPath) -> str:
+        """The file, with the line of a key where it can be found."""
+        line = line_of(self._lines, (*self.table, *key))
+        return f"{self.path}:{line}" if line else str(self.path)
+
+    @cached_property
+    def _lines(self) -> dict[KeyPath, int]:
+        return key_lines(self.text)
+
+
+def read_toml(path: Path) -> TomlFile:
+    """A file of the user. Raises ``ConfigError``."""
     try:
         if path.stat().st_size > limits.MAX_CONFIGURATION_BYTES:
             raise ConfigError(f"{path}: larger than {limits.MAX_CONFIGURATION_BYTES:,} bytes")
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        return TomlFile(path, text, tomllib.loads(text))
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror or 'cannot be read'}") from None
     except ValueError as error:  # of the encoding, of TOML, of a number of 5,000 digits
@@ -68,18 +97,38 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path}: it is nested too deep") from None
 
 
-def read_form(form: type[_Form], data: dict[str, Any], path: Path) -> _Form:
-    """The data of that file as a form. Raises ``ConfigError``."""
+def read_form(form: type[_Form], file: TomlFile) -> _Form:
+    """The tables of a file as a form. Raises ``ConfigError`` with the line of each mistake."""
     try:
-        return form.model_validate(data)
+        return form.model_validate(file.data)
     except ValidationError as error:
-        raise ConfigError(f"{path}: {_describe_problems(error)}") from None
+        problems = "; ".join(
+            _describe(problem, form, file) for problem in error.errors(include_url=False)
+        )
+        raise ConfigError(problems) from None
 
 
-def _describe_problems(error: ValidationError) -> str:
-    problems = []
-    for problem in error.errors(include_url=False):
-        key = ".".join(str(step) for step in problem["loc"])
-        reason = _REASONS.get(problem["type"], problem["msg"].removeprefix("Value error, "))
-        problems.append(f"{key}: {reason}")
-    return "; ".join(problems)
+def _describe(problem: ErrorDetails, form: type[Form], file: TomlFile) -> str:
+    key = problem["loc"]
+    reason = _REASONS.get(problem["type"], problem["msg"].removeprefix("Value error, "))
+    if problem["type"] == "extra_forbidden":
+        reason += did_you_mean(str(key[-1]), _keys_beside(form, key))
+    return f"{file.place(key)}: {'.'.join(map(str, key))}: {reason}"
+
+
+def _keys_beside(form: type[Form], key: KeyPath) -> list[str]:
+    """The keys that a table of a form has, by the path of one in it."""
+    for step in key[:-1]:
+        if isinstance(step, str):
+            fields = {field.alias: field.annotation for field in form.model_fields.values()}
+            inner = next(iter(_forms_in(fields.get(step))), None)
+            if inner is None:
+                return []
+            form = inner
+    return [str(field.alias) for field in form.model_fields.values()]
+
+
+def _forms_in(annotation: Any) -> list[type[Form]]:
+    if isinstance(annotation, type) and issubclass(annotation, Form):
+        return [annotation]
+    return [form for part in get_args(annotation) for form in _forms_in(part)]

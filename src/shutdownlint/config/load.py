@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
 from msgspec.structs import replace
 from pydantic import (
@@ -15,17 +15,29 @@ from pydantic import (
     model_validator,
 )
 
-from shutdownlint.config import Config
-from shutdownlint.config.forms import OPTIONAL_TEXT, DurationText, Form, read_form, read_toml
+from shutdownlint.config import Config, ConfigPattern
+from shutdownlint.config.forms import (
+    OPTIONAL_TEXT,
+    DurationText,
+    Form,
+    TomlFile,
+    read_form,
+    read_toml,
+)
 from shutdownlint.config.measured import load_measured
 from shutdownlint.engine.finding import Severity
-from shutdownlint.engine.selection import RuleSelection
+from shutdownlint.engine.selection import PathRules, RuleSelection
+from shutdownlint.linter.owners import Owners
 from shutdownlint.manifests.discovery import display_path, find_repository
 from shutdownlint.manifests.suppressions import Suppression
 from shutdownlint.platforms.registry import mesh_names
 from shutdownlint.platforms.user_facts import AppFacts, MeshFact, parse_mesh
 from shutdownlint.platforms.versions import Version
 from shutdownlint.rendering.targets import RenderOptions, RenderTarget
+from shutdownlint.shutdown.pod_plan import Confidence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def _version(value: Any) -> Version:
@@ -119,6 +131,19 @@ class RenderForm(Form):
     set: list[str] = Field(default_factory=list, description="Single values: 'replicas=2'.")
 
 
+class PathForm(Form):
+    """What holds for the files that match a shell pattern."""
+
+    match: str = Field(description="Files and folders, with * and ?, as for exclude.")
+    ignore: list[_RuleName] = Field(
+        default_factory=list, description="Rules that are not reported for them."
+    )
+    severity: dict[str, Severity] = Field(
+        default_factory=dict, description="Another severity for a rule, by its id or name."
+    )
+    owner: str = Field(default="", description="The team that reports name for them.")
+
+
 class ConfigForm(Form):
     """All settings of a configuration file."""
 
@@ -151,6 +176,18 @@ class ConfigForm(Form):
         default="warning", description="Minimum severity that makes the exit code 1."
     )
     notes: bool = Field(default=False, description="Whether notes are reported too.")
+    min_confidence: Confidence = Field(
+        default=Confidence.LOW, description="Findings of a lower confidence are only counted."
+    )
+    respect_gitignore: bool = Field(
+        default=True, description="Whether what git ignores is left out."
+    )
+    owner_label: str = Field(
+        default="", description="The label or annotation that names a workload's team."
+    )
+    paths: list[PathForm] = Field(
+        default_factory=list, description="What holds for some of the files."
+    )
     context: list[str] = Field(
         default_factory=list,
         description="Files and folders that are read for context only, not linted.",
@@ -187,10 +224,11 @@ def load_config(path: Path, *, trusted: bool = False) -> Config:
     One that is not ``trusted`` was found in the repository: it cannot turn rendering on, and paths
     that lead out of the repository are refused.
     """
-    data = read_toml(path)
+    file = read_toml(path)
     if path.name == "pyproject.toml":
-        data = data.get("tool", {}).get("shutdownlint", {})
-    form = read_form(ConfigForm, data, path)
+        file.table = ("tool", "shutdownlint")
+        file.data = file.data.get("tool", {}).get("shutdownlint", {})
+    form = read_form(ConfigForm, file)
     versions = {"kubernetes": form.kubernetes_version, "istio": form.istio_version}
     resolver = _PathResolver(path, trusted=trusted)
     config = Config(
@@ -205,23 +243,46 @@ def load_config(path: Path, *, trusted: bool = False) -> Config:
             form.severity,
             form.notes,
             resolver.resolve("rules", form.rules),
+            form.min_confidence.value,
+            [_path_rules(entry) for entry in form.paths if entry.ignore or entry.severity],
         ),
         fail_on=form.fail_on,
         context=resolver.resolve("context", form.context),
         render=_render_options(form, resolver, trusted=trusted),
         exclude=form.exclude,
         suffixes=[s if s.startswith(".") else f".{s}" for s in form.suffixes],
+        respect_gitignore=form.respect_gitignore,
+        owners=Owners(
+            form.owner_label,
+            tuple((entry.match, entry.owner) for entry in form.paths if entry.owner),
+        ),
+        patterns=list(_patterns(form, file)),
+        folder=display_path(os.path.relpath(path.parent)),
         apps=[_app_facts(workload) for workload in form.workloads],
         suppressions=[_suppression(workload) for workload in form.workloads if workload.ignore],
     )
-    for file in resolver.resolve("measured", form.measured):
-        config.measured += load_measured(Path(file))
+    for measured in resolver.resolve("measured", form.measured):
+        config.measured += load_measured(Path(measured))
     config.refusals += resolver.refusals
     if form.render is True and not trusted:
         config.ignored.append(
             f"{path}: render is ignored: it runs programs, so only --render turns it on"
         )
     return config
+
+
+def _patterns(form: ConfigForm, file: TomlFile) -> Iterator[ConfigPattern]:
+    """The patterns of the file that should match something."""
+    for number, workload in enumerate(form.workloads):
+        place = file.place(("workloads", number, "match"))
+        yield ConfigPattern(place, workload.match, "workload")
+    for number, namespace in enumerate(form.namespaces):
+        place = file.place(("namespaces", number, "match"))
+        yield ConfigPattern(place, namespace.match, "namespace")
+
+
+def _path_rules(form: PathForm) -> PathRules:
+    return PathRules(form.match, form.ignore, form.severity)
 
 
 def _render_options(form: ConfigForm, resolver: _PathResolver, *, trusted: bool) -> RenderOptions:

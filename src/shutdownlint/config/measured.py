@@ -78,7 +78,7 @@ class MeasuredForm(Form):
 
 def load_measured(path: Path) -> list[AppFacts]:
     """What a file of measurements says about apps. Raises ``ConfigError``."""
-    form = read_form(MeasuredForm, read_toml(path), path)
+    form = read_form(MeasuredForm, read_toml(path))
     found = [_facts(workload) for workload in form.workloads]
     if form.propagation is not None:
         when = f" {form.propagation_date}" if form.propagation_date else ""

@@ -9,6 +9,8 @@ from msgspec import Struct, field
 
 from shutdownlint.engine.errors import UnknownRuleError
 from shutdownlint.engine.finding import Severity
+from shutdownlint.manifests.discovery import is_excluded
+from shutdownlint.wording import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,10 +21,22 @@ if TYPE_CHECKING:
 ALWAYS_REPORTED: Final = ("SL001", "SL002")
 
 
-class RuleSelection(Struct):
-    """Ids and prefixes of ids; of several that match a rule the longest one decides.
+#: From the lowest up.
+_CONFIDENCES: Final = ("low", "medium", "high")
 
-    ``folders`` hold the user's own rules.
+
+class PathRules(Struct, frozen=True):
+    """What holds for the findings in files that match a pattern."""
+
+    match: str
+    ignore: list[str] = field(default_factory=list)
+    severities: dict[str, Severity] = field(default_factory=dict)
+
+
+class RuleSelection(Struct):
+    """Ids, prefixes of ids and names; of several that match a rule the longest one decides.
+
+    ``folders`` hold the user's own rules. Findings below ``min_confidence`` are only counted.
     """
 
     select: list[str] = field(default_factory=list)
@@ -30,11 +44,14 @@ class RuleSelection(Struct):
     severities: dict[str, Severity] = field(default_factory=dict)
     notes: bool = False
     folders: list[str] = field(default_factory=list)
+    min_confidence: str = _CONFIDENCES[0]
+    paths: list[PathRules] = field(default_factory=list)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All ids and prefixes of ids that the user names."""
-        return (*self.select, *self.ignore, *self.severities)
+        """All ids, prefixes of ids and names of rules that the user writes."""
+        own = (name for entry in self.paths for name in (*entry.ignore, *entry.severities))
+        return (*self.select, *self.ignore, *self.severities, *own)
 
     def load(self, platforms: Iterable[str]) -> list[Rule]:
         """The selected rules of these platforms, and the user's own.
@@ -51,18 +68,63 @@ class RuleSelection(Struct):
             user_rules = loader.load_folder(Path(folder))
             rules = merge_rules(rules, user_rules)
             known += user_rules
-        for name in self.names:
-            if not any(rule.id.startswith(name.upper()) for rule in known):
-                raise UnknownRuleError(
-                    f"unknown rule or prefix: {name} ('shutdownlint rule' lists all rules)"
-                )
+        self._resolve_names(known)
         return [rule for rule in rules if self.includes(rule)]
 
+    def _resolve_names(self, known: list[Rule]) -> None:
+        """Write ids in the place of names. Raises ``UnknownRuleError``."""
+        ids = {rule.name.upper(): rule.id for rule in known}
+
+        def resolve(name: str) -> str:
+            found = ids.get(name.upper(), name.upper())
+            if any(rule.id.startswith(found) for rule in known):
+                return found
+            suggestion = did_you_mean(name, [*(r.name for r in known), *(r.id for r in known)])
+            listed = "('shutdownlint rule' lists all rules)"
+            raise UnknownRuleError(f"unknown rule or prefix: {name}{suggestion} {listed}")
+
+        self.select = [resolve(name) for name in self.select]
+        self.ignore = [resolve(name) for name in self.ignore]
+        self.severities = {resolve(name): value for name, value in self.severities.items()}
+        self.paths = [
+            PathRules(
+                entry.match,
+                [resolve(name) for name in entry.ignore],
+                {resolve(name): value for name, value in entry.severities.items()},
+            )
+            for entry in self.paths
+        ]
+
     def hides(self, rule: Rule) -> bool:
-        """Whether the rule's findings are only counted: notes that are not selected by id."""
-        if self.notes or self.severities.get(rule.id, rule.severity) is not Severity.NOTE:
+        """Whether all of the rule's findings are only counted, so that no message is needed."""
+        if any(_longest(rule.id, list(entry.severities)) >= 0 for entry in self.paths):
             return False
-        return not any(name.upper() == rule.id for name in self.select)
+        return self.hides_severity(rule.id, self.severities.get(rule.id, rule.severity))
+
+    def hides_severity(self, rule: str, severity: Severity) -> bool:
+        """Whether a finding is only counted: a note of a rule that is not selected by its id."""
+        return severity is Severity.NOTE and not self.notes and rule not in self.select
+
+    def severity_at(self, rule: str, file: str) -> Severity | None:
+        """The severity that a rule has for a file, where that differs from its own."""
+        for entry in self.paths:
+            severity = entry.severities.get(rule)
+            if severity is not None and is_excluded(file, [entry.match]):
+                return severity
+        return None
+
+    def is_sure(self, confidence: str) -> bool:
+        """Whether findings of this confidence are reported."""
+        return _CONFIDENCES.index(confidence) >= _CONFIDENCES.index(self.min_confidence)
+
+    def ignores_at(self, rule: str, file: str) -> bool:
+        """Whether a rule is not reported for a file."""
+        if rule in ALWAYS_REPORTED:
+            return False
+        return any(
+            _longest(rule, entry.ignore) >= 0 and is_excluded(file, [entry.match])
+            for entry in self.paths
+        )
 
     def includes(self, rule: Rule) -> bool:
         """Whether a rule is evaluated."""

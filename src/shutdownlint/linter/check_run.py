@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from shutdownlint.engine.evaluator import ExpressionCache, RuleEvaluator
 from shutdownlint.engine.problems import RuleFailed, Unreadable
@@ -17,18 +18,19 @@ from shutdownlint.linter.pod_stage import PodStage, evaluate_pod, make_context, 
 from shutdownlint.linter.processes import process_count, run_tasks
 from shutdownlint.linter.version_sweep import VersionSweep
 from shutdownlint.manifests.suppressions import read_annotations
-from shutdownlint.platforms.registry import PLATFORMS, mesh_remedy
+from shutdownlint.platforms.registry import mesh_remedy
 from shutdownlint.platforms.workload_index import WorkloadEntry, WorkloadIndex, index_entry
 from shutdownlint.wording import plural
 from shutdownlint.yaml_source.location import FixedLocation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from shutdownlint.engine.evaluator import RuleFailure
     from shutdownlint.engine.finding import Finding
     from shutdownlint.linter.lint_run import LintOptions
     from shutdownlint.manifests.loader import Loader
+    from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.manifests.reader import ReadStats
     from shutdownlint.manifests.suppressions import Suppression
     from shutdownlint.platforms.planned_pod import PlannedPod
@@ -53,6 +55,7 @@ class CheckedPart(Struct):
     assumed_versions: dict[str, None] = field(default_factory=dict)
     without_mesh: int = 0
     without_p99: int = 0
+    descriptions: dict[tuple[str, ObjectId], Any] = field(default_factory=dict)
 
 
 class WorldRun:
@@ -77,16 +80,28 @@ class WorldRun:
         annotated: list[Suppression] = []
         for pod in stage.planned_pods(extra=extra):
             annotated += read_annotations(pod.workload)
-            for finding in evaluate_pod(pod, self.evaluator, self.context.user_facts):
+            found = [*evaluate_pod(pod, self.evaluator, self.context.user_facts)]
+            for finding in found:
                 hidden = finding.rule in self.hidden
                 part.findings.append(finding if hidden else sweep.with_versions(finding, pod))
+            self._describe(pod, found, part)
             if pod.workload.described_by is None:
-                part.entries.append(index_entry(pod))
+                part.entries.append(index_entry(pod, self.options.facts.owner_label))
             self._note_unknowns(pod, stage, part)
         part.suppressions = [*loader.suppressions, *annotated]
         part.failures = self.evaluator.failures
         part.assumed_versions = stage.assumed_versions
         return part
+
+    def _describe(self, pod: PlannedPod, found: list[Finding], part: CheckedPart) -> None:
+        """Note what the reports want to know of a pod."""
+        describe = self.options.describe
+        if describe is None or pod.workload.described_by is not None:
+            return
+        rejects = {rule.id for rule in self.evaluator.rules if rule.rejects}
+        pod.rejections = [f"{f.message} ({f.region})" for f in found if f.rule in rejects]
+        shown = [finding for finding in found if finding.rule not in self.hidden]
+        part.descriptions[pod.ref.region().file, pod.id] = describe(pod, shown)
 
     def _note_unknowns(self, pod: PlannedPod, stage: PodStage, part: CheckedPart) -> None:
         if pod.plan is None or pod.plan.runs_to_completion:
@@ -173,8 +188,7 @@ class CheckRun:
         self, loaders: Sequence[Loader], platforms: PlatformSet, options: LintOptions
     ) -> None:
         self.options = options
-        entries = PLATFORMS if options.all_rules else platforms.entries
-        rules = options.selection.load([entry.name for entry in entries])
+        rules = options.selection.load([entry.name for entry in platforms.entries])
         vocabulary = Vocabulary(platforms.platforms)
         if options.expressions is None:
             options.expressions = ExpressionCache()
@@ -188,6 +202,7 @@ class CheckRun:
         self.suppressions: list[Suppression] = []
         self.assumed_versions: dict[str, None] = {}
         self.without_mesh = self.without_p99 = 0
+        self.descriptions: dict[tuple[str, ObjectId], Any] = {}
 
     def run(self) -> LintResult:
         """Check everything."""
@@ -236,6 +251,8 @@ class CheckRun:
         self.assumed_versions.update(part.assumed_versions)
         self.without_mesh += part.without_mesh
         self.without_p99 += part.without_p99
+        for key, described in part.descriptions.items():
+            self.descriptions.setdefault(key, described)
 
     def hints(self) -> list[str]:
         """What would make the answers more exact."""
@@ -275,16 +292,20 @@ class CheckRun:
     def _result(self) -> LintResult:
         stats = self.main.loader.stats
         found = [item for world in self.worlds for item in world.findings.items()]
+        findings = [finding for _, finding in sorted(found, key=lambda item: item[0])]
+        if self.options.selection.paths:
+            findings = [*self._apply_paths(findings)]
         objects = self.main.context.index.count
         result = LintResult(
             stats,
-            [finding for _, finding in sorted(found, key=lambda item: item[0])],
-            workloads=sum(len(world.workloads.entries) for world in self.worlds),
+            findings,
+            entries=[entry for world in self.worlds for entry in world.workloads.entries],
             objects=objects + sum(w.context.index.count - objects for w in self.worlds[1:]),
             complete=not stats.unreadable and not self.evaluator.failures,
             warnings=version_warnings(self.assumed_versions),
             hints=self.hints(),
             rules=self.evaluator.rules,
+            descriptions=self.descriptions,
         )
         noted = [s for world in self.worlds for s in world.loader.suppressions]
         own = [] if self.options.isolated else [*noted, *self.suppressions]
@@ -297,11 +318,37 @@ class CheckRun:
         if len(self.worlds) > 1:
             result.findings = merge_variants(result.findings, self._variants_of())
         result.findings = group_findings(result.findings, shared)
-        if self.hidden:
-            result.hidden.update(f.rule for f in result.findings if f.rule in self.hidden)
-            result.findings = [f for f in result.findings if f.rule not in self.hidden]
-            result.suppressed = [s for s in result.suppressed if s.finding.rule not in self.hidden]
+        self._hide(result)
         return result
+
+    def _hide(self, result: LintResult) -> None:
+        """Count the notes and the unsure findings that are not asked for, and remove them."""
+        selection = self.options.selection
+        reported = []
+        for finding in result.findings:
+            if self._is_note(finding):
+                result.hidden[finding.rule] += 1
+            elif selection.is_sure(finding.confidence):
+                reported.append(finding)
+            else:
+                result.unsure += 1
+        result.findings = reported
+        result.suppressed = [s for s in result.suppressed if not self._is_note(s.finding)]
+
+    def _is_note(self, finding: Finding) -> bool:
+        if finding.rule in self.hidden:
+            return True
+        return self.options.selection.hides_severity(finding.rule, finding.severity)
+
+    def _apply_paths(self, findings: Iterable[Finding]) -> Iterator[Finding]:
+        """The findings as the configuration wants them for their files."""
+        selection = self.options.selection
+        for finding in findings:
+            file = finding.region.file
+            if selection.ignores_at(finding.rule, file):
+                continue
+            severity = selection.severity_at(finding.rule, file)
+            yield finding if severity is None else replace(finding, severity=severity)
 
 
 def _check_share(share: Sequence[tuple[WorldRun, Loader, bool]]) -> list[CheckedPart]:

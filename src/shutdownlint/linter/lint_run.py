@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from shutdownlint.engine.evaluator import ExpressionCache
     from shutdownlint.engine.finding import Finding
     from shutdownlint.engine.rule import Rule
+    from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.platforms.planned_pod import PlannedPod
+    from shutdownlint.platforms.workload_index import WorkloadEntry
 
 
 class SuppressedFinding(Struct, frozen=True):
@@ -35,16 +37,16 @@ def no_progress() -> None:
 class LintOptions(Struct):
     """The options of a run: facts about the environment, rules, and a progress callback.
 
-    ``all_rules``: also load the rules of platforms that the input does not mention. ``debug``:
-    internal errors are raised instead of being reported.
+    ``debug``: internal errors are raised instead of being reported.
     """
 
     facts: UserFacts = field(default_factory=UserFacts)
     selection: RuleSelection = field(default_factory=RuleSelection)
     on_file: Callable[[], None] = no_progress
-    all_rules: bool = False
     debug: bool = False
     isolated: bool = False
+    #: What reports want to know of a pod with its findings; the result is kept by workload.
+    describe: Callable[[PlannedPod, Sequence[Finding]], Any] | None = None
     #: Patterns of files that are not read.
     exclude: Sequence[str] = ()
     #: Made by the first run; further runs with these options share it.
@@ -54,22 +56,32 @@ class LintOptions(Struct):
 class LintResult(Struct):
     """What a check has found. ``complete`` is false if a part of the job could not be done.
 
-    ``workloads`` is how many were checked, ``objects`` how many others were read for context.
+    ``entries`` are the workloads that were checked, ``objects`` counts what else was read for
+    context.
     ``warnings`` are about the run as a whole, ``hints`` what would make its answers more exact.
-    ``hidden`` counts by rule the notes that are not reported, ``known`` the findings of a baseline.
+    ``hidden`` counts by rule the notes that are not reported, ``unsure`` the findings of a lower
+    confidence than asked for, ``known`` those of a baseline.
     """
 
     stats: ReadStats = field(default_factory=ReadStats)
     findings: list[Finding] = field(default_factory=list)
     suppressed: list[SuppressedFinding] = field(default_factory=list)
-    workloads: int = 0
+    entries: list[WorkloadEntry] = field(default_factory=list)
     objects: int = 0
     complete: bool = True
     warnings: list[str] = field(default_factory=list)
     hints: list[str] = field(default_factory=list)
     hidden: Counter[str] = field(default_factory=Counter)
     known: int = 0
+    unsure: int = 0
     rules: Sequence[Rule] = ()
+    #: What ``LintOptions.describe`` gave, by file and workload.
+    descriptions: dict[tuple[str, ObjectId], Any] = field(default_factory=dict)
+
+    @property
+    def workloads(self) -> int:
+        """How many workloads were checked."""
+        return len(self.entries)
 
 
 class PlannedRun(Struct):

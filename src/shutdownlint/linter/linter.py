@@ -45,7 +45,7 @@ def check(sources: Iterable[InputSource], options: LintOptions) -> LintResult:
         main = loaders[0]
         has_input = any(loader.has_input for loader in loaders)
         # Names of rules are checked even where no rule is evaluated.
-        if not has_input and not options.all_rules and not options.selection.names:
+        if not has_input and not options.selection.names:
             return LintResult(main.stats)
         from shutdownlint.linter.check_run import CheckRun  # noqa: PLC0415 - the one lazy boundary
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shutdownlint.engine.selection import ALWAYS_REPORTED
 from shutdownlint.linter.lint_run import SuppressedFinding
 from shutdownlint.platforms.user_facts import AppFacts
+from shutdownlint.wording import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,17 +40,43 @@ def apply_suppressions(result: LintResult, suppressions: Sequence[Suppression]) 
         else:
             reported.append(finding)
     result.findings = reported
+    names = _RuleNames(result.rules)
     for suppression in suppressions:
-        warning = _warning(suppression, valid, used, result.rules)
+        warning = _warning(suppression, valid, used, names)
         if warning is not None:
             result.warnings.append(f"{_describe(suppression)} {warning}")
+
+
+class _RuleNames:
+    """The rules that suppressions may name: those of the run, and all that are bundled."""
+
+    def __init__(self, evaluated: Sequence[Rule]) -> None:
+        self.evaluated = evaluated
+
+    @cached_property
+    def _all(self) -> list[Rule]:
+        from shutdownlint.engine.cache import RuleLoader  # noqa: PLC0415 - seldom needed
+
+        return [*self.evaluated, *RuleLoader().load_all_bundled()]
+
+    def has(self, name: str) -> bool:
+        """Whether a rule has this id, beginning of its id, or name."""
+        return _is_among(name, self.evaluated) or _is_among(name, self._all)
+
+    def suggest(self, name: str) -> str:
+        """The rule that is meant."""
+        return did_you_mean(name, [word for rule in self._all for word in (rule.id, rule.name)])
+
+
+def _is_among(name: str, rules: Sequence[Rule]) -> bool:
+    return any(rule.id.startswith(name) or rule.name.upper() == name for rule in rules)
 
 
 def _warning(
     suppression: Suppression,
     valid: Sequence[Suppression],
     used: set[int],
-    rules: Sequence[Rule],
+    names: _RuleNames,
 ) -> str | None:
     """What is wrong with a suppression, if anything is."""
     if not suppression.rules:
@@ -60,7 +88,11 @@ def _warning(
     if suppression not in valid:
         invalid = suppression.until == dt.date.min
         return "has an invalid expiry date" if invalid else f"has expired ({suppression.until})"
-    if id(suppression) not in used and any(_names(suppression, rule.id) for rule in rules):
+    unknown = next((name for name in suppression.rules if not names.has(name)), None)
+    if unknown is not None:
+        return f"names no rule: {unknown}{names.suggest(unknown)}"
+    evaluated = names.evaluated
+    if id(suppression) not in used and any(_names(suppression, r.id, r.name) for r in evaluated):
         return "is unused"
     return None if suppression.reason else "gives no reason"
 
@@ -69,12 +101,12 @@ def _matching(finding: Finding, suppressions: Sequence[Suppression]) -> list[Sup
     return [suppression for suppression in suppressions if _covers(suppression, finding)]
 
 
-def _names(suppression: Suppression, rule: str) -> bool:
-    return any(rule.startswith(name) for name in suppression.rules)
+def _names(suppression: Suppression, rule: str, rule_name: str) -> bool:
+    return any(rule.startswith(n) or rule_name.upper() == n for n in suppression.rules)
 
 
 def _covers(suppression: Suppression, finding: Finding) -> bool:
-    if not _names(suppression, finding.rule):
+    if not _names(suppression, finding.rule, finding.name):
         return False
     if suppression.container is not None and suppression.container != finding.container:
         return False
@@ -83,7 +115,8 @@ def _covers(suppression: Suppression, finding: Finding) -> bool:
         return finding.workload is not None and pattern.matches(finding.workload)
     if suppression.line is not None:
         place = suppression.file, suppression.line
-        return place == (finding.region.file, finding.region.line)
+        regions = (finding.region, *(related.region for related in finding.related))
+        return any(place == (region.file, region.line) for region in regions)
     # An annotation is on the pod; the setting that decides may be in another file.
     pod = finding.subject_region or finding.region
     files = (finding.region.file, pod.file)

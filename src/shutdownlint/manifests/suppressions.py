@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from shutdownlint.yaml_source.location import SourceLocation
 
 ANNOTATION: Final = "shutdownlint.dev/ignore"
-_NAME: Final = r"[A-Za-z]{2,8}[0-9]{0,3}"
+#: An id, its beginning, or a name such as grace-spent-by-prestop.
+_NAME: Final = r"[A-Za-z]{2,8}[0-9]{0,3}(?:[a-z0-9]*(?:-[a-z0-9]+)+)?"
 _RULES: Final = rf"(?P<rules>{_NAME}(?:\s*,\s*{_NAME})*)(?:\s+until\s+(?P<until>[0-9-]+))?"
 _COMMENT: Final = re.compile(rf"#\s*shutdownlint:\s*ignore\[\s*{_RULES}\s*\](?P<reason>[^\r\n]*)")
 #: Meant as one, however it is written.
@@ -39,7 +40,7 @@ _SAID: Final = re.compile(rf"\s*{_RULES}\s*(?:--(?P<reason>.*))?", re.DOTALL)
 
 
 class Suppression(Struct, frozen=True, eq=False):
-    """One decision: for which rules (ids or their beginnings), why, until when, and for what.
+    """One decision: for which rules (ids, their beginnings, names), why, until when, for what.
 
     That is a ``line`` of a ``file``, a ``workload`` of a file (or its ``container``), or the
     workloads that a ``pattern`` of the configuration matches.
@@ -117,7 +118,7 @@ def read_annotations(workload: Workload) -> Iterator[Suppression]:
 
 
 def parse_rule_list(text: str) -> tuple[str, ...]:
-    """Ids, or beginnings of ids, parted by commas."""
+    """Ids, beginnings of ids or names of rules, parted by commas."""
     return tuple(name.strip().upper() for name in text.split(","))
 
 

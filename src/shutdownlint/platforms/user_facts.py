@@ -93,6 +93,8 @@ class UserFacts(Struct, frozen=True):
     apps: Sequence[AppFacts] = ()
     suppressions: Sequence[Suppression] = ()
     namespace: str | None = None
+    #: The label or annotation that names a workload's team.
+    owner_label: str = ""
 
     def version_of(self, platform: str, namespace: str | None = None) -> Version | None:
         """The version that the user says a platform has, for pods of that namespace."""

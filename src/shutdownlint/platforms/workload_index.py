@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
@@ -15,9 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from shutdownlint.manifests.object_id import ObjectId
+    from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.context import Scope
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.yaml_source.location import Region
+
+#: Names the team that a workload belongs to.
+OWNER_ANNOTATION: Final = "shutdownlint.dev/owner"
 
 
 class WorkloadEntry(Struct, frozen=True):
@@ -41,6 +45,8 @@ class WorkloadEntry(Struct, frozen=True):
     port_names: frozenset[str] = frozenset()
     derived: bool = False
     single: Region | None = None
+    #: The team that its annotation or label names.
+    owner: str = ""
 
 
 class WorkloadIndex:
@@ -82,8 +88,8 @@ class WorkloadIndex:
         return min(found, key=len)
 
 
-def index_entry(pod: PlannedPod) -> WorkloadEntry:
-    """The entry of a planned pod's workload."""
+def index_entry(pod: PlannedPod, owner_label: str = "") -> WorkloadEntry:
+    """The entry of a planned pod's workload; its owner by an annotation, or that label."""
     workload, replicas, spec = pod.workload, pod.replicas, pod.workload.template.spec
     return WorkloadEntry(
         workload.id,
@@ -101,7 +107,16 @@ def index_entry(pod: PlannedPod) -> WorkloadEntry:
         ),
         derived=workload.derived,
         single=_single_replica(pod),
+        owner=_read_owner(workload, owner_label),
     )
+
+
+def _read_owner(workload: Workload, label: str) -> str:
+    both = (workload.template.metadata, workload.owner)
+    found = [metadata.annotations.get(OWNER_ANNOTATION) for metadata in both]
+    if label:
+        found += [each.get(label) for m in both for each in (m.labels, m.annotations)]
+    return next((owner for owner in found if owner), "")
 
 
 def _single_replica(pod: PlannedPod) -> Region | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -17,18 +17,24 @@ _FILE_WIDTH = 100
 
 
 class ReportOutput(Struct, frozen=True):
-    """``file`` is None for standard output."""
+    """``file`` is None for standard output. ``color`` is auto, always or never."""
 
     file: str | None = None
+    color: str = "auto"
 
     def draw(self, draw: Callable[[Console], None]) -> str | None:
         """Draw on the terminal, and give nothing to write; or draw into a text."""
         from rich.console import Console  # noqa: PLC0415 - most reports do not draw
 
+        options: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}
+        if self.color == "always":
+            options |= {"force_terminal": True, "color_system": "standard"}
+        elif self.color == "never":
+            options["no_color"] = True
         if self.file is None:
-            draw(Console(highlight=False, markup=False, emoji=False))
+            draw(Console(**options))
             return None
         # Not a terminal: no colours, and a width of its own.
         text = io.StringIO()
-        draw(Console(file=text, width=_FILE_WIDTH, highlight=False, markup=False, emoji=False))
+        draw(Console(file=text, width=_FILE_WIDTH, **options))
         return text.getvalue()

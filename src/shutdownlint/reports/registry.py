@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from shutdownlint.reports.output import ReportOutput
 
 _PACKAGE: Final = "shutdownlint.reports"
@@ -17,28 +19,40 @@ class Reporter(Struct, frozen=True):
     """A format: its name and its function, ``module:function``.
 
     The function takes the report and a ``ReportOutput``, and gives the text to write; None where
-    it has drawn on the terminal already. ``rules``: it shows every rule of the run, so all of them
-    are loaded.
+    it has drawn on the terminal already. ``describe``, in the same form, says what it has to know
+    of each pod and its findings.
     """
 
     name: str
     function: str
-    rules: bool = False
+    describe: str = ""
 
     def render(self, report: Any, output: ReportOutput) -> str | None:
         """The report as text, or None where it is drawn already."""
-        module, _, function = self.function.partition(":")
-        render = getattr(import_module(f"{_PACKAGE}.{module}"), function)
-        text: str | None = render(report, output)
+        text: str | None = _load(self.function)(report, output)
         return text
+
+
+def _load(function: str) -> Any:
+    module, _, name = function.partition(":")
+    return getattr(import_module(f"{_PACKAGE}.{module}"), name)
+
+
+def pod_description(reporters: Iterable[Reporter]) -> Callable[..., dict[str, Any]] | None:
+    """What the reporters have to know of a pod, by their names; None where they need nothing."""
+    wanted = {each.name: _load(each.describe) for each in reporters if each.describe}
+    if not wanted:
+        return None
+    return lambda pod, findings: {name: f(pod, findings) for name, f in wanted.items()}
 
 
 #: Of a ``Report``.
 CHECK_REPORTERS: Final = (
     Reporter("text", "text:render_text"),
     Reporter("concise", "text:render_concise"),
+    Reporter("statistics", "text:render_statistics"),
     Reporter("json", "json:render_json"),
-    Reporter("sarif", "sarif:render_sarif", rules=True),
+    Reporter("sarif", "sarif:render_sarif", describe="sarif_flow:describe_flow"),
     Reporter("junit", "junit:render_junit"),
     Reporter("github", "github:render_github"),
     Reporter("gitlab", "gitlab:render_gitlab"),

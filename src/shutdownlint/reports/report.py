@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from shutdownlint.engine.finding import Severity
+from shutdownlint.linter.owners import OwnerLookup, Owners
 from shutdownlint.linter.source_lines import SourceLines
 from shutdownlint.manifests.skips import (
     EMPTY,
@@ -76,7 +77,17 @@ class Report(Struct):
     """The outcome of a check, for every format."""
 
     result: LintResult
+    owners: Owners = Owners()
+    #: Only findings are shown: no counts, no hints.
+    quiet: bool = False
     _lines: SourceLines | None = None
+    _owner_lookup: OwnerLookup | None = None
+
+    def owner_of(self, finding: Finding) -> str:
+        """The team that owns a finding; empty where nothing names one."""
+        if self._owner_lookup is None:
+            self._owner_lookup = OwnerLookup(self.owners, self.result.entries)
+        return self._owner_lookup.owner_of(finding)
 
     @property
     def findings(self) -> Sequence[Finding]:
@@ -145,6 +156,27 @@ class Report(Struct):
             lines.append(f"skipped: {code} of {plural(others, 'more place')} ({count:,})")
         return lines
 
+    def is_fixable(self, finding: Finding) -> bool:
+        """Whether a fix can be written: a rendering is not a file."""
+        if finding.fix is None or not finding.fix.changes or finding.template:
+            return False
+        return finding.region.file not in self.stats.texts
+
+    def fixable_line(self) -> str | None:
+        """How many findings can be fixed with which option."""
+        fixes = [f.fix for f in self.findings if f.fix is not None and self.is_fixable(f)]
+        safe = sum(fix.safe for fix in fixes)
+        counts = ((safe, "--fix"), (len(fixes) - safe, "--unsafe-fixes"))
+        parts = [f"{count:,} with {option}" for count, option in counts if count]
+        return f"fixable: {', '.join(parts)}" if parts else None
+
+    def unsure_line(self) -> str | None:
+        """The findings of a lower confidence than asked for."""
+        if not self.result.unsure:
+            return None
+        findings = plural(self.result.unsure, "finding")
+        return f"not shown: {findings} of lower confidence: --min-confidence low shows them"
+
     def hidden_line(self) -> str | None:
         """The notes that are not shown, counted by rule."""
         hidden = sorted(self.result.hidden.items(), key=lambda item: (-item[1], item[0]))
@@ -157,8 +189,8 @@ class Report(Struct):
 
     def footnotes(self) -> list[str]:
         """What a reader of the findings must know: what was skipped, what is not shown, hints."""
-        hidden = self.hidden_line()
-        return [*self.skipped_lines(), *([hidden] if hidden else []), *self.result.hints]
+        lines = (self.fixable_line(), self.hidden_line(), self.unsure_line())
+        return [*self.skipped_lines(), *(line for line in lines if line), *self.result.hints]
 
     @property
     def nothing_checked(self) -> str | None:

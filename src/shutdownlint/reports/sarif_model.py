@@ -8,11 +8,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from shutdownlint import __version__
+from shutdownlint.project import PROJECT_URL
 
 SCHEMA: Final = (
     "https://raw.githubusercontent.com/oasis-tcs/sarif-spec/master/Schemata/sarif-schema-2.1.0.json"
 )
-PROJECT_URL: Final = "https://github.com/shutdownlint/shutdownlint"
 
 
 class _Sarif(BaseModel):
@@ -51,6 +51,7 @@ class Descriptor(_Sarif):
 
     id: str
     name: str
+    help_uri: str | None
     short_description: Message
     full_description: Message
     help: Help
@@ -74,9 +75,16 @@ class Tool(_Sarif):
 
 
 class Artifact(_Sarif):
-    """A file."""
+    """A file, below the folder that the run began in unless its address is absolute."""
 
     uri: str
+    uri_base_id: str | None = None
+
+
+class Content(_Sarif):
+    """Text that is inserted."""
+
+    text: str
 
 
 class SarifRegion(_Sarif):
@@ -86,6 +94,7 @@ class SarifRegion(_Sarif):
     start_column: int
     end_line: int
     end_column: int
+    snippet: Content | None = None
 
 
 class Physical(_Sarif):
@@ -111,17 +120,32 @@ class Location(_Sarif):
     message: Message | None = None
 
 
+class ThreadFlowLocation(_Sarif):
+    """A step of a code flow."""
+
+    location: Location
+    execution_order: int
+
+
+class ThreadFlow(_Sarif):
+    """Steps, one after the other."""
+
+    locations: list[ThreadFlowLocation]
+
+
+class CodeFlow(_Sarif):
+    """How a pod shuts down, step by step."""
+
+    message: Message
+    thread_flows: list[ThreadFlow]
+
+
 class ResultProperties(_Sarif):
     """What else is known of a result."""
 
     confidence: str
     assumed: list[str]
-
-
-class Content(_Sarif):
-    """Text that is inserted."""
-
-    text: str
+    owner: str | None = None
 
 
 class SarifReplacement(_Sarif):
@@ -161,6 +185,7 @@ class SarifResult(_Sarif):
     message: Message
     locations: list[Location]
     related_locations: list[Location] | None = None
+    code_flows: list[CodeFlow] | None = None
     partial_fingerprints: dict[str, str]
     fixes: list[SarifFix] | None
     suppressions: list[Suppression] | None = None
@@ -183,11 +208,18 @@ class Invocation(_Sarif):
     tool_execution_notifications: list[Notification]
 
 
+class BaseAddress(_Sarif):
+    """What relative addresses are relative to, in words: the reader knows where it is."""
+
+    description: Message
+
+
 class SarifRun(_Sarif):
     """The run."""
 
     tool: Tool
     invocations: list[Invocation]
+    original_uri_base_ids: dict[str, BaseAddress]
     column_kind: str = "unicodeCodePoints"
     results: list[SarifResult]
 

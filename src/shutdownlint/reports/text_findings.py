@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from shutdownlint.engine.finding import Severity
+from shutdownlint.project import rule_url
 from shutdownlint.reports.report import full_message, safe
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ def draw_report(report: Report, console: Console) -> None:
     """The full report; plain text where the console is not a terminal."""
     for finding in report.findings:
         _finding(finding, report, console)
+    if report.quiet:
+        return
     *skipped, counts = report.summary()
     for line in skipped:
         console.print(Text(line, "dim"), soft_wrap=True)
@@ -48,15 +51,14 @@ def draw_lines(report: Report, console: Console) -> None:
         console.print(line, soft_wrap=True)
 
 
-def _is_editable(finding: Finding, report: Report) -> bool:
-    """Whether a fix can be written: a rendering is not a file."""
-    return not finding.template and finding.region.file not in report.stats.texts
-
-
 def _finding(finding: Finding, report: Report, console: Console) -> None:
     colour = _COLOURS[finding.severity]
     head = Text()
-    head.append(f"{finding.severity.value}[{finding.rule}]", colour)
+    # A terminal that can shows the rule's page on a click.
+    page = rule_url(finding.rule)
+    head.append(
+        f"{finding.severity.value}[{finding.rule}]", f"{colour} link {page}" if page else colour
+    )
     head.append(f" {finding.name}: ", "bold")
     head.append(safe(finding.message))
     console.print(head, soft_wrap=True)
@@ -112,7 +114,7 @@ def _details(finding: Finding, report: Report) -> list[tuple[str, str]]:
     details = []
     if finding.fix:
         option = "--fix" if finding.fix.safe else "--unsafe-fixes"
-        can = f" [{option}]" if finding.fix.changes and _is_editable(finding, report) else ""
+        can = f" [{option}]" if report.is_fixable(finding) else ""
         details.append(("fix", f"{finding.fix.description}{can}"))
     for related in finding.related:
         near, far = f"line {related.region.line}", f"{related.region.file}:{related.region.line}"

@@ -9,6 +9,7 @@ from yaml.nodes import MappingNode, ScalarNode
 from shutdownlint.manifests.suppressions import ANNOTATION as IGNORE_ANNOTATION
 from shutdownlint.platforms.kubernetes import problems
 from shutdownlint.platforms.kubernetes.containers import GRACE_FIELD
+from shutdownlint.platforms.workload_index import OWNER_ANNOTATION
 from shutdownlint.wording import close_name
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 PREFIX: Final = "shutdownlint.dev/"
 P99_ANNOTATION: Final = f"{PREFIX}p99"
 JOB_ANNOTATION: Final = f"{PREFIX}job"
-OWNER_ANNOTATION: Final = f"{PREFIX}owner"
 _ANNOTATIONS: Final = (P99_ANNOTATION, JOB_ANNOTATION, OWNER_ANNOTATION, IGNORE_ANNOTATION)
 #: "gracePeriodSeconds" and "preStopHook" are meant, "preStart" and "postStart" are not.
 _CLOSE: Final = 0.75
