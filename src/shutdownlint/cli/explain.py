@@ -152,7 +152,8 @@ def command(
         idle_tcp=requests.idle_tcp,
         open_connections=requests.open_connections,
     )
-    explanations = explain_pods(selected.pods, [*inbound, *outbound], traffic)
+    findings = session.check(selected).findings
+    explanations = explain_pods(selected.pods, [*inbound, *outbound], traffic, findings)
     if not explanations:
         selected.warn_no_match()
     name = str(output_format.value) if output_format is not None else _TEXT

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
+import tomli_w
 import typer
 
 from shutdownlint.cli.options import FileOptions
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.planned_pod import PlannedPod
 
 _MAX_WORKLOADS = 5
+#: A list of texts, which is written in several lines.
+_LIST = re.compile(r'\[\n((?:  +"[^"\n]*",\n)+)\]')
 
 
 def command(
@@ -54,39 +59,44 @@ def command(
 
 
 def config_text(run: PlannedRun) -> str:
-    """The configuration; what is not known is there as a comment."""
+    """The configuration: every setting with an example, and what the manifests show."""
+    from shutdownlint.config.load import ConfigForm  # noqa: PLC0415 - after reading
+
     lines = [
-        "# Configuration of shutdownlint; docs/configuration.md has every setting.",
+        "# Configuration of shutdownlint. Every setting is here as an example: remove the # of",
+        "# those that you need.",
         "",
-        "# The cluster's version: what a preStop hook may be, and how sidecars run, depends on it.",
-        '# kubernetes-version = "1.33"',
-        "",
-        *_mesh_lines(run.pods),
-        "",
-        "# How long the slowest ordinary requests take; with it, what is too short is computed.",
-        '# p99 = "10s"',
-        "# Or what shutdownlint measure wrote: how long requests and endpoints take.",
-        '# measured = ["measured.toml"]',
-        "# How long Services go on sending new requests to a pod that is deleted.",
-        '# propagation = "5s"',
-        "",
-        "# Minimum severity that makes a run fail: error, warning, note or never.",
-        'fail-on = "warning"',
-        "",
-        "# Read for context only (namespaces, mesh configuration), not linted.",
-        '# context = ["../mesh"]',
-        '# exclude = ["*/testdata/*"]',
-        "",
-        *_namespace_lines(run.pods),
-        "# Facts about single workloads; the first entry that matches is used.",
     ]
-    workloads = [pod.id for pod in run.pods if pod.plan is not None][:_MAX_WORKLOADS]
-    for workload in workloads:
-        match = "/".join((workload.kind, workload.namespace or "default", workload.name))
-        lines += ["# [[workloads]]", f"# match = {_quote(match)}", '# p99 = "10s"', "#"]
-    if not workloads:
-        lines += ["# [[workloads]]", '# match = "Deployment/shop/checkout"', '# p99 = "10s"']
-    return "\n".join(lines).rstrip("#\n") + "\n"
+    fields = {str(field.alias): field for field in ConfigForm.model_fields.values()}
+    shown = {"mesh": list(_mesh_lines(run.pods)), "workloads": list(_workload_lines(run.pods))}
+    shown["namespaces"] = list(_namespace_lines(run.pods))
+    tables = [key for key, field in fields.items() if _is_table(field.examples)]
+    for key in (*(key for key in fields if key not in tables), *tables):
+        field = fields[key]
+        lines += [f"# {line}" for line in textwrap.wrap(str(field.description), 96)]
+        lines += shown.get(key) or [f"# {line}" for line in _example(key, field.examples)]
+        lines.append("")
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _example(key: str, examples: list[Any] | None) -> list[str]:
+    """The lines of a setting with its example."""
+    text = tomli_w.dumps({key: (examples or [""])[0]}, indent=2)
+    short = _LIST.sub(lambda found: f"[{', '.join(found[1].split())}]".replace(",,", ","), text)
+    return [line for line in short.replace(",]", "]").splitlines() if line]
+
+
+def _is_table(examples: list[Any] | None) -> bool:
+    """Whether a setting is written as a table, which comes after all that are not."""
+    first = examples[0] if examples else None
+    return isinstance(first, dict) or (isinstance(first, list) and isinstance(first[0], dict))
+
+
+def _workload_lines(pods: list[PlannedPod]) -> Iterator[str]:
+    """Entries for the first workloads."""
+    for pod in [pod for pod in pods if pod.plan is not None][:_MAX_WORKLOADS]:
+        match = "/".join((pod.id.kind, pod.id.namespace or "default", pod.id.name))
+        yield from ("# [[workloads]]", f"# match = {_quote(match)}", '# p99 = "10s"')
 
 
 def _mesh_lines(pods: list[PlannedPod]) -> Iterator[str]:
@@ -109,10 +119,10 @@ def _mesh_lines(pods: list[PlannedPod]) -> Iterator[str]:
         else:
             continue
         found = True
-        yield f'# mesh = "{entry.name}={versions[0] if versions else "VERSION"}"'
+        yield f'# mesh = ["{entry.name}={versions[0] if versions else "VERSION"}"]'
     if not found:
         yield "# No pod with a mesh proxy was found. If there is none, write:"
-        yield '# mesh = "none"'
+        yield '# mesh = ["none"]'
 
 
 def _namespace_lines(pods: list[PlannedPod]) -> Iterator[str]:
@@ -124,9 +134,11 @@ def _namespace_lines(pods: list[PlannedPod]) -> Iterator[str]:
             if pod.plan is not None and any(a.remedy == mesh_remedy() for a in pod.plan.assumptions)
         }
     )
+    if not missing:
+        yield from ("# [[namespaces]]", '# match = "shop"', '# mesh = "istio=1.26"')
     for namespace in missing[:_MAX_WORKLOADS]:
         yield f"# Namespace {namespace} is not among the files. Its mesh ({mesh_choices()}):"
-        yield from ("# [[namespaces]]", f"# match = {_quote(namespace)}", '# mesh = "NAME"', "")
+        yield from ("# [[namespaces]]", f"# match = {_quote(namespace)}", '# mesh = "none"')
 
 
 def _quote(text: str) -> str:

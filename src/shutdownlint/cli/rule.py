@@ -2,21 +2,29 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from shutdownlint.cli.options import FileOptions, expand_groups
 from shutdownlint.cli.output import CLEAN, FINDINGS, usage_error
 from shutdownlint.cli.session import Session, rule_errors
-from shutdownlint.wording import plural
+from shutdownlint.wording import did_you_mean, plural
+
+if TYPE_CHECKING:
+    from shutdownlint.engine.rule import Rule
 
 
 @expand_groups
 def command(
     *,
     rule_id: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="Such as SL101.", show_default=False)
+        str | None,
+        typer.Argument(
+            metavar="[RULE]",
+            help="An id or name, such as SL101; or a word, which lists the rules with it.",
+            show_default=False,
+        ),
     ] = None,
     fields: Annotated[
         bool,
@@ -37,6 +45,8 @@ def command(
     Examples:
 
       shutdownlint rule SL102
+
+      shutdownlint rule gunicorn
 
       shutdownlint rule --fields
 
@@ -62,18 +72,37 @@ def _show(rule_id: str | None, folders: list[str]) -> None:
     for folder in folders:
         rules = merge_rules(rules, loader.load_folder(Path(folder)))
     if rule_id is None:
-        for rule in rules:
-            sys.stdout.write(f"{rule.id}  {rule.severity.value:<8} {rule.name}\n")
+        _list(rules)
         return
     found = next((rule for rule in rules if rule_id.upper() in (rule.id, rule.name.upper())), None)
     if found is None:
-        raise usage_error(f"unknown rule: {rule_id} ('shutdownlint rule' lists all rules)")
+        with_word = [rule for rule in rules if _mentions(rule, rule_id.lower())]
+        if not with_word:
+            hint = did_you_mean(rule_id, [name for rule in rules for name in (rule.id, rule.name)])
+            listed = "('shutdownlint rule' lists all rules)"
+            raise usage_error(f"no rule has this id, name or word: {rule_id}{hint} {listed}")
+        _list(with_word)
+        return
     from shutdownlint.engine.loader import load_schema  # noqa: PLC0415
     from shutdownlint.reports.report import safe  # noqa: PLC0415
     from shutdownlint.reports.rule_page import rule_page  # noqa: PLC0415
 
     lines = (safe(line) for line in rule_page(load_schema(Path(found.file))).split("\n"))
     sys.stdout.write("\n".join(lines))
+
+
+def _list(rules: "list[Rule]") -> None:
+    for rule in rules:
+        sys.stdout.write(f"{rule.id}  {rule.severity.value:<8} {rule.name:<38} {rule.title}\n")
+
+
+def _mentions(rule: "Rule", word: str) -> bool:
+    """Whether a word is in a rule's id, name, title or explanation."""
+    if any(word in text.lower() for text in (rule.id, rule.name, rule.title)):
+        return True
+    from shutdownlint.engine.loader import load_schema  # noqa: PLC0415
+
+    return word in load_schema(Path(rule.file)).explanation.lower()
 
 
 def _test_rules(folder: Path) -> int:

@@ -23,7 +23,7 @@ from shutdownlint.wording import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from shutdownlint.linter.lint_run import PlannedRun
+    from shutdownlint.linter.lint_run import LintResult, PlannedRun
     from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.workload_index import WorkloadEntry
@@ -41,6 +41,7 @@ class Selected:
     pods: "list[PlannedPod]"
     folders: list[str]
     wanted: str | None
+    sources: list[InputSource]
 
     def warn_no_match(self) -> None:
         """Warn that there is none, with what was skipped."""
@@ -145,9 +146,20 @@ class Session:
         from shutdownlint.linter.linter import plan_workloads  # noqa: PLC0415 - not for check
 
         folders, wanted = split_workload_argument(paths or ["."])
-        with self.progress(folders) as (sources, options):
+        with self.progress(folders) as (found, options):
+            sources = list(found)
             run = plan_workloads(sources, options)
-        return Selected(run, select_pods(run, wanted), folders, wanted)
+        return Selected(run, select_pods(run, wanted), folders, wanted, sources)
+
+    def check(self, selected: Selected) -> "LintResult":
+        """What a check reports of the planned files, with the rules of the configuration."""
+        from shutdownlint.fixes.fixer import with_text  # noqa: PLC0415 - not for all commands
+        from shutdownlint.linter.linter import check  # noqa: PLC0415
+
+        # Standard input has been read already.
+        known = {self.stdin_name: selected.run.stats.stdin}
+        with rule_errors():
+            return check((with_text(s, known) for s in selected.sources), self.options())
 
     @contextlib.contextmanager
     def progress(self, paths: list[str]) -> Iterator[tuple[Iterator[InputSource], LintOptions]]:

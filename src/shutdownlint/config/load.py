@@ -147,74 +147,118 @@ class PathForm(Form):
 class ConfigForm(Form):
     """All settings of a configuration file."""
 
-    kubernetes_version: _Version = Field(default=None, description="The cluster's version: '1.33'.")
+    kubernetes_version: _Version = Field(
+        examples=["1.33"], default=None, description="The cluster's version: '1.33'."
+    )
     istio_version: _Version = Field(
-        default=None, description="The version of Istio: '1.27'; short for mesh = 'istio=1.27'."
+        examples=["1.26"],
+        default=None,
+        description="The version of Istio: '1.27'; short for mesh = 'istio=1.27'.",
     )
     mesh: _Meshes = Field(
+        examples=[["istio=1.26"]],
         default_factory=list,
         description="Meshes of the cluster, as --mesh takes them: ['istio=1.26', 'linkerd'].",
     )
     namespace: str | None = Field(
-        default=None, description="The namespace of manifests that write none."
+        examples=["shop"], default=None, description="The namespace of manifests that write none."
     )
     p99: DurationText = Field(
-        default=None, description="How long a request takes at most, of all workloads: '10s'."
+        examples=["10s"],
+        default=None,
+        description="How long a request takes at most, of all workloads: '10s'.",
     )
     propagation: DurationText = Field(
+        examples=["5s"],
         default=None,
         description="How long Services go on sending new requests to a pod after its termination "
         "starts: '5s'.",
     )
     select: list[_RuleName] = Field(
-        default_factory=list, description="Only these rules (ids or prefixes)."
+        examples=[["SL1", "SL2"]],
+        default_factory=list,
+        description="Only these rules (ids or prefixes).",
     )
     ignore: list[_RuleName] = Field(
-        default_factory=list, description="All but these rules (ids or prefixes)."
+        examples=[["SL184"]],
+        default_factory=list,
+        description="All but these rules (ids or prefixes).",
     )
     fail_on: Literal["error", "warning", "note", "never"] = Field(
-        default="warning", description="Minimum severity that makes the exit code 1."
+        examples=["error"],
+        default="warning",
+        description="Minimum severity that makes the exit code 1.",
     )
-    notes: bool = Field(default=False, description="Whether notes are reported too.")
+    notes: bool = Field(
+        examples=[True], default=False, description="Whether notes are reported too."
+    )
     min_confidence: Confidence = Field(
-        default=Confidence.LOW, description="Findings of a lower confidence are only counted."
+        examples=["high"],
+        default=Confidence.LOW,
+        description="Findings of a lower confidence are only counted.",
     )
     respect_gitignore: bool = Field(
-        default=True, description="Whether what git ignores is left out."
+        examples=[False], default=True, description="Whether what git ignores is left out."
     )
     owner_label: str = Field(
-        default="", description="The label or annotation that names a workload's team."
+        examples=["team"],
+        default="",
+        description="The label or annotation that names a workload's team.",
     )
     paths: list[PathForm] = Field(
-        default_factory=list, description="What holds for some of the files."
+        examples=[[{"match": "teams/payments/*", "owner": "payments", "ignore": ["SL184"]}]],
+        default_factory=list,
+        description="What holds for some of the files.",
     )
     context: list[str] = Field(
+        examples=[["../mesh"]],
         default_factory=list,
         description="Files and folders that are read for context only, not linted.",
     )
     exclude: list[str] = Field(
-        default_factory=list, description="Files that are excluded, with * and ?."
+        examples=[["*/testdata/*"]],
+        default_factory=list,
+        description="Files that are excluded, with * and ?.",
     )
     suffixes: list[str] = Field(
-        default_factory=list, description="Endings that are read besides .yaml, .yml and .json."
+        examples=[[".golden"]],
+        default_factory=list,
+        description="Endings that are read besides .yaml, .yml and .json.",
     )
     render: bool | list[RenderForm] = Field(
+        examples=[[{"path": "charts/shop", "release": "shop", "values": ["values-prod.yaml"]}]],
         default=False,
         description="How charts and kustomizations are rendered, or whether they are.",
     )
     values: list[str] = Field(
-        default_factory=list, description="Values files for the charts, the last one wins."
+        examples=[["values-prod.yaml"]],
+        default_factory=list,
+        description="Values files for the charts, the last one wins.",
     )
-    rules: list[str] = Field(default_factory=list, description="Folders of your own rule files.")
+    rules: list[str] = Field(
+        examples=[["our-rules"]],
+        default_factory=list,
+        description="Folders of your own rule files.",
+    )
     severity: dict[str, Severity] = Field(
-        default_factory=dict, description="Another severity for a rule, by its id."
+        examples=[{"SL108": "warning"}],
+        default_factory=dict,
+        description="Another severity for a rule, by its id.",
     )
     workloads: list[WorkloadForm] = Field(
-        default_factory=list, description="Facts about single workloads."
+        examples=[[{"match": "Deployment/shop/checkout", "p99": "10s"}]],
+        default_factory=list,
+        description="Facts about single workloads.",
     )
-    measured: list[str] = Field(default_factory=list, description="Files of shutdownlint measure.")
+    measured: list[str] = Field(
+        examples=[["measured.toml"]],
+        default_factory=list,
+        description="Files of shutdownlint measure.",
+    )
     namespaces: list[NamespaceForm] = Field(
-        default_factory=list, description="Facts about namespaces."
+        examples=[[{"match": "shop", "mesh": "istio=1.26"}]],
+        default_factory=list,
+        description="Facts about namespaces.",
     )
 
 

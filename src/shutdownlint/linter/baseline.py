@@ -56,7 +56,7 @@ def baseline_text(result: LintResult) -> tuple[str, int]:
         {"rule": entry.rule, "file": entry.file, "fingerprint": entry.fingerprint}
         for entry, _ in _entries(result)
     ]
-    data = {"version": 1, "findings": entries}
+    data = {"tool": "shutdownlint", "version": 1, "findings": entries}
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n", len(entries)
 
 

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from shutdownlint.manifests.discovery import IgnoredInput, InputError, InputFile
 from shutdownlint.manifests.mesh_evidence import MeshEvidenceIndex, find_evidence
+from shutdownlint.manifests.own_reports import is_own_report
 from shutdownlint.manifests.prefilter import Content, Prefilter
 from shutdownlint.manifests.reader import (
     ReadStats,
@@ -17,7 +18,7 @@ from shutdownlint.manifests.reader import (
     internal_error,
     read_bytes,
 )
-from shutdownlint.manifests.skips import EMPTY, GIT_IGNORED, SkipReason
+from shutdownlint.manifests.skips import EMPTY, GIT_IGNORED, OWN_REPORT, SkipReason
 from shutdownlint.manifests.splitter import Chunk, split
 from shutdownlint.yaml_source.errors import BudgetExceededError
 from shutdownlint.yaml_source.location import Region
@@ -147,6 +148,11 @@ class Loader:
                 self._read_file(source, source.file, data, again=again)
 
     def _read_file(self, source: InputSource, file: InputFile, data: bytes, *, again: bool) -> None:
+        if is_own_report(data):
+            if not again:
+                self.stats.documents += 1
+                self.stats.skipped[OWN_REPORT] += 1
+            return
         pending = _PendingFile(source, file, len(data), again)
         context = source.context
         for chunk in split(data):

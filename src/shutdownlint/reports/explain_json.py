@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 def render_json(explanations: Sequence[Explanation], _output: ReportOutput) -> str:
     """All explanations."""
-    data = {"version": 1, "workloads": [_workload(each) for each in explanations]}
+    data = {
+        "tool": "shutdownlint",
+        "version": 1,
+        "workloads": [_workload(each) for each in explanations],
+    }
     return to_json(data)
 
 
@@ -41,6 +45,17 @@ def _workload(explanation: Explanation) -> dict[str, Any]:
         "verdict": format_verdict(explanation),
         "rejected": explanation.pod.rejections,
         "assumed": explanation.assumptions,
+        "findings": [
+            {
+                "rule": finding.rule,
+                "name": finding.name,
+                "severity": finding.severity.value,
+                "message": finding.message,
+                "file": finding.region.file,
+                "line": finding.region.line,
+            }
+            for finding in explanation.findings
+        ],
         "headroom": {
             "in_flight": None if in_flight is None else to_seconds(in_flight),
             "late": None if late is None else to_seconds(late),

@@ -1,7 +1,9 @@
 """A pod's shutdown as a picture (SVG).
 
-One lane for each container, then requests as bars: what is served is solid, what is lost is
-hatched, and both are named in text, so that nothing depends on colours.
+A row for each container, then what is lost, then requests. Each row has its text above its bar, so
+the picture can be narrow enough for a phone, and no text is drawn on a pattern. What is certainly
+lost is hatched, what may be lost is dotted, and both are named in the text of the row, so that
+nothing depends on colours.
 """
 
 from __future__ import annotations
@@ -14,14 +16,18 @@ from msgspec import Struct
 from shutdownlint.reports.explanation import Activity
 from shutdownlint.reports.report import safe
 from shutdownlint.reports.texts import (
+    format_finding,
     format_headroom,
+    format_loss,
     format_outcome,
+    format_request,
+    format_setting,
     format_share,
     format_share_cost,
     format_verdict,
+    format_window,
 )
 from shutdownlint.shutdown.durations import ZERO, format_duration
-from shutdownlint.shutdown.process import Direction
 from shutdownlint.shutdown.request import Outcome
 
 if TYPE_CHECKING:
@@ -31,43 +37,57 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.kubernetes.fleet import Disruption
     from shutdownlint.reports.explanation import Explanation, Lane
     from shutdownlint.reports.output import ReportOutput
+    from shutdownlint.shutdown.analysis import Answer
 
-_WIDTH: Final = 960
-_LABELS: Final = 190
-_RIGHT: Final = 30
-_ROW: Final = 26
-_BAR: Final = 18
+_WIDTH: Final = 680
+_LEFT: Final = 16
+_RIGHT: Final = 16
+_LINE: Final = 20
+_BAR: Final = 16
+#: A row: its text, its bar and the space below.
+_ROW: Final = _LINE + _BAR + 10
 #: How high the chart of pods over time is.
-_CHART: Final = 60
+_CHART: Final = 70
 #: About how wide a letter is: nothing measures text here.
-_LETTER: Final = 6.6
-#: A loss is drawn at least this wide.
+_LETTER: Final = 7.2
+_CAPITAL: Final = 9.4
+#: A loss is drawn at least this wide, and times on the axis are so far apart.
 _MIN_LOSS: Final = 12
-#: Replaced by the class of a picture's own pattern.
-_LOST: Final = "\N{EMPTY SET}lost"
+_TIMES_APART: Final = 46
+#: More lines of settings or assumptions of one pod are only counted.
+_MOST_LINES: Final = 12
+#: Replaced by the class of a picture's own patterns.
+_LOST, _MAYBE = "\N{EMPTY SET}lost", "\N{EMPTY SET}maybe"
 _CLASSES: Final = {
     Activity.ACCEPTS: "accepts",
     Activity.FAILS: _LOST,
     Activity.FINISHES: "finishes",
     Activity.LINGERS: "lingers",
-    Activity.RACE: "race",
+    Activity.RACE: _MAYBE,
 }
-_STYLE: Final = """
-.sdl{--ink:#1c2430;--faint:#5a6675;--line:#d5dbe3;--paper:#ffffff;--ok:#1a7f4b;--slow:#b7791f;--bad:#c0392b}
-@media (prefers-color-scheme:dark){.sdl{--ink:#e7ebf0;--faint:#a3adba;--line:#39424e;--paper:#14181d;
---ok:#43b581;--slow:#e0a84a;--bad:#ef6a5a}}
-.sdl text{font:13px ui-sans-serif,system-ui,sans-serif;fill:var(--ink)}
-.sdl .head{font-weight:600;font-size:15px}.sdl .faint{fill:var(--faint);font-size:12px}
-.sdl .paper{fill:var(--paper)}.sdl .grid{stroke:var(--line)}.sdl .kill{stroke:var(--bad);stroke-dasharray:4 3}
-.sdl .accepts{fill:var(--ok)}.sdl .finishes{fill:var(--slow)}.sdl .race{fill:none;stroke:var(--slow);
-stroke-dasharray:3 3}.sdl .lingers{fill:none;stroke:var(--line)}.sdl .ended{stroke:var(--bad);stroke-width:2.5}
-.sdl .served{fill:var(--ok)}.sdl .on{fill:var(--paper)}
-.sdl .hatch{stroke:var(--bad);stroke-width:3}
+_LIGHT: Final = (
+    "--ink:#1c2430;--faint:#515c68;--line:#cfd6de;--paper:#ffffff;--ok:#1a7f4b;--slow:#d39a2d;"
+    "--bad:#c0392b"
+)
+_STYLE: Final = f"""
+.sdl{{{_LIGHT}}}
+@media (prefers-color-scheme:dark){{.sdl{{--ink:#e7ebf0;--faint:#a9b3bf;--line:#39424e;--paper:#14181d;
+--ok:#43b581;--slow:#e0a84a;--bad:#ef6a5a}}}}
+@media print{{.sdl{{{_LIGHT}}}}}
+.sdl text{{font:14px ui-sans-serif,system-ui,sans-serif;fill:var(--ink);
+paint-order:stroke;stroke:var(--paper);stroke-width:4px;stroke-linejoin:round}}
+.sdl .head{{font-weight:600;font-size:17px}}.sdl .part{{font-weight:600}}.sdl .faint{{fill:var(--faint)}}
+.sdl .alarm{{fill:var(--bad);font-weight:600}}.sdl .box{{fill:none;stroke:var(--bad);stroke-width:2}}
+.sdl .paper{{fill:var(--paper)}}.sdl .grid{{stroke:var(--line)}}.sdl .kill{{stroke:var(--bad);stroke-dasharray:4 3}}
+.sdl .accepts,.sdl .served{{fill:var(--ok)}}.sdl .finishes{{fill:var(--slow)}}
+.sdl .lingers{{fill:none;stroke:var(--faint)}}.sdl .ended{{stroke:var(--bad);stroke-width:2.5}}
+.sdl .hatch{{stroke:var(--bad);stroke-width:3}}.sdl .dot{{fill:var(--bad)}}
+.sdl .lost{{stroke:var(--bad)}}.sdl .maybe{{stroke:var(--slow);stroke-dasharray:3 3}}
 """
 
 
 def render_svg(explanations: Sequence[Explanation], _output: ReportOutput) -> str:
-    """All pods in one picture, one below the other."""
+    """All explanations in one picture, one below the other."""
     return draw_svg(explanations)
 
 
@@ -80,26 +100,36 @@ def draw_svg(explanations: Sequence[Explanation], number: int = 1) -> str:
         top += picture.height
     names = ", ".join(explanation.pod.title for explanation in explanations)
     label = quoteattr(safe(f"Shutdown timeline of {names}"))
+    drawn = "".join(parts).replace(_LOST, f"lost lost{number}")
+    drawn = drawn.replace(_MAYBE, f"maybe maybe{number}")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="sdl" role="img" aria-label={label} '
         f'viewBox="0 0 {_WIDTH} {top}" width="{_WIDTH}" height="{top}">'
-        f"<style>{_STYLE}.sdl .lost{number}{{fill:url(#lost{number})}}</style>"
+        f"<style>{_STYLE}.sdl .lost{number}{{fill:url(#lost{number})}}"
+        f".sdl .maybe{number}{{fill:url(#maybe{number})}}</style>"
         f'<defs><pattern id="lost{number}" width="7" height="7" patternUnits="userSpaceOnUse" '
         'patternTransform="rotate(45)"><line class="hatch" x1="0" y1="0" x2="0" y2="7"/>'
-        "</pattern></defs>"
-        f'<rect class="paper" width="{_WIDTH}" height="{top}"/>'
-        f"{''.join(parts).replace(_LOST, f'lost lost{number}')}</svg>\n"
+        f'</pattern><pattern id="maybe{number}" width="8" height="8" '
+        'patternUnits="userSpaceOnUse"><circle class="dot" cx="2.5" cy="2.5" r="1.4"/></pattern>'
+        f'</defs><rect class="paper" width="{_WIDTH}" height="{top}"/>{drawn}</svg>\n'
     )
 
 
-class _RequestBar(Struct, frozen=True):
-    """A request: from when, served until when, lost until when, and that as text."""
+class _Span(Struct, frozen=True):
+    """A part of a row: its class, from when to when, and what a pointer shows."""
 
-    label: str
+    kind: str
     begin: timedelta
-    served: timedelta
     end: timedelta
+    title: str
+
+
+class _Row(Struct, frozen=True):
+    """A row: its text, its spans, and where something ends."""
+
     text: str
+    spans: tuple[_Span, ...]
+    ends: timedelta | None = None
 
 
 class _PodPicture:
@@ -107,84 +137,210 @@ class _PodPicture:
 
     def __init__(self, explanation: Explanation) -> None:
         self.explanation = explanation
-        self.height = 90
+        self.height = 0
+        self.y = 0.0
 
     def draw(self) -> list[str]:
         """The picture's elements."""
-        return list(self._elements())
+        elements = list(self._elements())
+        self.height = int(self.y + 14)
+        return elements
 
     def _elements(self) -> Iterator[str]:
         explanation = self.explanation
         region = explanation.region
-        yield _text(16, 28, _shorten(explanation.pod.title, _WIDTH - 40, 8.5), "head")
-        yield _text(16, 46, _shorten(f"{region.file}:{region.line}", _WIDTH - 40), "faint")
-        yield _text(16, 64, _shorten(format_verdict(explanation), _WIDTH - 160))
+        self.y = 8.0
+        yield from self._lines(explanation.pod.title, "head", letter=9.0)
+        yield from self._lines(f"{region.file}:{region.line}", "faint")
+        if explanation.pod.rejections:
+            yield from self._rejected()
+        else:
+            yield from self._lines(format_verdict(explanation), "part", letter=8.3)
+        if explanation.has_timeline:
+            yield from self._timeline()
+        findings = [f for f in explanation.findings if not explanation.is_rejection(f)]
+        yield from self._list("findings", map(format_finding, findings))
+        if explanation.has_timeline:
+            file = explanation.file
+            settings = [format_setting(s, file) for s in explanation.effective_settings]
+            yield from self._list("decided by", settings)
+        yield from self._list("assumptions", explanation.assumptions)
         if not explanation.has_timeline:
             return
-        lanes, bars = explanation.lanes, list(self._request_bars())
-        top = 84.0
-        bottom = top + _ROW * (len(lanes) + len(bars)) + 6
-        yield from self._axis(top, bottom)
-        y = top
-        for lane in lanes:
-            yield from self._lane(lane, y)
-            y += _ROW
-        for bar in bars:
-            yield from self._request(bar, y)
-            y += _ROW
-        y = bottom + 42
-        yield from _legend(y, lanes)
-        for setting in explanation.deciding_settings:
-            y += 18
-            origin = setting.origin.describe(region.file)
-            text = f"{setting.name} {setting.value_text}  ({origin})"
-            yield _text(16, y + 6, _shorten(text, _WIDTH - 40), "faint")
-        for text in explanation.assumptions:
-            y += 18
-            yield _text(16, y + 6, _shorten(f"assumption: {text}", _WIDTH - 40), "faint")
         for disruption in explanation.disruptions:
             if disruption.changes_over_time:
-                y += 30
-                yield from self._pods(disruption, y)
-                y += _CHART + 24
+                yield from self._pods(disruption)
         if explanation.shares:
-            y += 30
-            yield from self._shares(y)
-            y += 8 + _ROW * len(explanation.shares)
-        self.height = int(y + 30)
+            yield from self._shares()
 
-    def _shares(self, y: float) -> Iterator[str]:
-        """The grace period with which each share of the measured requests is served."""
-        rows = self.explanation.shares
-        yield _text(16, y + 6, "measured requests: the grace period that serves them")
-        longest = max((row.grace for row in rows if row.grace is not None), default=None)
-        for row in rows:
-            y += _ROW
-            label = f"{100 * row.share:g}%"
-            if row.duration is not None:
-                label += f", up to {format_duration(row.duration)}"
-            yield _text(16, y + 6, label, "faint")
-            cost = format_share_cost(row, self.explanation.rollout) or format_share(row)
-            begin, served = float(_LABELS), 0.0
-            if row.grace is not None and longest:
-                served = (_WIDTH - _LABELS - _RIGHT) * (row.grace / longest)
-                kind = "served" if row.served else "race"
-                yield _bar(kind, begin, y - 8, served, cost)
-            yield from _bar_text(cost, begin, begin + (served if row.served else 0.0), y - 8)
+    def _rejected(self) -> Iterator[str]:
+        """The reasons why no pod is created, in a box instead of a timeline."""
+        self.y += 10
+        top = self.y
+        self.y += 4
+        yield from self._lines("rejected: no pod is created", "alarm", indent=10)
+        for reason in self.explanation.pod.rejections:
+            yield from self._lines(reason, indent=10)
+        self.y += 8
+        yield (
+            f'<rect class="box" x="{_LEFT}" y="{top:.1f}" width="{_WIDTH - _LEFT - _RIGHT}" '
+            f'height="{self.y - top:.1f}" rx="4"/>'
+        )
 
-    def _pods(self, disruption: Disruption, y: float) -> Iterator[str]:
+    def _timeline(self) -> Iterator[str]:
+        """The rows on one axis: containers, what is lost, requests."""
+        explanation = self.explanation
+        parts: list[tuple[str, list[_Row]]] = [
+            ("containers", [self._lane(lane) for lane in explanation.lanes])
+        ]
+        if explanation.answers:
+            parts.append(("requests asked about", list(map(self._answer, explanation.answers))))
+        else:
+            parts.append(("lost", list(self._losses())))
+            parts.append(("longest requests that are served", list(self._longest())))
+        rows: list[str] = []
+        self.y += 8
+        top = self.y
+        for title, own in parts:
+            if own:
+                rows += self._lines(title, "faint")
+                for row in own:
+                    rows += self._row(row)
+        yield from self._axis(top + 4, self.y)
+        yield from rows
+        self.y += _LINE
+        yield from self._legend([row for _, own in parts for row in own])
+
+    def _row(self, row: _Row) -> Iterator[str]:
+        yield from self._lines(row.text)
+        if not row.spans:
+            self.y += 5
+            return
+        y = self.y + 5
+        limit = self.explanation.time_axis_end
+        for span in row.spans:
+            begin, end = self._x(span.begin), self._x(min(span.end, limit))
+            width = end - begin
+            if span.kind in (_LOST, _MAYBE) and width < _MIN_LOSS:
+                # A loss is visible even at the very end.
+                begin, width = min(begin, _WIDTH - _RIGHT - _MIN_LOSS), float(_MIN_LOSS)
+            yield (
+                f'<rect class="{span.kind}" x="{begin:.1f}" y="{y:.1f}" '
+                f'width="{max(width, 1):.1f}" height="{_BAR}">'
+                f"<title>{escape(safe(span.title))}</title></rect>"
+            )
+        if row.ends is not None and row.ends <= limit:
+            yield _vertical("ended", self._x(row.ends), y - 2, y + _BAR + 2)
+        self.y = y + _BAR + 5
+
+    def _lane(self, lane: Lane) -> _Row:
+        spans, end = [], ZERO
+        for begin, until, activity in lane.visible:
+            title = f"{activity.value}: {format_duration(begin)} to {format_duration(until)}"
+            spans.append(_Span(_CLASSES[activity], begin, until, title))
+            end = until
+        return _Row(f"{lane.container}, until {format_duration(end)}", tuple(spans), end)
+
+    def _losses(self) -> Iterator[_Row]:
+        """What is lost when, certainly or perhaps."""
+        for loss in self.explanation.analysis.losses:
+            kind = _LOST if loss.certain else _MAYBE
+            text = f"{format_window(loss)}: {format_loss(loss)}"
+            yield _Row(text, (_Span(kind, loss.begin, loss.end, text),))
+
+    def _longest(self) -> Iterator[_Row]:
+        """The longest requests that are served for certain."""
+        headroom = self.explanation.analysis.headroom
+        if headroom.max_in_flight is not None:
+            served = headroom.max_in_flight
+            text = f"in flight at deletion: {_format_longest(served)}"
+            yield _Row(text, (_Span("served", ZERO, served, text),) if served else ())
+        if headroom.max_late is not None and headroom.late_at > ZERO:
+            at, late = headroom.late_at, headroom.max_late
+            text = f"arriving at {format_duration(at)}: {_format_longest(late)}"
+            yield _Row(text, (_Span("served", at, at + late, text),) if late else ())
+
+    def _answer(self, answer: Answer) -> _Row:
+        """A request that was asked about: what is uncertain is drawn so."""
+        prediction = answer.prediction
+        request = prediction.request
+        begin, end = request.arrival, request.arrival + request.duration
+        text = f"{format_request(request)}: {format_outcome(answer)}"
+        served = end if prediction.outcome is Outcome.OK else min(prediction.at, end)
+        if prediction.outcome in (Outcome.REFUSED, Outcome.UNAVAILABLE):
+            served = begin
+        doubtful = answer.doubt is not None or prediction.outcome is Outcome.UNKNOWN
+        spans = []
+        if served > begin:
+            whole = prediction.outcome is Outcome.OK and doubtful
+            spans.append(_Span(_MAYBE if whole else "served", begin, served, text))
+        if prediction.outcome is not Outcome.OK:
+            spans.append(_Span(_MAYBE if doubtful else _LOST, served, end, text))
+        lost = prediction.outcome is not Outcome.OK
+        return _Row(text, tuple(spans), served if lost else None)
+
+    def _axis(self, top: float, bottom: float) -> Iterator[str]:
+        """Lines at the moments at which something happens, with as many times as fit."""
+        explanation = self.explanation
+        grace = explanation.grace
+        moments = sorted({ZERO, grace, *(event.at for event in explanation.events)})
+        named = {ZERO: self._x(ZERO), grace: self._x(grace)}
+        for moment in moments:
+            x = self._x(moment)
+            if x > _WIDTH - _RIGHT + 1:
+                continue
+            yield _vertical("kill" if moment == grace else "grid", x, top, bottom)
+            if all(abs(x - other) >= _TIMES_APART for other in named.values()):
+                named[moment] = x
+        for moment, x in named.items():
+            anchor = "start" if x < _LEFT + 20 else "end" if x > _WIDTH - _RIGHT - 20 else "middle"
+            text = format_duration(moment)
+            if moment == grace:
+                text = f"{text} SIGKILL"
+                anchor = "end" if x > _WIDTH / 2 else "start"
+            yield _text(x, bottom + 16, text, "faint", anchor)
+
+    def _legend(self, rows: Sequence[_Row]) -> Iterator[str]:
+        texts = {
+            "accepts": "accepts",
+            "finishes": "finishes what it has",
+            "lingers": "serves nothing more",
+            "served": "served",
+            _LOST: "lost",
+            _MAYBE: "may be lost: it depends on luck",
+        }
+        drawn = {span.kind for row in rows for span in row.spans}
+        x = float(_LEFT)
+        self.y += 16
+        for kind, text in texts.items():
+            if kind not in drawn:
+                continue
+            width = 34 + _LETTER * len(text)
+            if x + width > _WIDTH - _RIGHT:
+                x, self.y = float(_LEFT), self.y + _LINE
+            yield (
+                f'<rect class="{kind}" x="{x:.1f}" y="{self.y - 10:.1f}" width="22" height="11"/>'
+            )
+            yield _text(x + 28, self.y, text, "faint")
+            x += width + 8
+        self.y += 4
+
+    def _pods(self, disruption: Disruption) -> Iterator[str]:
         """How many pods serve over time, as steps on an axis of its own."""
+        self.y += 10
+        yield from self._lines("pods that serve", "faint")
+        yield from self._lines(disruption.text)
         end, most = disruption.steps[-1][0] * 1.1, disruption.replicas
         begin = -end / 10
-        width, top = _WIDTH - _LABELS - _RIGHT, y + 22
+        left, top = _LEFT + 24, self.y + 12
+        width = _WIDTH - left - _RIGHT
 
         def x(moment: timedelta) -> float:
-            return _LABELS + width * ((moment - begin) / (end - begin))
+            return left + width * ((moment - begin) / (end - begin))
 
         def height(count: int) -> float:
             return top + _CHART * (1 - count / most)
 
-        yield _text(16, y + 6, _shorten(f"pods that serve: {disruption.text}", _WIDTH - 40))
         points, serving = [(x(begin), height(most))], most
         for moment, count in disruption.steps:
             points += [(x(moment), height(serving)), (x(moment), height(count))]
@@ -192,78 +348,66 @@ class _PodPicture:
         points.append((x(end), height(serving)))
         line = " ".join(f"{px:.1f},{py:.1f}" for px, py in points)
         area = f"{points[0][0]:.1f},{height(0):.1f} {line} {points[-1][0]:.1f},{height(0):.1f}"
-        yield f'<polygon class="accepts" points="{area}"><title>{escape(safe(disruption.text))}</title></polygon>'
+        yield (
+            f'<polygon class="accepts" points="{area}">'
+            f"<title>{escape(safe(disruption.text))}</title></polygon>"
+        )
+        last = height(0) + _LINE
         for count in sorted({0, most, *(each for _, each in disruption.steps)}):
-            yield _text(_LABELS - 8, height(count) + 4, str(count), "faint", "end")
+            if last - height(count) >= _LINE - 4:
+                last = height(count)
+                yield _text(left - 6, last + 4, str(count), "faint", "end")
         for moment in (ZERO, disruption.steps[-1][0]):
             yield _text(x(moment), height(0) + 16, format_duration(moment), "faint", "middle")
+        self.y = height(0) + 20
         ready = self.explanation.ready
         if ready is not None:
             text = f"with {format_duration(ready.value)} until a new pod is ready ({ready.origin})"
-            yield _text(x(end / 2), height(0) + 16, text, "faint", "middle")
+            yield from self._lines(text, "faint")
+
+    def _shares(self) -> Iterator[str]:
+        """The grace period with which each share of the measured requests is served."""
+        self.y += 10
+        rows = self.explanation.shares
+        yield from self._lines("measured requests: the grace period that serves them", "faint")
+        longest = max((row.grace for row in rows if row.grace is not None), default=None)
+        for row in rows:
+            cost = format_share_cost(row, self.explanation.rollout)
+            yield from self._lines(f"{format_share(row)}{f': {cost}' if cost else ''}")
+            if row.grace is None or not longest:
+                continue
+            width = (_WIDTH - _LEFT - _RIGHT) * (row.grace / longest)
+            kind = "served" if row.served else "finishes"
+            yield (
+                f'<rect class="{kind}" x="{_LEFT}" y="{self.y + 5:.1f}" width="{width:.1f}" '
+                f'height="8"><title>{escape(safe(cost))}</title></rect>'
+            )
+            self.y += 16
+
+    def _list(self, title: str, texts: Sequence[str] | Iterator[str]) -> Iterator[str]:
+        """A heading and its texts; nothing where there are none."""
+        listed = list(texts)
+        if not listed:
+            return
+        self.y += 8
+        yield from self._lines(title, "part")
+        for text in listed[:_MOST_LINES]:
+            yield from self._lines(text, "faint")
+        if listed[_MOST_LINES:]:
+            yield from self._lines(f"and {len(listed) - _MOST_LINES} more", "faint")
+
+    def _lines(
+        self, text: str, kind: str = "", *, indent: int = 0, letter: float = _LETTER
+    ) -> Iterator[str]:
+        """A text in as many lines as it needs."""
+        width = _WIDTH - _LEFT - _RIGHT - 2 * indent - 14
+        for number, line in enumerate(_wrap(safe(text), width * _LETTER / letter) or [""]):
+            self.y += _LINE
+            yield _text(_LEFT + indent + (14 if number else 0), self.y - 4, line, kind)
 
     def _x(self, moment: timedelta) -> float:
         share = min(max(moment / self.explanation.time_axis_end, 0), 1)
-        return _LABELS + share * (_WIDTH - _LABELS - _RIGHT)
-
-    def _lane(self, lane: Lane, y: float) -> Iterator[str]:
-        yield _text(16, y + 14, _shorten(lane.container, _LABELS - 24, 7.8))
-        end = ZERO
-        for begin, end, activity in lane.visible:
-            span = f"{format_duration(begin)} to {format_duration(end)}"
-            title = f"{lane.container} {activity.value}: {span}"
-            width = self._x(end) - self._x(begin)
-            yield _bar(_CLASSES[activity], self._x(begin), y, width, title)
-        yield _end(self._x(end), y)
-
-    def _request(self, bar: _RequestBar, y: float) -> Iterator[str]:
-        yield _text(16, y + 14, bar.label, "faint")
-        lost = max(bar.end, bar.served) > bar.served
-        begin, served = self._x(bar.begin), self._x(bar.served)
-        # A loss is visible even at the very end.
-        cut = min(served, _WIDTH - _RIGHT - _MIN_LOSS) if lost else served
-        if bar.served > bar.begin:
-            yield _bar("served", begin, y, cut - begin, bar.text)
-        if lost:
-            end = self._x(min(bar.end, self.explanation.time_axis_end))
-            yield _bar(_LOST, cut, y, max(end - cut, _MIN_LOSS), bar.text)
-            yield _end(cut, y)
-        visible = max(min(bar.served, self.explanation.time_axis_end), bar.begin)
-        yield from _bar_text(bar.text, begin, self._x(visible), y)
-
-    def _request_bars(self) -> Iterator[_RequestBar]:
-        explanation = self.explanation
-        headroom = explanation.analysis.headroom
-        beyond = explanation.time_axis_end
-        longest = headroom.max_in_flight
-        if longest is not None:
-            text = _format_longest(longest)
-            yield _RequestBar("in flight at deletion", ZERO, longest, beyond, text)
-        late = headroom.max_late
-        if late is not None:
-            at = headroom.late_at
-            label = f"arriving at {format_duration(at)}"
-            yield _RequestBar(label, at, at + late, beyond, _format_longest(late))
-        for answer in explanation.answers:
-            prediction = answer.prediction
-            request = prediction.request
-            begin, end = request.arrival, request.arrival + request.duration
-            served = end if prediction.outcome is Outcome.OK else min(prediction.at, end)
-            if prediction.outcome is Outcome.REFUSED:
-                served = begin
-            outbound = request.direction is Direction.OUTBOUND
-            label = f"{format_duration(request.duration)} {'call' if outbound else 'request'}"
-            yield _RequestBar(label, begin, served, end, format_outcome(answer))
-
-    def _axis(self, top: float, bottom: float) -> Iterator[str]:
-        end, grace = self.explanation.time_axis_end, self.explanation.grace
-        for step in range(5):
-            moment = end * step / 4
-            yield _vertical("grid", self._x(moment), top, bottom)
-            yield _text(self._x(moment), bottom + 16, format_duration(moment), "faint", "middle")
-        yield _vertical("kill", self._x(grace), top, bottom)
-        text = f"grace period {format_duration(grace)}"
-        yield _text(self._x(grace) - 4, top - 12, text, "faint", "end")
+        return _LEFT + share * (_WIDTH - _LEFT - _RIGHT)
 
 
 def _format_longest(served: timedelta) -> str:
@@ -271,59 +415,37 @@ def _format_longest(served: timedelta) -> str:
     return f"{text}; longer ones are lost" if served else text
 
 
+def _wrap(text: str, width: float) -> list[str]:
+    """A text in lines of about a width; a longer word is cut."""
+    lines: list[str] = []
+    used = width
+    for word in text.split():
+        needed = _measure(word)
+        while needed > width:
+            fits = max(int(len(word) * width / needed) - 1, 1)
+            lines.append(word[:fits])
+            word, used = word[fits:], width  # noqa: PLW2901 - what is left of it
+            needed = _measure(word)
+        if used + _LETTER + needed > width:
+            lines.append(word)
+            used = needed
+        else:
+            lines[-1] += f" {word}"
+            used += _LETTER + needed
+    return lines
+
+
+def _measure(text: str) -> float:
+    """About how wide a text is."""
+    wide = sum(character.isupper() or character in "_@%=" for character in text)
+    return _LETTER * len(text) + (_CAPITAL - _LETTER) * wide
+
+
 def _text(x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> str:
-    shown = escape(safe(text))
-    return f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}">{shown}</text>'
-
-
-def _shorten(text: str, width: float, letter: float = _LETTER) -> str:
-    """As much of a text as fits."""
-    fits = int(width / letter)
-    shown = safe(text)
-    return shown if len(shown) <= fits else f"{shown[: fits - 1]}…"
-
-
-def _bar(kind: str, x: float, y: float, width: float, title: str) -> str:
-    return (
-        f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{max(width, 1):.1f}" '
-        f'height="{_BAR}" rx="2"><title>{escape(safe(title))}</title></rect>'
-    )
+    at = "" if anchor == "start" else f' text-anchor="{anchor}"'
+    named = f' class="{kind}"' if kind else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}"{named}{at}>{escape(text)}</text>'
 
 
 def _vertical(kind: str, x: float, top: float, bottom: float) -> str:
-    return f'<line class="{kind}" x1="{x:.1f}" y1="{top - 8:.1f}" x2="{x:.1f}" y2="{bottom:.1f}"/>'
-
-
-def _end(x: float, y: float) -> str:
-    """The mark where something has ended."""
-    return _vertical("ended", x, y + 6, y + _BAR + 2)
-
-
-def _bar_text(text: str, begin: float, served: float, y: float) -> Iterator[str]:
-    """The outcome of a request: on its bar if that is wide enough, else behind or before it."""
-    width = _LETTER * len(text) + 12
-    if width <= served - begin:
-        yield _text(begin + 6, y + 13.5, text, "on")
-        return
-    x = served + 3
-    if x + width > _WIDTH - _RIGHT:  # it would leave the picture
-        x = max(begin - width, _LABELS)
-    yield (
-        f'<rect class="paper" x="{x:.1f}" y="{y + 2:.1f}" width="{width - 4:.1f}" '
-        f'height="{_BAR - 4}" rx="2"/>'
-    )
-    yield _text(x + 4, y + 13.5, text)
-
-
-def _legend(y: float, lanes: Sequence[Lane]) -> Iterator[str]:
-    drawn = {activity for lane in lanes for _, _, activity in lane.visible}
-    x = 16.0
-    for activity, kind in _CLASSES.items():
-        rare = activity in (Activity.FAILS, Activity.LINGERS, Activity.RACE)
-        if rare and activity not in drawn:
-            continue
-        yield f'<rect class="{kind}" x="{x:.1f}" y="{y - 10:.1f}" width="22" height="11" rx="2"/>'
-        yield _text(x + 28, y, activity.value, "faint")
-        x += 50 + 6.4 * len(activity.value)
-    yield f'<rect class="{_LOST}" x="{x:.1f}" y="{y - 10:.1f}" width="22" height="11"/>'
-    yield _text(x + 28, y, "lost", "faint")
+    return f'<line class="{kind}" x1="{x:.1f}" y1="{top:.1f}" x2="{x:.1f}" y2="{bottom:.1f}"/>'

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
+from shutdownlint.engine.finding import Severity
 from shutdownlint.reports.client_view import describe_client, describe_loss
 from shutdownlint.reports.explanation import Activity
 from shutdownlint.reports.report import safe
@@ -56,12 +56,12 @@ _COLOURS: Final = {
     Outcome.UNAVAILABLE: "red",
     Outcome.UNKNOWN: "yellow",
 }
+_SEVERITIES: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 _MAX_WIDTH: Final = 64
 #: Pods over time: how full a column is, how wide the line is, and what is before and after.
 _LEVELS: Final = "·▁▂▃▄▅▆▇█"
 _PODS_WIDTH: Final = 32
 _PODS_EDGE: Final = 3
-_STEPS: Final = 4
 
 
 def render_text(explanations: Sequence[Explanation], output: ReportOutput) -> str | None:
@@ -151,6 +151,12 @@ class _PodText:
         for disruption in explanation.disruptions:
             yield from self._disruption(disruption)
         yield from self._events()
+        for finding in explanation.findings:
+            if not explanation.is_rejection(finding):
+                colour = _SEVERITIES[finding.severity]
+                yield _line(
+                    "finding", f"{finding.severity.value} {finding.rule}", "", colour
+                ).append(f"  {safe(finding.name)} ({safe(str(finding.region))})", "dim")
         for text in explanation.assumptions:
             yield _line("assumption", "", text)
 
@@ -245,12 +251,17 @@ class _PodText:
         return text
 
     def _scale(self, label: int, width: int) -> Text:
+        """The times at which something happens, as far as they do not overlap."""
         text = [" "] * (width + 12)
-        for step in range(_STEPS + 1):
-            at = self.explanation.time_axis_end * step / _STEPS
-            mark = format_duration(timedelta(seconds=round(at.total_seconds(), 1)))
-            column = width * step // _STEPS
-            text[column : column + len(mark)] = mark
+        end = self.explanation.time_axis_end
+        moments = {event.at for event in self.explanation.events if event.at <= end}
+        # The ends of the axis come first: they are always shown.
+        for at in dict.fromkeys((ZERO, end, *sorted(moments))):
+            mark = format_duration(at)
+            column = int(width * (at / end))
+            around = text[max(column - 1, 0) : column + len(mark) + 1]
+            if not "".join(around).strip():
+                text[column : column + len(mark)] = mark
         return Text(f"  {'':<{label}}{''.join(text).rstrip()}", "dim")
 
 

@@ -21,8 +21,10 @@ from shutdownlint.shutdown.request import Event, EventKind
 from shutdownlint.shutdown.request_shares import share_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from shutdownlint.engine.finding import Finding
+    from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.platforms.kubernetes.controllers import Rollout
     from shutdownlint.platforms.kubernetes.fleet import Disruption
     from shutdownlint.platforms.planned_pod import PlannedPod
@@ -81,7 +83,11 @@ class Explanation:
     """One pod's shutdown: the timeline that is shown, and the answers for requests."""
 
     def __init__(
-        self, pod: PlannedPod, requests: Sequence[Request] = (), traffic: Traffic = NO_TRAFFIC
+        self,
+        pod: PlannedPod,
+        requests: Sequence[Request] = (),
+        traffic: Traffic = NO_TRAFFIC,
+        findings: Sequence[Finding] = (),
     ) -> None:
         if pod.plan is None:
             raise ValueError("a pod without a plan cannot be explained")
@@ -89,6 +95,8 @@ class Explanation:
         self.plan: PodPlan = pod.plan
         self.requests = requests
         self.traffic = traffic
+        #: What a check reports of the pod.
+        self.findings = findings
         self.region = pod.ref.region()
         self.analysis = ShutdownAnalysis(pod.plan)
 
@@ -106,6 +114,10 @@ class Explanation:
     def has_timeline(self) -> bool:
         """Whether there is a shutdown to show: a pod that is rejected never runs."""
         return self.grace_known and not self.pod.rejections
+
+    def is_rejection(self, finding: Finding) -> bool:
+        """Whether a finding is one of the reasons why no pod is created."""
+        return f"{finding.message} ({finding.region})" in self.pod.rejections
 
     @cached_property
     def timeline(self) -> Timeline:
@@ -271,14 +283,19 @@ class Explanation:
         return [c.hook.duration for c in self.plan.containers if c.hook.ending is None]
 
     @property
-    def deciding_settings(self) -> list[Setting[Any]]:
-        """The settings that decide the timeline: the grace period, hooks, and knobs."""
-        found: list[Setting[Any]] = [self.plan.grace]
-        for container in self.plan.containers:
-            if container.hook.exists or container.role is Role.APP:
-                found.append(container.hook.duration)
-            found += [knob.setting for knob in container.knobs]
-        return list({id(setting): setting for setting in found}.values())
+    def effective_settings(self) -> list[Setting[Any]]:
+        """The settings that decide something: the grace period, and those that are a cause.
+
+        Settings that change nothing of this timeline are left out.
+        """
+        headroom = self.analysis.headroom
+        causes = [event.cause for event in self.events]
+        causes += [loss.cause for loss in self.analysis.losses]
+        causes += [headroom.cause, headroom.late_cause]
+        causes += [answer.prediction.cause for answer in self.answers]
+        found: list[Setting[Any]] = [self.timeline.plan.grace]
+        found += [setting for cause in causes for setting in cause.settings]
+        return list({str(setting): setting for setting in found}.values())
 
 
 def _result(answer: Answer) -> tuple[object, object]:
@@ -286,7 +303,22 @@ def _result(answer: Answer) -> tuple[object, object]:
 
 
 def explain_pods(
-    pods: Sequence[PlannedPod], requests: Sequence[Request], traffic: Traffic
+    pods: Sequence[PlannedPod],
+    requests: Sequence[Request],
+    traffic: Traffic,
+    findings: Iterable[Finding] = (),
 ) -> list[Explanation]:
-    """The explanations of all pods that have a plan."""
-    return [Explanation(pod, requests, traffic) for pod in pods if pod.plan is not None]
+    """The explanations of all pods that have a plan, each with the findings of its workload."""
+    by_pod: dict[tuple[str, ObjectId], list[Finding]] = {}
+    for finding in findings:
+        for each in finding.group or (finding,):
+            if each.workload is not None:
+                file = (each.subject_region or each.region).file
+                by_pod.setdefault((file, each.workload), []).append(each)
+    found = []
+    for pod in pods:
+        if pod.plan is not None:
+            own = by_pod.get((pod.ref.region().file, pod.id), ())
+            mine = [f for f in own if not f.variants or pod.variant in f.variants]
+            found.append(Explanation(pod, requests, traffic, mine))
+    return found

@@ -31,7 +31,7 @@ def render_gitlab(report: Report, _output: ReportOutput) -> str:
     ]
     entries = [
         {
-            "description": full_message(finding),
+            "description": _describe(finding),
             "check_name": f"{finding.rule} {finding.title}",
             "fingerprint": hashlib.sha256(key).hexdigest(),
             "severity": _SEVERITIES[finding.severity],
@@ -40,6 +40,13 @@ def render_gitlab(report: Report, _output: ReportOutput) -> str:
         for finding, key in zip(report.findings, keys, strict=True)
     ]
     return to_json(entries)
+
+
+def _describe(finding: Finding) -> str:
+    """The message with what GitLab has no field for: the workload and the fix."""
+    workload = f"{finding.workload}: " if finding.workload is not None else ""
+    fix = f". Fix: {finding.fix.description}" if finding.fix else ""
+    return f"{workload}{full_message(finding)}{fix}"
 
 
 def _location(finding: Finding) -> dict[str, Any]:

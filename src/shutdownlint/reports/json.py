@@ -22,6 +22,7 @@ def render_json(report: Report, _output: ReportOutput) -> str:
 def to_data(report: Report) -> dict[str, Any]:
     """The report as plain data."""
     return {
+        "tool": "shutdownlint",
         "version": 1,
         "findings": [_finding(finding) for finding in report.findings],
         "unreadable": [

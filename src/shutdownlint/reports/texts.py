@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from shutdownlint.shutdown.analysis import Answer, Doubt, Headroom, Loss, LossKind
 from shutdownlint.shutdown.durations import ZERO, format_duration
@@ -13,8 +13,10 @@ from shutdownlint.shutdown.solver import MARGIN, Failure, FailureKind, Reason, R
 if TYPE_CHECKING:
     from datetime import timedelta
 
+    from shutdownlint.engine.finding import Finding
     from shutdownlint.platforms.kubernetes.controllers import Rollout
     from shutdownlint.reports.explanation import Difference, Explanation
+    from shutdownlint.shutdown.provenance import Setting
     from shutdownlint.shutdown.request import Request
     from shutdownlint.shutdown.request_shares import ShareRow
 
@@ -59,6 +61,16 @@ _OUTCOME_TEXTS: Final = {
 def format_loss(loss: Loss) -> str:
     """What is lost."""
     return (_CERTAIN_LOSSES if loss.certain else _POSSIBLE_LOSSES)[loss.kind]
+
+
+def format_finding(finding: Finding) -> str:
+    """A finding in one line, for reports about a pod."""
+    return f"{finding.severity.value} {finding.rule} {finding.message} ({finding.region})"
+
+
+def format_setting(setting: Setting[Any], file: str) -> str:
+    """A setting with its value and its origin, in a text about ``file``."""
+    return f"{setting.name} {setting.value_text} ({setting.origin.describe(file)})"
 
 
 def format_difference(difference: Difference) -> str:
