@@ -28,7 +28,17 @@ _OTHER_EXIT_CODES: Final = (
     f"stderr name it. {_CONFIGURATION}"
 )
 #: The commands, in the order of the help; each is in the module of its name.
-COMMANDS: Final = ("check", "explain", "suggest", "measure", "verify", "init", "rule", "schema")
+COMMANDS: Final = (
+    "check",
+    "explain",
+    "suggest",
+    "measure",
+    "verify",
+    "history",
+    "init",
+    "rule",
+    "schema",
+)
 
 
 def command_line(arguments: Sequence[str] | None = None) -> typer.Typer:

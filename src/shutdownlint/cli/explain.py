@@ -17,11 +17,13 @@ from shutdownlint.cli.options import (
     expand_groups,
     read_request,
 )
-from shutdownlint.cli.output import INCOMPLETE, check_outputs, write_output
+from shutdownlint.cli.output import INCOMPLETE, check_outputs, usage_error, warn, write_output
 from shutdownlint.cli.session import Session
+from shutdownlint.platforms.user_facts import AppFacts
 from shutdownlint.reports.registry import EXPLAIN_REPORTERS, find_reporter
 
 _TEXT = "text"
+_SUMMARY = "summary"
 if TYPE_CHECKING:
     from enum import StrEnum as ExplainFormat
 else:
@@ -90,6 +92,27 @@ class RequestOptions:
             "proxies that wait for them stay until then.",
         ),
     ] = 0
+    rate: Annotated[
+        float | None,
+        typer.Option(
+            rich_help_panel=REQUESTS,
+            min=0,
+            metavar="N",
+            help="How many requests a second each workload gets; with it the lost requests are "
+            "counted.",
+            show_default=False,
+        ),
+    ] = None
+    rollouts: Annotated[
+        float | None,
+        typer.Option(
+            rich_help_panel=REQUESTS,
+            min=0,
+            metavar="N",
+            help="How many rollouts a week each workload has, to count what is lost in a week.",
+            show_default=False,
+        ),
+    ] = None
     open_connections: Annotated[
         float | None,
         typer.Option(
@@ -116,6 +139,14 @@ def command(
             show_default=False,
         ),
     ] = None,
+    summary: Annotated[
+        bool,
+        typer.Option(
+            "--summary",
+            rich_help_panel=OUTPUT,
+            help="One line for each workload; short for --format summary.",
+        ),
+    ] = False,
     output: OutputFile = None,
     screen: ScreenOptions,
     requests: RequestOptions,
@@ -134,10 +165,14 @@ def command(
 
       shutdownlint explain k8s/ checkout --request 10s --request 2s@7s
 
+      shutdownlint explain --summary k8s/
+
       shutdownlint explain --format svg --output checkout.svg k8s/ checkout
     """
     check_outputs([output])
     session = Session(files, environment)
+    facts = AppFacts("*", rate=requests.rate, rollouts=requests.rollouts)
+    session.config.command_line.append(facts)
     inbound = [read_request(text) for text in requests.request or ()]
     inbound += [read_request(text, reused=True) for text in requests.reused or ()]
     outbound = [read_request(text, outbound=True) for text in requests.outbound or ()]
@@ -152,11 +187,22 @@ def command(
         idle_tcp=requests.idle_tcp,
         open_connections=requests.open_connections,
     )
-    findings = session.check(selected).findings
-    explanations = explain_pods(selected.pods, [*inbound, *outbound], traffic, findings)
+    explanations = explain_pods(
+        selected.pods,
+        [*inbound, *outbound],
+        traffic,
+        findings=session.check(selected).findings,
+        facts=session.config.user_facts(),
+    )
     if not explanations:
         selected.warn_no_match()
+    for line in selected.unplanned():
+        warn(line)
     name = str(output_format.value) if output_format is not None else _TEXT
+    if summary:
+        if output_format is not None:
+            raise usage_error("--summary is a format of its own: use --format summary")
+        name = _SUMMARY
     reporter = find_reporter(EXPLAIN_REPORTERS, name)
     write_output(reporter.render(explanations, ReportOutput(output, screen.color.value)), output)
     if selected.run.stats.unreadable or session.config.refusals or not explanations:

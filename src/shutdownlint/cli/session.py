@@ -43,6 +43,13 @@ class Selected:
     wanted: str | None
     sources: list[InputSource]
 
+    def unplanned(self) -> "Iterator[str]":
+        """The workloads that are meant and have no plan, with the reason."""
+        for pod in self.pods:
+            if pod.plan is None:
+                reason = pod.skipped.text if pod.skipped is not None else "not enough is known"
+                yield f"{pod.title} is not checked: {reason} ({pod.ref.region()})"
+
     def warn_no_match(self) -> None:
         """Warn that there is none, with what was skipped."""
         warn_no_match(self.folders, self.wanted, self.run)

@@ -90,6 +90,12 @@ class WorkloadForm(Form):
         default=None,
         description="How long Services go on sending it new requests after termination starts.",
     )
+    rate: float | None = Field(
+        default=None, gt=0, description="How many requests a second it gets, in all its pods."
+    )
+    rollouts: float | None = Field(
+        default=None, gt=0, description="How many rollouts it has in a week."
+    )
     app: Literal["graceful", "abrupt", "ignoring", "lingering"] | None = Field(
         default=None, description="What the app does at its stop signal."
     )
@@ -394,6 +400,8 @@ def _app_facts(form: WorkloadForm) -> AppFacts:
         form.drain,
         behaviour,
         label,
+        rate=form.rate,
+        rollouts=form.rollouts,
         job=form.job,
         waits_for_calls=form.waits_for_calls,
         propagation=form.propagation,

@@ -38,6 +38,9 @@ class AppFacts(Struct, frozen=True):
     source_label: str = "the configuration"
     #: Of which container; None: of all of them.
     container: str | None = None
+    #: How many requests a second the workload gets, and how many rollouts a week it has.
+    rate: float | None = None
+    rollouts: float | None = None
     #: How long the longest job of a worker takes.
     job: timedelta | None = None
     waits_for_calls: bool | None = None

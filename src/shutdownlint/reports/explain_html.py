@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
 from shutdownlint.reports.client_view import describe_client, describe_loss
 from shutdownlint.reports.explain_svg import draw_svg
+from shutdownlint.reports.page import draw_page, draw_table
 from shutdownlint.reports.report import safe
 from shutdownlint.reports.texts import (
     EVENT_TEXTS,
     format_answer_cause,
     format_difference,
+    format_finding,
     format_headroom,
     format_late,
     format_loss,
@@ -21,6 +23,7 @@ from shutdownlint.reports.texts import (
     format_share_cost,
     format_shown_with,
     format_verdict,
+    format_weekly_loss,
     format_window,
 )
 from shutdownlint.shutdown.durations import format_duration
@@ -31,27 +34,16 @@ if TYPE_CHECKING:
     from shutdownlint.reports.explanation import Explanation
     from shutdownlint.reports.output import ReportOutput
 
-_PAGE: Final = """
-:root{color-scheme:light dark}body{font:15px/1.5 ui-sans-serif,system-ui,sans-serif;margin:2rem auto;
-max-width:960px;padding:0 1rem;background:#fff;color:#1c2430}svg{max-width:100%;height:auto}
-table{border-collapse:collapse;margin:.5rem 0 1.5rem;width:100%}caption{text-align:left;font-weight:600}
-th,td{text-align:left;padding:.25rem .75rem .25rem 0;border-bottom:1px solid #d5dbe3;vertical-align:top}
-@media (prefers-color-scheme:dark){body{background:#14181d;color:#e7ebf0}th,td{border-color:#39424e}}
-"""
-
 
 def render_html(explanations: Sequence[Explanation], _output: ReportOutput) -> str:
     """All explanations in one page."""
     sections = [
         f"<h2>{escape(safe(explanation.pod.title))}</h2>"
-        f"{draw_svg([explanation], number)}{draw_tables(explanation)}"
+        f'<div class="wide">{draw_svg([explanation], number)}</div>{draw_tables(explanation)}'
         for number, explanation in enumerate(explanations, 1)
     ]
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width"><title>Shutdown timelines</title>'
-        f"<style>{_PAGE}</style></head><body>{''.join(sections)}</body></html>\n"
-    )
+    title = "Shutdown timelines"
+    return draw_page(title, f"<h1>{title}</h1>{''.join(sections)}")
 
 
 def draw_tables(explanation: Explanation) -> str:
@@ -60,9 +52,9 @@ def draw_tables(explanation: Explanation) -> str:
     assumptions = [(text,) for text in explanation.assumptions]
     rejections = [(text,) for text in explanation.pod.rejections]
     if not explanation.has_timeline:
-        return _table(
+        return draw_table(
             "Rejected: no pod is created until this is fixed", ("reason",), rejections
-        ) + _table("Assumptions", ("assumption",), assumptions)
+        ) + draw_table("Assumptions", ("assumption",), assumptions)
     headroom = explanation.analysis.headroom
     verdict = [(format_verdict(explanation), format_shown_with(explanation))]
     in_flight = format_headroom(headroom.max_in_flight)
@@ -79,6 +71,9 @@ def draw_tables(explanation: Explanation) -> str:
         )
         for answer in explanation.answers
     ]
+    if explanation.lost_requests is not None:
+        verdict.append((format_weekly_loss(explanation.lost_requests), ""))
+    findings = [(format_finding(each),) for each in explanation.findings]
     others = [(format_difference(each), each.how_to_say) for each in explanation.differences]
     shares = [
         (format_share(row), format_share_cost(row, explanation.rollout))
@@ -106,24 +101,15 @@ def draw_tables(explanation: Explanation) -> str:
         for loss in explanation.analysis.losses
     ]
     return (
-        _table("Verdict", ("verdict", "timeline"), verdict)
-        + _table("Longest requests", ("when", "served", "cause"), longest)
-        + _table("Requests", ("request", "outcome", "cause", "the client sees"), answers)
-        + _table("Measured requests", ("share", "what serving them needs"), shares)
-        + _table("Other cases", ("what is different", "how to settle it"), others)
-        + _table("Rollout", ("cost",), rollout)
-        + _table("Pods that serve", ("when", "how many"), pods)
-        + _table("Events", ("at", "container", "event", "cause"), events)
-        + _table("Losses", ("window", "loss", "cause", "the client sees"), losses)
-        + _table("Assumptions", ("assumption",), assumptions)
+        draw_table("Verdict", ("verdict", "timeline"), verdict)
+        + draw_table("Longest requests", ("when", "served", "cause"), longest)
+        + draw_table("Requests", ("request", "outcome", "cause", "the client sees"), answers)
+        + draw_table("Measured requests", ("share", "what serving them needs"), shares)
+        + draw_table("Other cases", ("what is different", "how to settle it"), others)
+        + draw_table("Rollout", ("cost",), rollout)
+        + draw_table("Pods that serve", ("when", "how many"), pods)
+        + draw_table("Events", ("at", "container", "event", "cause"), events)
+        + draw_table("Losses", ("window", "loss", "cause", "the client sees"), losses)
+        + draw_table("Findings", ("finding",), findings)
+        + draw_table("Assumptions", ("assumption",), assumptions)
     )
-
-
-def _table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    if not rows:
-        return ""
-    head = "".join(f"<th>{escape(name)}</th>" for name in heads)
-    body = "".join(
-        f"<tr>{''.join(f'<td>{escape(safe(cell))}</td>' for cell in row)}</tr>" for row in rows
-    )
-    return f"<table><caption>{escape(caption)}</caption><tr>{head}</tr>{body}</table>"

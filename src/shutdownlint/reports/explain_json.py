@@ -75,6 +75,7 @@ def _workload(explanation: Explanation) -> dict[str, Any]:
         "shares": [_share(row) for row in explanation.shares],
         "rollout": _rollout(explanation),
         "events": [_event(event) for event in explanation.events],
+        "lostRequests": _lost_requests(explanation),
         "losses": [_loss(loss) for loss in explanation.analysis.losses],
         "requests": [
             {
@@ -83,6 +84,20 @@ def _workload(explanation: Explanation) -> dict[str, Any]:
             }
             for number, answer in enumerate(explanation.answers)
         ],
+    }
+
+
+def _lost_requests(explanation: Explanation) -> dict[str, Any] | None:
+    """What a pod's end loses, and how often pods end, where the user gives the rate."""
+    lost = explanation.lost_requests
+    if lost is None:
+        return None
+    return {
+        "atLeast": round(lost.of_a_pod.least, 3),
+        "atMost": round(lost.of_a_pod.most, 3),
+        "pods": lost.replicas,
+        "rolloutsPerWeek": lost.rollouts,
+        "durationsKnown": lost.durations_known,
     }
 
 

@@ -23,6 +23,7 @@ from shutdownlint.reports.texts import (
     format_share_cost,
     format_shown_with,
     format_verdict,
+    format_weekly_loss,
     format_window,
 )
 from shutdownlint.shutdown.durations import ZERO, format_duration
@@ -136,6 +137,8 @@ class _PodText:
             text = f"{name} answers with Connection: close, HTTP/2 with GOAWAY"
             yield _line("kept", "", f"from {format_duration(begin)} on {text}")
         yield from self._losses()
+        if explanation.lost_requests is not None:
+            yield _line("lost", "", format_weekly_loss(explanation.lost_requests))
         yield from self._answers()
         for row in explanation.shares:
             colour = "green" if row.served else "red"

@@ -14,6 +14,7 @@ from shutdownlint.platforms.traffic import ClosesKeptConnections, MeasuredReques
 from shutdownlint.shutdown.analysis import NO_TRAFFIC, ShutdownAnalysis, Traffic
 from shutdownlint.shutdown.durations import UNBOUNDED, ZERO
 from shutdownlint.shutdown.kubelet import grace_of
+from shutdownlint.shutdown.lost_requests import LostRequests, count_lost
 from shutdownlint.shutdown.pod_plan import Role
 from shutdownlint.shutdown.process import Direction, WhenIdle
 from shutdownlint.shutdown.provenance import Cause
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.kubernetes.controllers import Rollout
     from shutdownlint.platforms.kubernetes.fleet import Disruption
     from shutdownlint.platforms.planned_pod import PlannedPod
+    from shutdownlint.platforms.user_facts import UserFacts
     from shutdownlint.shutdown.analysis import Answer, Headroom
     from shutdownlint.shutdown.pod_plan import PodPlan
     from shutdownlint.shutdown.provenance import Setting
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
     from shutdownlint.shutdown.request_shares import ShareRow
     from shutdownlint.shutdown.timeline import ContainerTimeline, Timeline
 
+#: p99 is the duration of this share of the requests.
+P99_SHARE: Final = 0.99
 _SECOND: Final = timedelta(seconds=1)
 
 
@@ -79,6 +83,20 @@ class Difference(Struct, frozen=True):
     headroom: Headroom | None = None
 
 
+class WeeklyLoss(Struct, frozen=True):
+    """What one pod's end loses, and how often pods end; None where that is not known.
+
+    ``durations_known`` is whether requests that are too long could be counted.
+    """
+
+    of_a_pod: LostRequests
+    replicas: int | None
+    rollouts: float | None
+    #: How long new requests are sent to the pod.
+    window: timedelta
+    durations_known: bool
+
+
 class Explanation:
     """One pod's shutdown: the timeline that is shown, and the answers for requests."""
 
@@ -88,6 +106,7 @@ class Explanation:
         requests: Sequence[Request] = (),
         traffic: Traffic = NO_TRAFFIC,
         findings: Sequence[Finding] = (),
+        facts: UserFacts | None = None,
     ) -> None:
         if pod.plan is None:
             raise ValueError("a pod without a plan cannot be explained")
@@ -97,6 +116,7 @@ class Explanation:
         self.traffic = traffic
         #: What a check reports of the pod.
         self.findings = findings
+        self.facts = facts
         self.region = pod.ref.region()
         self.analysis = ShutdownAnalysis(pod.plan)
 
@@ -258,6 +278,22 @@ class Explanation:
             return ()
         return tuple(share_rows(self.analysis, found.facts.duration_of))
 
+    @cached_property
+    def lost_requests(self) -> WeeklyLoss | None:
+        """How many requests are lost, where the user says how many there are."""
+        apps = list(self.facts.apps_for(self.pod.id)) if self.facts is not None else []
+        rate = next((app.rate for app in apps if app.rate is not None), None)
+        if rate is None or not self.has_timeline or self.plan.runs_to_completion:
+            return None
+        rollouts = next((app.rollouts for app in apps if app.rollouts is not None), None)
+        shares = next((app.shares for app in apps if app.shares), ())
+        if not shares and self.plan.p99 is not None:
+            shares = ((self.plan.p99.value, P99_SHARE),)
+        replicas = self.pod.replicas.value if self.pod.replicas is not None else None
+        lost = count_lost(self.analysis, rate / (replicas or 1), shares)
+        window = max((sender.window.value for sender in self.plan.senders), default=ZERO)
+        return WeeklyLoss(lost, replicas, rollouts, window, durations_known=bool(shares))
+
     @property
     def ready(self) -> Setting[timedelta] | None:
         """How long a new pod is taken to need until it is ready."""
@@ -307,6 +343,7 @@ def explain_pods(
     requests: Sequence[Request],
     traffic: Traffic,
     findings: Iterable[Finding] = (),
+    facts: UserFacts | None = None,
 ) -> list[Explanation]:
     """The explanations of all pods that have a plan, each with the findings of its workload."""
     by_pod: dict[tuple[str, ObjectId], list[Finding]] = {}
@@ -320,5 +357,5 @@ def explain_pods(
         if pod.plan is not None:
             own = by_pod.get((pod.ref.region().file, pod.id), ())
             mine = [f for f in own if not f.variants or pod.variant in f.variants]
-            found.append(Explanation(pod, requests, traffic, mine))
+            found.append(Explanation(pod, requests, traffic, mine, facts))
     return found

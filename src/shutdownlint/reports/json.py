@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from shutdownlint.engine.finding import Severity
 from shutdownlint.fixes.replacements import list_replacements
+from shutdownlint.linter.fingerprint import fingerprints
 from shutdownlint.reports.report import full_message, to_json
 
 if TYPE_CHECKING:
@@ -24,7 +25,12 @@ def to_data(report: Report) -> dict[str, Any]:
     return {
         "tool": "shutdownlint",
         "version": 1,
-        "findings": [_finding(finding) for finding in report.findings],
+        "findings": [
+            {**_finding(finding), "owner": report.owner_of(finding) or None, "fingerprint": name}
+            for finding, name in zip(
+                report.findings, fingerprints(report.findings, report.lines), strict=True
+            )
+        ],
         "unreadable": [
             {"file": u.region.file, "line": u.region.line, "reason": u.reason}
             for u in report.stats.unreadable
@@ -36,6 +42,7 @@ def to_data(report: Report) -> dict[str, Any]:
             "errors": report.count(Severity.ERROR),
             "warnings": report.count(Severity.WARNING),
             "notes": report.count(Severity.NOTE),
+            "unsure": report.result.unsure,
             "hidden_notes": dict(sorted(report.result.hidden.items())),
             "known": report.result.known,
         },

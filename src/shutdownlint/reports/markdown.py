@@ -20,8 +20,8 @@ _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~&@$])")
 def render_markdown(report: Report, _output: ReportOutput) -> str:
     """The counts, and a row for each finding, the worst first, as far as a comment holds them."""
     if not report.findings:
-        return f"**shutdownlint**: {_escape(report.last_line())}\n"
-    head = f"**shutdownlint**: {_escape(report.last_line())}\n\n"
+        return f"**shutdownlint**: {escape_markdown(report.last_line())}\n"
+    head = f"**shutdownlint**: {escape_markdown(report.last_line())}\n\n"
     head += "| | rule | where | what | fix |\n|---|---|---|---|---|\n"
     rows, length = [], len(head)
     ordered = sorted(report.findings, key=lambda finding: -finding.severity.rank)
@@ -37,17 +37,17 @@ def render_markdown(report: Report, _output: ReportOutput) -> str:
 
 
 def _row(finding: Finding) -> str:
-    of = f"<br>{_escape(str(finding.workload))}" if finding.workload is not None else ""
+    of = f"<br>{escape_markdown(str(finding.workload))}" if finding.workload is not None else ""
     cells = (
         finding.severity.value,
-        f"{finding.rule} {_escape(finding.name)}",
-        f"{_escape(str(finding.region))}{of}",
-        _escape(full_message(finding)),
-        _escape(finding.fix.description) if finding.fix else "",
+        f"{finding.rule} {escape_markdown(finding.name)}",
+        f"{escape_markdown(str(finding.region))}{of}",
+        escape_markdown(full_message(finding)),
+        escape_markdown(finding.fix.description) if finding.fix else "",
     )
     return f"| {' | '.join(cells)} |\n"
 
 
-def _escape(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Text from the input: no link, no mention, no HTML, no new row comes of it."""
     return _SPECIAL.sub(r"\\\1", safe(text)).replace("\\<", "&lt;").replace("\\@", "@\u200b")

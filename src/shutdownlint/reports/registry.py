@@ -57,10 +57,12 @@ CHECK_REPORTERS: Final = (
     Reporter("github", "github:render_github"),
     Reporter("gitlab", "gitlab:render_gitlab"),
     Reporter("markdown", "markdown:render_markdown"),
+    Reporter("html", "html:render_html", describe="html:describe_pod"),
 )
 #: Of a list of ``Explanation``.
 EXPLAIN_REPORTERS: Final = (
     Reporter("text", "explain_text:render_text"),
+    Reporter("summary", "explain_summary:render_summary"),
     Reporter("json", "explain_json:render_json"),
     Reporter("svg", "explain_svg:render_svg"),
     Reporter("html", "explain_html:render_html"),
@@ -68,6 +70,7 @@ EXPLAIN_REPORTERS: Final = (
 #: Of a ``SuggestReport``.
 SUGGEST_REPORTERS: Final = (
     Reporter("text", "suggest_text:render_text"),
+    Reporter("json", "suggest_json:render_json"),
     Reporter("diff", "suggest_patch:render_diff"),
     Reporter("kustomize", "suggest_patch:render_kustomize"),
     Reporter("helm", "suggest_patch:render_helm"),
@@ -78,6 +81,14 @@ SUGGEST_REPORTERS: Final = (
 VERIFY_REPORTERS: Final = (
     Reporter("shell", "verify_shell:render_shell"),
     Reporter("k6", "verify_k6:render_k6"),
+)
+
+
+#: Of a ``History``.
+HISTORY_REPORTERS: Final = (
+    Reporter("text", "history:render_text"),
+    Reporter("markdown", "history:render_markdown"),
+    Reporter("json", "history:render_json"),
 )
 
 

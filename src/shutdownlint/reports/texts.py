@@ -9,13 +9,14 @@ from shutdownlint.shutdown.durations import ZERO, format_duration
 from shutdownlint.shutdown.process import Direction
 from shutdownlint.shutdown.request import EventKind, Outcome
 from shutdownlint.shutdown.solver import MARGIN, Failure, FailureKind, Reason, ReasonKind
+from shutdownlint.wording import plural
 
 if TYPE_CHECKING:
     from datetime import timedelta
 
     from shutdownlint.engine.finding import Finding
     from shutdownlint.platforms.kubernetes.controllers import Rollout
-    from shutdownlint.reports.explanation import Difference, Explanation
+    from shutdownlint.reports.explanation import Difference, Explanation, WeeklyLoss
     from shutdownlint.shutdown.provenance import Setting
     from shutdownlint.shutdown.request import Request
     from shutdownlint.shutdown.request_shares import ShareRow
@@ -144,6 +145,38 @@ def format_late(headroom: Headroom) -> str:
     if headroom.late_at <= ZERO:
         return f"from {at} on: refused"
     return f"at {at}: {format_headroom(headroom.max_late)}"
+
+
+def format_weekly_loss(loss: WeeklyLoss) -> str:
+    """How many requests are lost, at each pod's end or in a week."""
+    pod, pods = loss.of_a_pod, loss.replicas
+    times, how_often = 1.0, "each time a pod stops"
+    if pods and loss.rollouts is not None:
+        times = pods * loss.rollouts
+        how_often = f"a week ({plural_number(loss.rollouts, 'rollout')} of {plural(pods, 'pod')})"
+    elif pods:
+        times, how_often = float(pods), f"a rollout of {plural(pods, 'pod')}"
+    if not pod.most:
+        if loss.durations_known:
+            sent = f"new requests are sent for up to {format_duration(loss.window)}"
+            return f"no request is lost {how_often}, as {sent}"
+        return "not counted: how long requests take is not known (--p99, --measured)"
+    least, most = _number(pod.least * times), _number(pod.most * times)
+    bounds = f"at least {least}" if least == most else f"{least} to {most}"
+    text = f"{bounds} requests are lost {how_often}, retries not counted"
+    if not loss.durations_known:
+        text += "; how long requests take is not known (--p99, --measured)"
+    return text
+
+
+def _number(value: float) -> str:
+    """A number of requests, with as many digits as it is worth."""
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def plural_number(value: float, noun: str) -> str:
+    """A number that need not be whole, with its noun."""
+    return f"{value:g} {noun}{'' if value == 1 else 's'}"
 
 
 def format_share(row: ShareRow) -> str:

@@ -1,0 +1,58 @@
+"""``history``: what changed between the reports of a folder."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shutdownlint.cli.options import OUTPUT, OutputFile, choice
+from shutdownlint.cli.output import INCOMPLETE, check_outputs, usage_error, warn, write_output
+from shutdownlint.reports.registry import HISTORY_REPORTERS, find_reporter
+
+if TYPE_CHECKING:
+    from enum import StrEnum as HistoryFormat
+else:
+    HistoryFormat = choice("HistoryFormat", [reporter.name for reporter in HISTORY_REPORTERS])
+
+
+def command(
+    folder: Annotated[
+        str, typer.Argument(metavar="FOLDER", help="A folder of reports of check --format json.")
+    ],
+    output_format: Annotated[
+        HistoryFormat | None,
+        typer.Option(
+            "--format",
+            rich_help_panel=OUTPUT,
+            help="Output format.  \\[default: text]",
+            show_default=False,
+        ),
+    ] = None,
+    output: OutputFile = None,
+) -> None:
+    """Show what changed from report to report: findings that are new, fixed and left.
+
+    The reports are the JSON files of the folder, in the order of their names: call them by their
+    dates. The findings of the last one are counted by team.
+
+    Examples:
+
+      shutdownlint check --format json=reports/2026-11-23.json . ; shutdownlint history reports/
+    """
+    check_outputs([output])
+    path = Path(folder)
+    if not path.is_dir():
+        raise usage_error(f"{folder}: no such folder")
+    from shutdownlint.reports.history import HistoryError, read_history  # noqa: PLC0415
+    from shutdownlint.reports.output import ReportOutput  # noqa: PLC0415
+
+    try:
+        history = read_history(path)
+    except HistoryError as error:
+        raise usage_error(str(error)) from None
+    if not history.rows:
+        warn(f"{folder}: no reports (*.json)")
+        raise typer.Exit(INCOMPLETE)
+    name = str(output_format.value) if output_format is not None else "text"
+    reporter = find_reporter(HISTORY_REPORTERS, name)
+    write_output(reporter.render(history, ReportOutput(output)), output)

@@ -1,0 +1,56 @@
+"""``explain --summary``: one line for each workload."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from shutdownlint.reports.report import safe
+from shutdownlint.reports.texts import format_verdict, format_weekly_loss
+from shutdownlint.shutdown.durations import format_duration
+from shutdownlint.wording import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import timedelta
+
+    from shutdownlint.reports.explanation import Explanation
+    from shutdownlint.reports.output import ReportOutput
+
+_HEADS = ("workload", "in flight", "arriving", "findings", "verdict")
+
+
+def render_summary(explanations: Sequence[Explanation], _output: ReportOutput) -> str:
+    """A line for each workload: how long its requests may take, what is found, the verdict."""
+    rows = [_HEADS, *(_row(explanation) for explanation in explanations)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADS) - 1)]
+    lines = [
+        "  ".join((*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]))
+        for row in rows
+    ]
+    served = sum(not each.analysis.losses for each in explanations if each.has_timeline)
+    counts = f"{plural(len(explanations), 'workload')}, {served:,} without a loss"
+    return "".join(f"{line.rstrip()}\n" for line in (*lines, counts)) if explanations else ""
+
+
+def _row(explanation: Explanation) -> tuple[str, ...]:
+    found = Counter(finding.severity.value for finding in explanation.findings)
+    findings = ", ".join(plural(count, severity) for severity, count in sorted(found.items()))
+    verdict = format_verdict(explanation).replace(
+        ", if the assumptions below are right", " (assumed)"
+    )
+    if explanation.lost_requests is not None:
+        verdict += f"; {format_weekly_loss(explanation.lost_requests)}"
+    title = safe(explanation.pod.title)
+    if not explanation.has_timeline:
+        return title, "-", "-", findings or "-", safe(verdict)
+    headroom = explanation.analysis.headroom
+    in_flight = _longest(headroom.max_in_flight)
+    late = "refused" if not headroom.late_at else _longest(headroom.max_late)
+    return title, in_flight, late, findings or "-", safe(verdict)
+
+
+def _longest(duration: timedelta | None) -> str:
+    if duration is None:
+        return "any"
+    return format_duration(duration) if duration else "none"

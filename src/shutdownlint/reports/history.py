@@ -1,0 +1,132 @@
+"""What changed between the JSON reports of a folder: findings that are new, fixed and left."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+
+from shutdownlint import limits
+from shutdownlint.reports.markdown import escape_markdown
+from shutdownlint.reports.report import safe, to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shutdownlint.reports.output import ReportOutput
+
+_SEVERITIES: Final = ("error", "warning", "note")
+_HEADS: Final = ("report", "errors", "warnings", "notes", "new", "fixed", "workloads")
+_NO_TEAM: Final = "no team"
+
+
+class HistoryError(Exception):
+    """A file that is no JSON report; the message names it."""
+
+
+class HistoryRow(Struct, frozen=True):
+    """One report beside the one before it. ``new`` and ``fixed`` are None for the first."""
+
+    name: str
+    counts: dict[str, int]
+    workloads: int
+    new: int | None
+    fixed: int | None
+
+
+class History(Struct, frozen=True):
+    """The reports by name, and who owns the findings of the last one."""
+
+    rows: tuple[HistoryRow, ...]
+    owners: dict[str, int]
+
+
+def read_history(folder: Path) -> History:
+    """The JSON reports of a folder in the order of their names. Raises ``HistoryError``."""
+    rows: list[HistoryRow] = []
+    before: Counter[tuple[str, str]] | None = None
+    owners: Counter[str] = Counter()
+    for path in sorted(folder.glob("*.json")):
+        findings, workloads = _read(path)
+        keys = Counter((str(f.get("file")), str(f.get("fingerprint"))) for f in findings)
+        counts = Counter(str(finding.get("severity")) for finding in findings)
+        owners = Counter(str(finding.get("owner") or _NO_TEAM) for finding in findings)
+        new = (keys - before).total() if before is not None else None
+        fixed = (before - keys).total() if before is not None else None
+        own = {name: counts[name] for name in _SEVERITIES}
+        rows.append(HistoryRow(path.name, own, workloads, new, fixed))
+        before = keys
+    return History(tuple(rows), dict(owners.most_common()))
+
+
+def _read(path: Path) -> tuple[list[dict[str, Any]], int]:
+    """The findings of a report, and how many workloads it checked."""
+    try:
+        if path.stat().st_size > limits.MAX_FILE_BYTES:
+            raise HistoryError(f"{path}: too large")
+        data = json.loads(path.read_text(encoding="utf-8"))
+        findings = data["findings"]
+        workloads = int(data["summary"]["workloads"])
+        if not all(isinstance(finding, dict) for finding in findings):
+            raise TypeError
+    except OSError as error:
+        raise HistoryError(f"{path}: {error.strerror}") from None
+    except (ValueError, TypeError, KeyError, RecursionError):
+        reason = "not a report of shutdownlint check --format json"
+        raise HistoryError(f"{path}: {reason}") from None
+    return findings, workloads
+
+
+def render_text(history: History, _output: ReportOutput) -> str:
+    """A line for each report, then the teams of the last one."""
+    rows = [_HEADS, *map(_cells, history.rows)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADS))]
+    lines = [
+        "  ".join(
+            cell.ljust(width) if not column else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    ]
+    if set(history.owners) - {_NO_TEAM}:
+        lines += ["", "findings of the last report by team"]
+        lines += [f"{count:>6,}  {safe(owner)}" for owner, count in history.owners.items()]
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def render_markdown(history: History, _output: ReportOutput) -> str:
+    """The same as tables."""
+    rows = [_HEADS, ("---",) * len(_HEADS), *map(_cells, history.rows)]
+    text = "".join(
+        f"| {' | '.join(c if c == '---' else escape_markdown(c) for c in row)} |\n" for row in rows
+    )
+    if set(history.owners) - {_NO_TEAM}:
+        text += "\n| team | findings |\n| --- | --- |\n"
+        for owner, count in history.owners.items():
+            text += f"| {escape_markdown(owner)} | {count:,} |\n"
+    return text
+
+
+def render_json(history: History, _output: ReportOutput) -> str:
+    """The same for programs, version 1."""
+    reports = [
+        {
+            "report": row.name,
+            **{f"{name}s": count for name, count in row.counts.items()},
+            "new": row.new,
+            "fixed": row.fixed,
+            "workloads": row.workloads,
+        }
+        for row in history.rows
+    ]
+    data = {"tool": "shutdownlint", "version": 1, "reports": reports, "owners": history.owners}
+    return to_json(data)
+
+
+def _cells(row: HistoryRow) -> Sequence[str]:
+    changes = ("-" if number is None else f"{number:,}" for number in (row.new, row.fixed))
+    counts = (f"{count:,}" for count in row.counts.values())
+    return (safe(row.name), *counts, *changes, f"{row.workloads:,}")

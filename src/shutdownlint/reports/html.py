@@ -1,0 +1,232 @@
+"""A check as one page to share: findings by team, namespace, rule or file, and timelines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+from xml.sax.saxutils import escape, quoteattr
+from zlib import crc32
+
+from msgspec import Struct
+
+from shutdownlint.project import rule_url
+from shutdownlint.reports.explain_html import draw_tables
+from shutdownlint.reports.explain_svg import draw_svg
+from shutdownlint.reports.explanation import Explanation
+from shutdownlint.reports.page import draw_page
+from shutdownlint.reports.report import safe
+from shutdownlint.reports.texts import format_verdict
+from shutdownlint.wording import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shutdownlint.engine.finding import Finding, Severity
+    from shutdownlint.platforms.planned_pod import PlannedPod
+    from shutdownlint.reports.output import ReportOutput
+    from shutdownlint.reports.report import Report
+
+_NO_TEAM: Final = "no team"
+_NO_NAMESPACE: Final = "no namespace"
+#: A longer line of a manifest is cut.
+_LONGEST_LINE: Final = 300
+#: Groups the findings by what the reader chooses; without scripts they are grouped by team.
+_SCRIPT: Final = """
+const list=document.getElementById("findings"),by=document.getElementById("by"),
+find=document.getElementById("find"),count=document.getElementById("count"),
+all=[...list.querySelectorAll("article")];
+function show(){const groups=new Map(),word=find.value.toLowerCase();let shown=0;
+for(const one of all){if(!one.textContent.toLowerCase().includes(word))continue;shown++;
+const name=one.dataset[by.value];if(!groups.has(name))groups.set(name,[]);groups.get(name).push(one)}
+list.replaceChildren();
+for(const name of [...groups.keys()].sort()){const head=document.createElement("h2"),own=groups.get(name);
+head.textContent=name+" ("+own.length+")";list.append(head,...own)}
+count.textContent=shown+" of "+all.length+" findings"}
+by.addEventListener("change",show);find.addEventListener("input",show);
+function open(){const one=document.getElementById(location.hash.slice(1));if(one)one.open=true}
+addEventListener("hashchange",open);open();document.querySelector(".tools").hidden=false;
+"""
+
+
+class PodPage(Struct, frozen=True):
+    """What the page shows of a pod: its verdict in a line, and its timeline."""
+
+    verdict: str
+    timeline: str
+
+
+def describe_pod(pod: PlannedPod, findings: Sequence[Finding]) -> PodPage | None:
+    """The verdict, and the timeline where something is found."""
+    if pod.plan is None:
+        return None
+    explanation = Explanation(pod)
+    timeline = ""
+    if findings:
+        number = crc32(f"{pod.ref.region()} {pod.title}".encode(errors="surrogateescape"))
+        picture = f'<div class="wide">{draw_svg([explanation], number)}</div>'
+        timeline = picture + draw_tables(explanation)
+    return PodPage(format_verdict(explanation), timeline)
+
+
+def render_html(report: Report, _output: ReportOutput) -> str:
+    """The page."""
+    ordered = sorted(report.findings, key=lambda f: (-f.severity.rank, f.region))
+    teams: dict[str, list[Finding]] = {}
+    for finding in ordered:
+        teams.setdefault(report.owner_of(finding) or _NO_TEAM, []).append(finding)
+    groups = "".join(
+        f"<h2>{_text(team)} ({len(own):,})</h2>{''.join(_article(f, team, report) for f in own)}"
+        for team, own in sorted(teams.items())
+    )
+    footnotes = "".join(f"<li>{_text(line)}</li>" for line in report.footnotes())
+    body = (
+        f"<h1>Requests lost at shutdown</h1><p>{_text(report.last_line())}</p>"
+        f"{_by_rule(report)}{_tools()}"
+        f'<p id="count" role="status" class="faint"></p><div id="findings">{groups}</div>'
+        f"{_timelines(report)}{_workloads(report)}"
+        f"{f'<h2>About this run</h2><ul>{footnotes}</ul>' if footnotes else ''}"
+    )
+    return draw_page("shutdownlint report", body, _SCRIPT)
+
+
+def _tools() -> str:
+    options = "".join(
+        f'<option value="{name}">{name}</option>' for name in ("team", "namespace", "rule", "file")
+    )
+    return (
+        f'<div class="tools" hidden><label>Group by <select id="by">{options}</select></label>'
+        '<label>Find <input id="find" type="search"></label></div>'
+    )
+
+
+def _by_rule(report: Report) -> str:
+    counts = Counter((f.rule, f.severity, f.name) for f in report.findings)
+    if not counts:
+        return ""
+    rows = "".join(
+        f"<tr><td>{count:,}</td><td>{_rule(rule)}</td><td>{_badge(severity)}</td>"
+        f"<td>{_text(name)}</td></tr>"
+        for (rule, severity, name), count in sorted(counts.items(), key=lambda c: (-c[1], c[0]))
+    )
+    heads = "".join(f'<th scope="col">{n}</th>' for n in ("findings", "rule", "severity", "name"))
+    return (
+        '<details><summary>By rule</summary><div class="wide"><table><thead><tr>'
+        f"{heads}</tr></thead><tbody>{rows}</tbody></table></div></details>"
+    )
+
+
+def _article(finding: Finding, team: str, report: Report) -> str:
+    workload = finding.workload
+    namespace = (workload.namespace if workload is not None else None) or _NO_NAMESPACE
+    data = {
+        "team": team,
+        "namespace": namespace,
+        "rule": f"{finding.rule} {finding.name}",
+        "file": finding.region.file,
+    }
+    attributes = " ".join(f"data-{name}={quoteattr(safe(value))}" for name, value in data.items())
+    what = f"{workload}, " if workload is not None else ""
+    container = f"container {finding.container}, " if finding.container else ""
+    fix = ""
+    if finding.fix is not None:
+        option = " [--fix]" if finding.fix.safe else " [--unsafe-fixes]"
+        can = option if report.is_fixable(finding) else ""
+        fix = f"<p><b>Fix:</b> {_text(finding.fix.description)}{can}</p>"
+    parts = [
+        f"<p>{_badge(finding.severity)} {_rule(finding.rule)} <b>{_text(finding.name)}</b></p>",
+        f"<p>{_text(finding.message)}</p>",
+        f'<p class="faint">{_text(what)}{_text(container)}{_text(str(finding.region))}</p>',
+        _source(finding, report),
+        fix,
+    ]
+    if finding.holds_for:
+        parts.append(f'<p class="faint">holds for {_text(finding.holds_for)}</p>')
+    if finding.variants:
+        parts.append(f'<p class="faint">in {_text(", ".join(finding.variants))}</p>')
+    parts += [
+        f'<p class="faint">{finding.confidence.value} confidence: {_text(text)}</p>'
+        for text in finding.assumptions
+    ]
+    anchor = _anchor(finding)
+    if _page_of(finding, report):
+        parts.append(f'<p><a href="#{anchor}">Timeline of this workload</a></p>')
+    return f"<article {attributes}>{''.join(parts)}</article>"
+
+
+def _source(finding: Finding, report: Report) -> str:
+    """The line, with what decides it marked."""
+    region = finding.region
+    whole = report.lines.line(region.file, region.line)
+    if whole is None or len(whole) > _LONGEST_LINE:
+        return ""
+    line = whole.lstrip(" ")
+    left = len(whole) - len(line)
+    end = region.end_column - 1 - left if region.end_line == region.line else len(line)
+    start = min(max(region.column - 1 - left, 0), len(line))
+    return (
+        f"<pre><code>{region.line} | {_text(line[:start])}<mark>{_text(line[start:end])}</mark>"
+        f"{_text(line[end:])}</code></pre>"
+    )
+
+
+def _page_of(finding: Finding, report: Report) -> PodPage | None:
+    """What is known of the pod of a finding, where there is a timeline."""
+    if finding.workload is None:
+        return None
+    file = (finding.subject_region or finding.region).file
+    described = report.result.descriptions.get((file, finding.workload), {})
+    page: PodPage | None = described.get("html")
+    return page if page is not None and page.timeline else None
+
+
+def _anchor(finding: Finding) -> str:
+    file = (finding.subject_region or finding.region).file
+    return f"t{crc32(f'{file} {finding.workload}'.encode(errors='surrogateescape'))}"
+
+
+def _timelines(report: Report) -> str:
+    """The timelines of the workloads with findings, each behind its name."""
+    drawn = {}
+    for finding in report.findings:
+        page = _page_of(finding, report)
+        if page is not None:
+            head = f"<summary>{_text(str(finding.workload))}: {_text(page.verdict)}</summary>"
+            anchor = _anchor(finding)
+            drawn[anchor] = f'<details id="{anchor}">{head}{page.timeline}</details>'
+    return f"<h2>Timelines</h2>{''.join(drawn.values())}" if drawn else ""
+
+
+def _workloads(report: Report) -> str:
+    """Every workload that was checked, with its verdict."""
+    found = Counter(f.workload for f in report.findings)
+    rows = []
+    for entry in report.result.entries:
+        described = report.result.descriptions.get((entry.region.file, entry.id), {})
+        page: PodPage | None = described.get("html")
+        verdict = page.verdict if page is not None else "not checked"
+        cells = (str(entry.id), str(found[entry.id] or ""), verdict, str(entry.region))
+        rows.append("".join(f"<td>{_text(cell)}</td>" for cell in cells))
+    if not rows:
+        return ""
+    heads = "".join(
+        f'<th scope="col">{n}</th>' for n in ("workload", "findings", "verdict", "where")
+    )
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    return (
+        f"<h2>Workloads</h2><details><summary>{plural(len(rows), 'workload')}</summary>"
+        f'<div class="wide"><table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
+        "</details>"
+    )
+
+
+def _badge(severity: Severity) -> str:
+    return f'<span class="badge {severity.value}">{severity.value}</span>'
+
+
+def _rule(rule: str) -> str:
+    page = rule_url(rule)
+    return f'<a href="{page}">{_text(rule)}</a>' if page else _text(rule)
+
+
+def _text(text: str) -> str:
+    return escape(safe(text))
