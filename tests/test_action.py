@@ -88,4 +88,4 @@ def test_an_input_is_no_script(location: Path) -> None:
     done = _run(_step("Check"), location, _inputs(paths="k8s $(touch owned) ; touch owned"))
     assert not (location / "owned").exists()
     assert (location / "output").read_text() == "exit-code=2\n"
-    assert "file=$(touch,line=1" in done.stdout
+    assert "$(touch: no such file or folder" in done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import jsonschema
 import pytest
 import yaml
 
+from shutdownlint.config.load import ConfigForm
 from shutdownlint.engine.rule import bundled_folder
 from tests.helpers import run, schema
 
@@ -111,7 +113,11 @@ def test_init_writes_what_the_linter_reads(folder: Path) -> None:
     text = (folder / "shutdownlint.toml").read_text()
     assert '# match = "Deployment/default/shop"' in text
     uncommented = text.replace("\n# ", "\n").replace("\n#\n", "\n")
-    settings = [line for line in uncommented.splitlines() if "=" in line or line.startswith("[")]
-    assert tomllib.loads("\n".join(settings))["fail-on"] == "warning"
+    settings = [
+        line for line in uncommented.splitlines() if re.match(r'\[|[a-z0-9SL-]+ = ["\[tf]', line)
+    ]
+    written = tomllib.loads("\n".join(settings))
+    assert written.keys() == {field.alias for field in ConfigForm.model_fields.values()}
+    ConfigForm.model_validate(written)
     assert run("check", "shop.yaml")[0] == 1
     assert run("init")[0] == 2

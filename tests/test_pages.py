@@ -50,7 +50,7 @@ def test_the_pictures_are_well_formed_and_also_tables() -> None:
         for picture in PICTURE.findall(page):
             assert ET.fromstring(picture).get("aria-label")
             drawn += 1
-        assert page.count("<div class") == page.count("<table><caption>Events")
+        assert page.count('<div class="timeline"') == page.count("<table><caption>Events")
     assert drawn > len(rules())
 
 

@@ -358,7 +358,7 @@ def test_the_key_beside_another_one() -> None:
 def test_only_files_of_the_user_and_standard_input_are_written() -> None:
     source = InputSource(InputFile(None, "a.yaml"))
     assert _is_writable(source, InputFile(Path("a.yaml"), "a.yaml"))
-    assert _is_writable(source, InputFile(None, STDIN_NAME))
+    assert _is_writable(source, InputFile(None, STDIN_NAME, stdin=True))
     assert not _is_writable(source, InputFile(None, "chart/templates/a.yaml"))
     assert not _is_writable(replace(source, context=True), InputFile(Path("a.yaml"), "a.yaml"))
 

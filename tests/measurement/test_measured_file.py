@@ -163,7 +163,7 @@ def test_explain_shows_what_each_share_costs() -> None:
     assert f"99% of requests take up to 30s  {changes}" in out
     assert "99.9% of requests: longer than was measured" in out
     picture = run("explain", "shop.yaml", *GIVEN, "--format", "svg")[1]
-    assert "99%, up to 30s" in picture
+    assert "99% of requests take up to 30s" in picture
 
 
 @pytest.mark.parametrize(

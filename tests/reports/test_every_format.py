@@ -51,7 +51,7 @@ CLEAN = "apiVersion: v1\nkind: Secret\n"
 
 
 def sources(text: str) -> list[InputSource]:
-    return [InputSource(InputFile(None, "bad.yaml", text.encode()))]
+    return [InputSource(InputFile(Path("bad.yaml"), "bad.yaml", text.encode()))]
 
 
 def named(reporters: tuple[Reporter, ...]) -> list[Any]:
@@ -67,7 +67,10 @@ def render(reporter: Reporter, report: object) -> str:
 
 
 @pytest.mark.parametrize("reporter", named(CHECK_REPORTERS))
-def test_a_check(reporter: Reporter) -> None:
+def test_a_check(reporter: Reporter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A place in a file is reported where there is such a file.
+    monkeypatch.chdir(tmp_path)
+    Path("bad.yaml").write_text(MANIFEST)
     options = lint_options(user_facts(istio="1.26"), notes=False)
     result = check(sources(MANIFEST), options)
     rules = {finding.rule for finding in result.findings}
@@ -75,7 +78,7 @@ def test_a_check(reporter: Reporter) -> None:
     text = render(reporter, Report(result))
     missing = {rule for rule in rules if rule not in text}
     assert missing <= {"SL001"}, "only what could not be read may be reported in another way"
-    for finding in result.findings:
+    for finding in result.findings if reporter.name != "statistics" else ():
         assert str(finding.region.line) in text
 
 
@@ -91,7 +94,8 @@ def test_an_explanation(reporter: Reporter) -> None:
     run = plan_workloads(sources(MANIFEST), lint_options(user_facts(istio="1.26")))
     requests = [Request(seconds(0), seconds(8)), Request(seconds(7), seconds(1))]
     text = render(reporter, explain_pods(run.pods, requests, NO_TRAFFIC))
-    assert "istio-proxy" in text
+    assert "istio-proxy" in text or reporter.name == "summary"
+    assert "Pod shop/a" in text or reporter.name == "json"
     assert render(reporter, []) is not None
 
 

@@ -35,16 +35,14 @@ def test_what_is_drawn_is_also_written() -> None:
     shown = texts(svg)
     for words in (
         "Deployment shop/checkout",
-        "requests of up to 45s; longer ones are lost",
-        "none is sure to be served",
-        "served, done at 8s",
-        "refused at 12s",
-        "terminationGracePeriodSeconds 45s  (line 23)",
-        "MINIMUM_DRAIN_DURATION 5s  (Istio's default)",
+        "8s request at 0s: served, done at 8s",
+        "3s request at 12s: refused at 12s",
+        "terminationGracePeriodSeconds 45s (line 23)",
+        "MINIMUM_DRAIN_DURATION 5s (Istio's default)",
     ):
         assert words in shown
     bars = [e for e in fromstring(svg).iter() if e.tag.endswith("}rect")]
-    assert {"accepts", "finishes", "race", "served", "lost"} <= {
+    assert {"accepts", "maybe", "served", "lost"} <= {
         name for bar in bars for name in bar.attrib["class"].split()
     }
     width = float(fromstring(svg).attrib["width"])

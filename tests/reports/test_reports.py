@@ -68,6 +68,7 @@ kubelet's minimum of 2s
    |                                ^^^^
    = fix: set terminationGracePeriodSeconds to more than 60s plus the time that app needs to finish [--fix]
 
+fixable: 1 with --fix
 no mesh is assumed for 1 workload in namespaces that are not among the files: \
 set --mesh istio, linkerd, consul, kuma or none
 how long requests take is not known for 1 workload: set it with --p99, such as --p99 10s
@@ -126,7 +127,11 @@ def test_json_keeps_its_contract() -> None:
         == finding
     )
     assert data["unreadable"] == [
-        {"file": "shop.yaml", "line": 19, "reason": "did not find expected ',' or ']'"}
+        {
+            "file": "shop.yaml",
+            "line": 19,
+            "reason": "did not find expected ',' or ']', in a flow sequence that begins in line 18",
+        }
     ]
     assert data["summary"] == {
         "files": 1,
@@ -137,6 +142,7 @@ def test_json_keeps_its_contract() -> None:
         "notes": 0,
         "hidden_notes": {},
         "known": 0,
+        "unsure": 0,
     }
     json.dumps(data)
 
@@ -158,7 +164,9 @@ def test_sarif_is_valid(text: str, schema: dict[str, Any]) -> None:
     assert isinstance(log["runs"][0]["results"], list)
 
 
-def test_sarif_results() -> None:
+def test_sarif_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("shop.yaml").write_text(POD)
     log = json.loads(write_sarif(report(check_text(POD))))
     run = log["runs"][0]
     (result,) = run["results"]
@@ -170,6 +178,7 @@ def test_sarif_results() -> None:
         "startColumn": 32,
         "endLine": 14,
         "endColumn": 36,
+        "snippet": {"text": '"60"'},
     }
     assert "Fix: set terminationGracePeriodSeconds" in result["message"]["text"]
     assert result["relatedLocations"][0]["physicalLocation"]["region"]["startLine"] == 7

@@ -324,6 +324,8 @@ def load_config(path: Path, *, trusted: bool = False) -> Config:
 def _patterns(form: ConfigForm, file: TomlFile) -> Iterator[ConfigPattern]:
     """The patterns of the file that should match something."""
     for number, workload in enumerate(form.workloads):
+        if workload.ignore:  # a warning says whether it is used
+            continue
         place = file.place(("workloads", number, "match"))
         yield ConfigPattern(place, workload.match, "workload")
     for number, namespace in enumerate(form.namespaces):

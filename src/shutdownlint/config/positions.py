@@ -18,8 +18,8 @@ KeyPath = tuple[str | int, ...]
 def key_lines(text: str) -> dict[KeyPath, int]:
     """The line of each table and key, by its path; entries of an array have their number.
 
-    Text inside a string of several lines can look like a key; it only adds paths that nobody
-    asks for.
+    Text inside a string of several lines can look like a key; it only adds paths that are
+    not asked for.
     """
     found: dict[KeyPath, int] = {}
     counts: Counter[KeyPath] = Counter()

@@ -13,6 +13,7 @@ from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from shutdownlint import limits
 from shutdownlint.manifests.decoding import FieldError, decode, shape_of, value_at
+from shutdownlint.manifests.misspelled import misspelled_keys
 from shutdownlint.manifests.object_id import ObjectId
 from shutdownlint.manifests.object_index import LoadedResource, ObjectIndex, RawObject
 from shutdownlint.manifests.prefilter import LIVE_WORDS
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.document import Document, NodeRef
     from shutdownlint.manifests.kinds import KindTable
     from shutdownlint.manifests.live_objects import LiveObjects
+    from shutdownlint.manifests.misspelled import MisspelledKey
     from shutdownlint.yaml_source.location import KeyPath
 
 _PATCH_NAME: Final = re.compile(r"(?:^|[-_.])patch(?:es)?(?:[-_.]|$)", re.IGNORECASE)
@@ -73,6 +75,7 @@ class Workload(Struct, eq=False):
     template: PodTemplate
     rejected: list[FieldError] = field(default_factory=list)
     duplicates: list[NodeRef] = field(default_factory=list)
+    misspelled: list[MisspelledKey] = field(default_factory=list)
     incomplete: SkipReason | None = None
     #: Whether the object selects its pods: a patch hardly ever says that.
     has_selector: bool = False
@@ -176,6 +179,7 @@ def find_workloads(document: Document, kinds: KindTable) -> Iterator[Workload]:
         if owner.key_path not in checked:
             checked.add(owner.key_path)
             workload.duplicates = list(_duplicates(document, owner.key_path))
+        workload.misspelled = list(misspelled_keys(workload.template.spec, workload.spec))
         yield workload
 
 
@@ -356,7 +360,13 @@ def as_it_runs(workload: Workload, live: LiveObjects) -> Workload | None:
     ref = live.running(pod)
     template, rejected = read_template(ref.document, ref.key_path)
     return replace(
-        workload, ref=ref, template=template, rejected=rejected, duplicates=[], created=True
+        workload,
+        ref=ref,
+        template=template,
+        rejected=rejected,
+        duplicates=[],
+        misspelled=[],
+        created=True,
     )
 
 

@@ -307,7 +307,7 @@ class _PodPicture:
             "lingers": "serves nothing more",
             "served": "served",
             _LOST: "lost",
-            _MAYBE: "may be lost: it depends on luck",
+            _MAYBE: "may be lost, by chance",
         }
         drawn = {span.kind for row in rows for span in row.spans}
         x = float(_LEFT)

@@ -26,7 +26,7 @@ from shutdownlint.platforms.kubernetes.disruptions import (
 from shutdownlint.platforms.kubernetes.fleet import read_fleet
 from shutdownlint.platforms.kubernetes.hooks import HookKind, HookSettings
 from shutdownlint.platforms.kubernetes.images import is_pause
-from shutdownlint.platforms.kubernetes.misspelled import JOB_ANNOTATION, P99_ANNOTATION
+from shutdownlint.platforms.kubernetes.own_annotations import JOB_ANNOTATION, P99_ANNOTATION
 from shutdownlint.platforms.kubernetes.pod_facts import PodFacts
 from shutdownlint.platforms.kubernetes.services import (
     leads_to_pod,

@@ -31,7 +31,7 @@ class AnnotationUnreadable(KubernetesProblem, frozen=True, kw_only=True):
     reason: str
 
 
-class AnnotationUnknown(KubernetesProblem, frozen=True, kw_only=True):
+class OwnAnnotationUnknown(KubernetesProblem, frozen=True, kw_only=True):
     """An annotation that this tool does not have; ``instead`` is the one that is meant."""
 
     key: str
@@ -246,7 +246,7 @@ PROBLEMS = (
     FieldRejected,
     DuplicateKey,
     AnnotationUnreadable,
-    AnnotationUnknown,
+    OwnAnnotationUnknown,
     KeyMisspelled,
     InitLifecycle,
     ReadinessGrace,

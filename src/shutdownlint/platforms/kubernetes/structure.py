@@ -9,7 +9,7 @@ from shutdownlint.platforms.edit_target import EditTarget, ValueFormat
 from shutdownlint.platforms.kubernetes import facts, problems
 from shutdownlint.platforms.kubernetes.containers import GRACE_FIELD, read_probe_grace
 from shutdownlint.platforms.kubernetes.hooks import MAX_SECONDS, HookSettings, read_pre_stop
-from shutdownlint.platforms.kubernetes.misspelled import misspelled_keys, unknown_annotations
+from shutdownlint.platforms.kubernetes.own_annotations import unknown_annotations
 from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
 from shutdownlint.shutdown.durations import ZERO, DurationRange, seconds
 from shutdownlint.shutdown.pod_plan import Assumption
@@ -98,7 +98,13 @@ def find_problems(workload: Workload) -> Iterator[Problem]:
         yield problems.DuplicateKey(location=duplicate, key=str(duplicate.key_path[-1]))
     yield from _fields_of_wrong_values(workload)
     yield from _misplaced_fields(workload)
-    yield from misspelled_keys(workload)
+    for found in workload.misspelled:
+        yield problems.KeyMisspelled(
+            location=found.location,
+            key=found.key,
+            instead=found.instead,
+            container=found.container,
+        )
     yield from unknown_annotations(workload)
 
 

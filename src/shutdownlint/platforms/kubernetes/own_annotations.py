@@ -1,0 +1,45 @@
+"""Annotations that begin as those of this tool, and are none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from shutdownlint.manifests.suppressions import ANNOTATION as IGNORE_ANNOTATION
+from shutdownlint.platforms.kubernetes import problems
+from shutdownlint.platforms.workload_index import OWNER_ANNOTATION
+from shutdownlint.wording import close_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shutdownlint.manifests.workloads import Workload
+    from shutdownlint.platforms.problem import Problem
+
+PREFIX: Final = "shutdownlint.dev/"
+P99_ANNOTATION: Final = f"{PREFIX}p99"
+JOB_ANNOTATION: Final = f"{PREFIX}job"
+_ANNOTATIONS: Final = (P99_ANNOTATION, JOB_ANNOTATION, OWNER_ANNOTATION, IGNORE_ANNOTATION)
+
+
+def unknown_annotations(workload: Workload) -> Iterator[Problem]:
+    """Annotations that begin as those of this tool, and are none."""
+    places = {
+        ref.key_path: (metadata, ref)
+        for metadata, ref in (
+            (workload.owner, workload.object_ref),
+            (workload.template.metadata, workload.ref),
+        )
+    }
+    for metadata, ref in places.values():
+        for key in metadata.annotations:
+            if not key.startswith(PREFIX) or key in _ANNOTATIONS:
+                continue
+            if key.startswith(f"{IGNORE_ANNOTATION}."):
+                continue
+            instead = close_name(key, _ANNOTATIONS, 0.8) or ""
+            known = ", ".join(_ANNOTATIONS)
+            reason = f"did you mean {instead}?" if instead else f"there are {known}"
+            location = (ref / "metadata" / "annotations" / key).key
+            yield problems.OwnAnnotationUnknown(
+                location=location, key=key, instead=instead, reason=reason
+            )
