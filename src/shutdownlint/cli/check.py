@@ -413,7 +413,7 @@ class _CheckCommand:
         if self.paths == ["-"]:  # the report goes to stderr then
             from shutdownlint.reports.report import full_message  # noqa: PLC0415
 
-            name = result.stats.stdin_name
+            name = self.session.stdin_name
             text = fixed.texts.get(name, fixed.originals.get(name, b""))
             sys.stdout.buffer.write(text)
             for finding in result.findings:

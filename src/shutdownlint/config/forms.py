@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass
 from datetime import timedelta
@@ -47,6 +48,7 @@ class Form(BaseModel):
     )
 
 
+_IS_TYPE: Final = re.compile(r"bool$|list\[")
 _Form = TypeVar("_Form", bound=Form)
 _REASONS: Final = {
     "extra_forbidden": "is not a setting",
@@ -102,10 +104,18 @@ def read_form(form: type[_Form], file: TomlFile) -> _Form:
     try:
         return form.model_validate(file.data)
     except ValidationError as error:
-        problems = "; ".join(
-            _describe(problem, form, file) for problem in error.errors(include_url=False)
-        )
-        raise ConfigError(problems) from None
+        found = [_without_types(problem) for problem in error.errors(include_url=False)]
+        inside = {problem["loc"][0] for problem in found if len(problem["loc"]) > 1}
+        # What is wrong inside a table says more than that it is not another type.
+        own = [p for p in found if len(p["loc"]) > 1 or p["loc"][0] not in inside]
+        problems = dict.fromkeys(_describe(problem, form, file) for problem in own)
+        raise ConfigError("; ".join(problems)) from None
+
+
+def _without_types(problem: ErrorDetails) -> ErrorDetails:
+    """A problem without the types that a place may have, which are parts of its key."""
+    steps = (s for s in problem["loc"] if isinstance(s, int) or not _IS_TYPE.match(s))
+    return {**problem, "loc": tuple(steps)}
 
 
 def _describe(problem: ErrorDetails, form: type[Form], file: TomlFile) -> str:

@@ -41,6 +41,10 @@ class _Fixer:
         self.options = options
         self.last = LintResult()
         self.stdin: dict[str, bytes] = {}
+        files = (source.file for source in sources)
+        self.stdin_name = next(
+            (f.display_path for f in files if isinstance(f, InputFile) and f.stdin), ""
+        )
         self.files: dict[str, InputFile] = {
             source.file.display_path: source.file
             for source in sources
@@ -62,7 +66,7 @@ class _Fixer:
         known = {**self.stdin, **texts}
         self.last = check([with_text(s, known) for s in self.sources], self.options)
         if self.last.stats.stdin:
-            self.stdin.setdefault(self.last.stats.stdin_name, self.last.stats.stdin)
+            self.stdin.setdefault(self.stdin_name, self.last.stats.stdin)
         return self.last.findings
 
     def read(self, file: str) -> bytes:
