@@ -77,6 +77,49 @@ def test_findings_annotate_are_summed_up_and_uploaded(location: Path) -> None:
     assert verdict.returncode == 1
 
 
+def test_the_inputs_are_options(location: Path) -> None:
+    done = _run(_step("Check"), location, _inputs(paths="k8s", **{"fail-on": "never"}))
+    assert (location / "output").read_text() == "exit-code=0\n"
+    assert done.stdout.startswith("::error")
+    tool = location / "temp" / "shutdownlint" / "bin" / "shutdownlint"
+    known = str(location / "my known.json")
+    subprocess.run([tool, "check", "--write-baseline", known, "k8s"], cwd=location, check=True)
+    (location / "output").unlink()
+    _run(_step("Check"), location, _inputs(paths="k8s", baseline=known, render="true"))
+    assert (location / "output").read_text() == "exit-code=0\n"
+    assert "1 known" in (location / "summary.md").read_text()
+
+
+def test_an_upload_that_is_not_possible_fails_only_where_it_is_asked_for() -> None:
+    upload = _step("Upload")
+    assert "github.event.pull_request.head.repo.fork != true" in upload["if"]
+    assert upload["continue-on-error"] == "${{ inputs.upload-sarif == 'auto' }}"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "what"),
+    [
+        ("", "HERE"),
+        ("0.1.0", "shutdownlint==0.1.0"),
+        ("==0.1.0", "shutdownlint==0.1.0"),
+        ("x; y", "HERE"),
+    ],
+)
+def test_the_version_that_is_installed(location: Path, wanted: str, what: str) -> None:
+    script = _step("Install")["run"].replace("python -m venv", "true")
+    pip = location / "temp" / "shutdownlint" / "bin" / "pip"
+    pip.write_text('#!/bin/sh\necho "$@"\n')
+    pip.chmod(0o755)
+    done = subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", script],
+        env={**os.environ, "WANTED": wanted, "HERE": "HERE", "RUNNER_TEMP": str(location / "temp")},
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    assert done.stdout == f"install --quiet {what}\n"
+
+
 def test_no_findings_is_a_clean_job(location: Path) -> None:
     (location / "k8s" / "pod.yaml").write_text("apiVersion: v1\nkind: Secret\n")
     done = _run(_step("Check"), location, _inputs(paths="k8s"))
