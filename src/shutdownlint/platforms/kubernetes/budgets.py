@@ -82,6 +82,18 @@ def is_rejected(spec: PodDisruptionBudgetSpec) -> bool:
     return all(value is not None and not has_placeholder(str(value)) for value in written)
 
 
+def lets_the_only_pod_go(spec: PodDisruptionBudgetSpec) -> bool:
+    """Whether a drain may take the only pod of a workload.
+
+    Percentages are rounded up, so of one pod each is one.
+    Source: pkg/controller/disruption/disruption.go (getExpectedScale, GetScaledValueFromIntOrPercent).
+    """
+    if spec.maxUnavailable is not None:
+        text = str(spec.maxUnavailable).removesuffix("%")
+        return text.isdecimal() and int(text) > 0
+    return spec.minAvailable in (0, "0", "0%")
+
+
 def disruptions_allowed(
     entry: WorkloadEntry,
     index: WorkloadIndex,

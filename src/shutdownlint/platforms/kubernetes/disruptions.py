@@ -17,7 +17,7 @@ from shutdownlint.manifests.resources import (
 )
 from shutdownlint.platforms.context import scope_of_object
 from shutdownlint.platforms.kubernetes import facts, problems
-from shutdownlint.platforms.kubernetes.budgets import BudgetIndex, is_rejected
+from shutdownlint.platforms.kubernetes.budgets import BudgetIndex, is_rejected, lets_the_only_pod_go
 from shutdownlint.platforms.kubernetes.controllers import (
     least_replicas,
     min_available,
@@ -117,7 +117,7 @@ def _single_replica(
     entry = selected[0]
     if entry.single is None or any(each.id != entry.id for each in selected):
         return
-    if not budgets.selecting(scope, entry.labels):
+    if all(lets_the_only_pod_go(b.model.spec) for b in budgets.selecting(scope, entry.labels)):
         location, name = FixedLocation(entry.single), entry.id.name or ""
         yield problems.SingleReplica(location=location, name=name, service=service)
 
