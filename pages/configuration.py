@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from pages.sources import PAGES, RULES, rules_by_title
-from shutdownlint.project import PROJECT_URL
+from shutdownlint.project import PROJECT_URL, SITE_URL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 #: The sections of the navigation, with the pages of each.
 _SECTIONS: Final = {
     "Guide": (
+        "guides.md",
+        "ci.md",
         "configuration.md",
         "model-servers.md",
         "fixes.md",
@@ -34,6 +36,7 @@ _SECTIONS: Final = {
         "architecture.md",
         "writing-style.md",
         "performance.md",
+        "versions.md",
         "decisions.md",
         "contributing.md",
         "changelog.md",
@@ -41,12 +44,14 @@ _SECTIONS: Final = {
 }
 #: The pictures follow the colours that the reader chose for the site.
 STYLE: Final = """\
-[data-md-color-scheme="default"] .sdl { --ink: #1c2430; --faint: #5a6675; --line: #d5dbe3;
-  --paper: var(--md-default-bg-color); --ok: #1a7f4b; --slow: #b7791f; --bad: #c0392b; }
-[data-md-color-scheme="slate"] .sdl { --ink: #e7ebf0; --faint: #a3adba; --line: #39424e;
+[data-md-color-scheme="default"] .sdl { --ink: #1c2430; --faint: #515c68; --line: #cfd6de;
+  --paper: var(--md-default-bg-color); --ok: #1a7f4b; --slow: #d39a2d; --bad: #c0392b; }
+[data-md-color-scheme="slate"] .sdl { --ink: #e7ebf0; --faint: #a9b3bf; --line: #39424e;
   --paper: var(--md-default-bg-color); --ok: #43b581; --slow: #e0a84a; --bad: #ef6a5a; }
 .timeline { overflow-x: auto; margin: 1em 0; }
-.timeline svg { min-width: 640px; width: 100%; height: auto; }
+.timeline svg { min-width: 520px; max-width: 680px; width: 100%; height: auto; }
+[data-md-color-scheme="default"] .md-nav__link--active .md-ellipsis { color: #3a4fd0; }
+[data-md-color-scheme="slate"] .md-nav__link--active .md-ellipsis { color: #9aa9ff; }
 details table { width: 100%; }
 details caption { text-align: left; font-weight: 600; }
 """
@@ -62,7 +67,7 @@ def configuration(pages: Mapping[str, str]) -> str:
     settings = {
         "site_name": "shutdownlint",
         "site_description": "How each Kubernetes pod shuts down, and which requests are lost.",
-        "site_url": "",
+        "site_url": f"{SITE_URL}/",
         "repo_url": PROJECT_URL,
         "docs_dir": "docs",
         "site_dir": "site",

@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from pages.pictures import finding_picture, timeline_picture
 from shutdownlint import limits
 from shutdownlint.engine.cache import RuleLoader
 from shutdownlint.engine.loader import load_schema
@@ -242,6 +243,8 @@ PAGES = {
     DOCS / "rule-fields.md": fields_page,
     DOCS / "facts.md": facts_page,
     DOCS / "limits.md": limits_page,
+    DOCS / "images" / "finding.svg": finding_picture,
+    DOCS / "images" / "timeline.svg": timeline_picture,
 }
 
 if __name__ == "__main__":

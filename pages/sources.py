@@ -32,6 +32,8 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 #: The pages beside the rules': where each comes from, and its title in the navigation.
 PAGES: Final = {
     "index.md": ("README.md", "Start here"),
+    "guides.md": ("docs/guides.md", "Guides"),
+    "ci.md": ("docs/ci.md", "In CI"),
     "configuration.md": ("docs/configuration.md", "Configuration"),
     "model-servers.md": ("docs/model-servers.md", "Model servers"),
     "fixes.md": ("docs/fixes.md", "Fixes"),
@@ -41,9 +43,10 @@ PAGES: Final = {
     "platforms.md": ("docs/platforms.md", "Platforms"),
     "facts.md": ("docs/facts.md", "Facts and sources"),
     "conformance.md": ("docs/conformance.md", "Tested against real programs"),
-    "comparison.md": ("docs/comparison.md", "Beside kube-linter and kube-score"),
+    "comparison.md": ("docs/comparison.md", "Beside other linters"),
     "story.md": ("docs/story.md", "One request, three endings"),
     "performance.md": ("docs/performance.md", "Performance"),
+    "versions.md": ("docs/versions.md", "Versions"),
     "decisions.md": ("docs/decisions.md", "Decisions"),
     "security.md": ("SECURITY.md", "Security"),
     "limits.md": ("docs/limits.md", "Limits"),
@@ -60,6 +63,7 @@ _HEAD: Final = """\
 An *error* is certain, a *warning* is loss under ordinary traffic or a setting that does not do what
 its author thinks, a *note* is advice."""
 _LINK: Final = re.compile(r"\]\((?!https?:|#)([^)#]+)(#[^)]*)?\)")
+_PICTURES: Final = "https://raw.githubusercontent.com/shutdownlint/shutdownlint/main/docs/images/"
 _SCREEN: Final = re.compile(r"^<!-- screen: .* -->\n", re.MULTILINE)
 
 
@@ -93,7 +97,9 @@ def _page(page: str) -> str:
         target = known[(source.parent / link[1]).resolve()]
         return f"]({target}{link[2] or ''})"
 
-    return _LINK.sub(follow, _SCREEN.sub("", source.read_text()))
+    # The README names its pictures by their addresses, which package indexes need.
+    text = source.read_text().replace(_PICTURES, "images/")
+    return _LINK.sub(follow, _SCREEN.sub("", text))
 
 
 def _list(families: Mapping[str, Sequence[RuleSchema]]) -> str:
@@ -145,7 +151,7 @@ def _picture(text: str, example: Example, numbers: Iterator[int]) -> str:
         explanation = Explanation(pod, requests)
         picture = draw_svg([explanation], next(numbers)).strip().replace("\n", " ")
         parts.append(
-            f'<div class="timeline">{picture}</div>\n\n'
+            f'<div class="timeline" tabindex="0">{picture}</div>\n\n'
             f"<details><summary>The same as text</summary>{draw_tables(explanation)}</details>"
         )
     return "\n\n".join(parts)

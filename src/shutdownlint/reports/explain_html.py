@@ -39,7 +39,7 @@ def render_html(explanations: Sequence[Explanation], _output: ReportOutput) -> s
     """All explanations in one page."""
     sections = [
         f"<h2>{escape(safe(explanation.pod.title))}</h2>"
-        f'<div class="wide">{draw_svg([explanation], number)}</div>{draw_tables(explanation)}'
+        f'<div class="wide" tabindex="0">{draw_svg([explanation], number)}</div>{draw_tables(explanation)}'
         for number, explanation in enumerate(explanations, 1)
     ]
     title = "Shutdown timelines"

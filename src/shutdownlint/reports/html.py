@@ -63,7 +63,7 @@ def describe_pod(pod: PlannedPod, findings: Sequence[Finding]) -> PodPage | None
     timeline = ""
     if findings:
         number = crc32(f"{pod.ref.region()} {pod.title}".encode(errors="surrogateescape"))
-        picture = f'<div class="wide">{draw_svg([explanation], number)}</div>'
+        picture = f'<div class="wide" tabindex="0">{draw_svg([explanation], number)}</div>'
         timeline = picture + draw_tables(explanation)
     return PodPage(format_verdict(explanation), timeline)
 
@@ -110,7 +110,7 @@ def _by_rule(report: Report) -> str:
     )
     heads = "".join(f'<th scope="col">{n}</th>' for n in ("findings", "rule", "severity", "name"))
     return (
-        '<details><summary>By rule</summary><div class="wide"><table><thead><tr>'
+        '<details><summary>By rule</summary><div class="wide" tabindex="0"><table><thead><tr>'
         f"{heads}</tr></thead><tbody>{rows}</tbody></table></div></details>"
     )
 
@@ -164,7 +164,8 @@ def _source(finding: Finding, report: Report) -> str:
     end = region.end_column - 1 - left if region.end_line == region.line else len(line)
     start = min(max(region.column - 1 - left, 0), len(line))
     return (
-        f"<pre><code>{region.line} | {_text(line[:start])}<mark>{_text(line[start:end])}</mark>"
+        f'<pre tabindex="0"><code>'
+        f"{region.line} | {_text(line[:start])}<mark>{_text(line[start:end])}</mark>"
         f"{_text(line[end:])}</code></pre>"
     )
 
@@ -214,7 +215,7 @@ def _workloads(report: Report) -> str:
     body = "".join(f"<tr>{row}</tr>" for row in rows)
     return (
         f"<h2>Workloads</h2><details><summary>{plural(len(rows), 'workload')}</summary>"
-        f'<div class="wide"><table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
+        f'<div class="wide" tabindex="0"><table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
         "</details>"
     )
 

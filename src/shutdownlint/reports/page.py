@@ -26,7 +26,7 @@ mark{background:none;color:var(--bad);font-weight:700;text-decoration:underline}
 caption{text-align:left;font-weight:600}
 th,td{text-align:left;padding:.25rem .75rem .25rem 0;border-bottom:1px solid var(--line);vertical-align:top}
 summary{cursor:pointer;padding:.25rem 0}details>summary:focus-visible,select:focus-visible,
-input:focus-visible,a:focus-visible{outline:3px solid var(--link);outline-offset:2px}
+input:focus-visible,a:focus-visible,.wide:focus-visible{outline:3px solid var(--link);outline-offset:2px}
 .faint{color:var(--faint)}.error{color:var(--bad)}.warning{color:var(--slow)}.note{color:var(--note)}
 .badge{font-weight:700}article{border-top:1px solid var(--line);padding:.75rem 0}
 .tools{display:flex;flex-wrap:wrap;gap:.75rem 1.5rem;margin:1rem 0}
@@ -56,6 +56,6 @@ def draw_table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]
         f"<tr>{''.join(f'<td>{escape(safe(cell))}</td>' for cell in row)}</tr>" for row in rows
     )
     return (
-        f'<div class="wide"><table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>'
+        f'<div class="wide" tabindex="0"><table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )

@@ -86,7 +86,7 @@ def lets_the_only_pod_go(spec: PodDisruptionBudgetSpec) -> bool:
     """Whether a drain may take the only pod of a workload.
 
     Percentages are rounded up, so of one pod each is one.
-    Source: pkg/controller/disruption/disruption.go (getExpectedScale, GetScaledValueFromIntOrPercent).
+    Source: pkg/controller/disruption/disruption.go (GetScaledValueFromIntOrPercent, rounded up).
     """
     if spec.maxUnavailable is not None:
         text = str(spec.maxUnavailable).removesuffix("%")
