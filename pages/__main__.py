@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pages.configuration import STYLE, configuration
+from pages.configuration import SCRIPT, STYLE, configuration
 from pages.sources import ROOT, markdown
 
 FOLDER = ROOT / "build" / "pages"
@@ -28,6 +28,7 @@ def main() -> int:
         _write(FOLDER / "docs" / page, text)
     shutil.copytree(ROOT / "docs" / "images", FOLDER / "docs" / "images")
     _write(FOLDER / "docs" / "timelines.css", STYLE)
+    _write(FOLDER / "docs" / "tables.js", SCRIPT)
     _write(FOLDER / "zensical.toml", configuration(found))
     if asked.sources_only:
         return 0

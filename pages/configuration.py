@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _SECTIONS: Final = {
     "Guide": (
         "guides.md",
+        "first-week.md",
         "ci.md",
         "configuration.md",
         "model-servers.md",
@@ -55,6 +56,12 @@ STYLE: Final = """\
 details table { width: 100%; }
 details caption { text-align: left; font-weight: 600; }
 """
+#: The theme lets wide tables scroll; with this a keyboard can scroll them too.
+SCRIPT: Final = """\
+addEventListener("load", () => {
+  for (const table of document.querySelectorAll(".md-typeset__scrollwrap")) table.tabIndex = 0;
+});
+"""
 
 
 def configuration(pages: Mapping[str, str]) -> str:
@@ -72,6 +79,7 @@ def configuration(pages: Mapping[str, str]) -> str:
         "docs_dir": "docs",
         "site_dir": "site",
         "extra_css": ["timelines.css"],
+        "extra_javascript": ["tables.js"],
         "nav": nav,
     }
     lines = ["[project]", *(f"{key} = {_toml(value)}" for key, value in settings.items())]

@@ -25,7 +25,7 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 _SHOP: Final = "examples/shop"
 #: The workload that both pictures are about: the typical case.
 _WORKLOAD: Final = "frontend"
-_WIDTH: Final = 84
+_WIDTH: Final = 66
 _LABEL: Final = "A finding of shutdownlint: the proxy exits before the app's preStop hook ends"
 _THEME: Final = TerminalTheme(
     (20, 24, 29),

@@ -33,6 +33,7 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 PAGES: Final = {
     "index.md": ("README.md", "Start here"),
     "guides.md": ("docs/guides.md", "Guides"),
+    "first-week.md": ("docs/first-week.md", "The first week"),
     "ci.md": ("docs/ci.md", "In CI"),
     "configuration.md": ("docs/configuration.md", "Configuration"),
     "model-servers.md": ("docs/model-servers.md", "Model servers"),

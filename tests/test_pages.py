@@ -26,7 +26,9 @@ def _slug(heading: str) -> str:
 def test_every_rule_has_a_page_that_says_what_its_file_says() -> None:
     for rule in rules():
         page = FOUND[f"rules/{rule.id}.md"]
-        without = re.sub(r'<div class="timeline" tabindex="0">.*?</div>\n\n<details>.*?</details>\n\n', "", page)
+        without = re.sub(
+            r'<div class="timeline" tabindex="0">.*?</div>\n\n<details>.*?</details>\n\n', "", page
+        )
         assert without == rule_page(schema(rule.id))
         assert f"[{rule.id}]({rule.id}.md)" in FOUND[RULES]
 

@@ -62,6 +62,7 @@ def test_statistics_count_by_rule() -> None:
     lines = out.splitlines()
     assert lines[0] == "     2  SL102    error    grace-spent-by-prestop  2 fixable"
     assert re.match(r" +1  SL1\d\d    note     ", lines[1])
+    assert run("check", "--statistics", "a.yaml")[2] == ""
     assert run("check", "--statistics", "-q", "a.yaml")[1].count("\n") == 1
 
 

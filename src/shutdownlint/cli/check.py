@@ -350,7 +350,7 @@ class _CheckCommand:
 
         for text in () if self.quiet else report.result.warnings:
             warn(text)
-        shown = any(name == _TEXT for name in (reporter.name for reporter, _ in self.reports))
+        shown = any(reporter.name in (_TEXT, _STATISTICS) for reporter, _ in self.reports)
         if not shown or self.quiet:  # the text report ends with the same lines
             for line in () if self.quiet else report.footnotes():
                 warn(line)
