@@ -139,7 +139,7 @@ def test_an_ignore_names_a_rule_and_also_a_related_line() -> None:
 
 def test_a_workload_that_is_meant() -> None:
     code, _, stderr = run("explain", ".", "shopp")
-    assert (code, "no workload matches shopp; did you mean shop?" in stderr) == (2, True)
+    assert (code, "no workload matches shopp in .; did you mean shop?" in stderr) == (2, True)
 
 
 def test_a_summary_has_a_line_for_each_workload() -> None:

@@ -283,13 +283,13 @@ def select_pods(run: "PlannedRun", wanted: str | None) -> "list[PlannedPod]":
 
 def warn_no_match(paths: list[str], wanted: str | None, run: "PlannedRun") -> None:
     """Warn that no workload was found, with what was skipped."""
-    what = "no complete pod template"
+    what, hint = "no complete pod template", ""
     if wanted is not None:
         names = [name for pod in run.pods for name in _names_of(pod.id)]
-        what = f"no workload matches {wanted}{did_you_mean(wanted, names)}"
+        what, hint = f"no workload matches {wanted}", did_you_mean(wanted, names)
     skipped = [f"{reason.text} ({count:,})" for reason, count in run.stats.skipped.most_common()]
     more = f"; skipped: {', '.join(skipped)}" if skipped else ""
-    warn(f"{what} in {', '.join(paths)}{more}")
+    warn(f"{what} in {', '.join(paths)}{hint}{more}")
 
 
 def _matches(workload: Any, wanted: str) -> bool:

@@ -28,8 +28,8 @@ def render_summary(explanations: Sequence[Explanation], _output: ReportOutput) -
         "  ".join((*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]))
         for row in rows
     ]
-    served = sum(not each.analysis.losses for each in explanations if each.has_timeline)
-    counts = f"{plural(len(explanations), 'workload')}, {served:,} without a loss"
+    found = sum(bool(explanation.findings) for explanation in explanations)
+    counts = f"{plural(len(explanations), 'workload')}, {found:,} with findings"
     return "".join(f"{line.rstrip()}\n" for line in (*lines, counts)) if explanations else ""
 
 
