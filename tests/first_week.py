@@ -111,7 +111,7 @@ class Step(NamedTuple):
     code: int
     prints: tuple[str, ...]
     files: dict[str, str] = {}  # noqa: RUF012 - never changed
-    remark: str = ""
+    comment: str = ""
 
 
 DAYS: dict[str, tuple[Step, ...]] = {
@@ -120,7 +120,7 @@ DAYS: dict[str, tuple[Step, ...]] = {
             "shutdownlint check --statistics .",
             1,
             ("SL102", "git ignores (1)"),
-            remark="`build/` is ignored by git, and counted.",
+            comment="`build/` is ignored by git, and counted.",
         ),
         Step(
             "shutdownlint check .",
@@ -131,15 +131,15 @@ DAYS: dict[str, tuple[Step, ...]] = {
             "shutdownlint check build/old.yaml",
             1,
             ("SL102",),
-            remark="A path of the command line is read though git ignores it.",
+            comment="A path of the command line is read though git ignores it.",
         ),
         Step("shutdownlint explain --summary .", 0, ("Deployment payments/checkout", "1 error")),
-        Step("shutdownlint rule eviction", 0, ("SL153",), remark="A rule is found by a word."),
+        Step("shutdownlint rule eviction", 0, ("SL153",), comment="A rule is found by a word."),
         Step(
             "shutdownlint check --format html=shutdown.html --quiet .",
             1,
             ("SL102",),
-            remark="`shutdown.html` is one page to share.",
+            comment="`shutdown.html` is one page to share.",
         ),
     ),
     "Tuesday: mistakes": (
@@ -223,13 +223,13 @@ DAYS: dict[str, tuple[Step, ...]] = {
             "cat teams/payments/refunds.yaml | shutdownlint check --quiet --color never --stdin-filename teams/payments/refunds.yaml -",
             1,
             ("--> teams/payments/refunds.yaml:",),
-            remark="What an editor runs.",
+            comment="What an editor runs.",
         ),
         Step(
             "shutdownlint check --render --notes --fail-on note charts/",
             1,
             ("charts/cart",),
-            remark="With helm installed; the chart's value decides.",
+            comment="With helm installed; the chart's value decides.",
         ),
     ),
     "Friday: sixty teams": (
@@ -300,9 +300,9 @@ def run_week(programs: Path, repository: Path) -> tuple[str, list[str]]:
             missing = [text for text in step.prints if text not in out]
             if code != step.code or missing:
                 failures.append(f"{step.command}: exit code {code}, missing {missing}\n{out}")
-            remark = f"{step.remark}\n\n" if step.remark else ""
+            comment = f"{step.comment}\n\n" if step.comment else ""
             shown = _shorten(out, step.prints)
-            parts.append(f"{remark}```console\n$ {step.command}\n{shown}```\n\nExit code {code}.")
+            parts.append(f"{comment}```console\n$ {step.command}\n{shown}```\n\nExit code {code}.")
     return "\n\n".join(parts) + "\n", failures
 
 

@@ -109,6 +109,17 @@ MAX_SCRIPT_LENGTH: Final = 32_768
 #: A script whose compound commands are nested deeper is not read.
 MAX_SCRIPT_NESTING: Final = 30
 
+# Names that are not known
+
+#: A longer name is not compared with others, to say which one is meant.
+MAX_COMPARED_NAME: Final = 100
+#: A name is compared with so many others.
+MAX_COMPARED_NAMES: Final = 3000
+#: Of unknown names of one kind, so many are compared with those that are known.
+MAX_SUGGESTIONS: Final = 20
+#: Keys of a mapping after so many are not compared with those that a shutdown depends on.
+MAX_COMPARED_KEYS: Final = 200
+
 # Fixes
 
 #: Rounds in which fixes are tried: those that make way for each other settle in a few.

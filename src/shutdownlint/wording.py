@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Final
+
+from shutdownlint import limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,7 +22,11 @@ def plural(count: int, noun: str, several: str = "") -> str:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The end of a sentence on a name that is not known: ``; did you mean X?``, or nothing."""
-    by_lower = {each.lower(): each for each in known}
+    # Comparing takes time in proportion to both lengths and to the number of names.
+    short = (each for each in known if len(each) <= limits.MAX_COMPARED_NAME)
+    by_lower = {each.lower(): each for each in islice(short, limits.MAX_COMPARED_NAMES)}
+    if len(name) > limits.MAX_COMPARED_NAME:
+        return ""
     found = close_name(name.lower(), tuple(by_lower), _ALIKE)
     return f"; did you mean {by_lower[found]}?" if found is not None else ""
 

@@ -156,6 +156,20 @@ def test_a_summary_has_a_line_for_each_workload() -> None:
     assert run("explain", "--summary", "--format", "json", ".")[0] == 2
 
 
+def test_what_cannot_be_explained_is_in_the_list() -> None:
+    knative = (
+        "apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: hello}\n"
+        "spec: {template: {spec: {containers: [{name: a, image: i}]}}}\n"
+    )
+    Path("k.yaml").write_text(knative)
+    out = run("explain", "--summary", ".")[1]
+    assert re.search(r"^Service hello +- +- +- +not checked: Knative", out, re.MULTILINE)
+    assert out.splitlines()[-1].endswith("; 1 not checked")
+    _, out, stderr = run("explain", ".", "--format", "json")
+    assert json.loads(out)["unplanned"][0]["workload"] == "Service hello"
+    assert "Service hello is not checked: Knative" in stderr
+
+
 def test_suggestions_as_json() -> None:
     code, out, _ = run("suggest", "--format", "json", "--p99", "10s", "a.yaml")
     assert code == 0

@@ -12,7 +12,7 @@ from shutdownlint.fixes.suggest import complete_report, make_suggestions
 from shutdownlint.linter.linter import check, plan_workloads
 from shutdownlint.manifests.discovery import InputFile
 from shutdownlint.manifests.loader import InputSource
-from shutdownlint.reports.explanation import explain_pods
+from shutdownlint.reports.explanation import Explanations, explain_pods
 from shutdownlint.reports.output import ReportOutput
 from shutdownlint.reports.registry import (
     CHECK_REPORTERS,
@@ -96,7 +96,7 @@ def test_an_explanation(reporter: Reporter) -> None:
     text = render(reporter, explain_pods(run.pods, requests, NO_TRAFFIC))
     assert "istio-proxy" in text or reporter.name == "summary"
     assert "Pod shop/a" in text or reporter.name == "json"
-    assert render(reporter, []) is not None
+    assert render(reporter, Explanations()) is not None
 
 
 @pytest.mark.parametrize("reporter", named(SUGGEST_REPORTERS))

@@ -170,6 +170,11 @@ def command(
       shutdownlint explain --format svg --output checkout.svg k8s/ checkout
     """
     check_outputs([output])
+    name = str(output_format.value) if output_format is not None else _TEXT
+    if summary:
+        if output_format is not None:
+            raise usage_error("--summary is a format of its own: use --format summary")
+        name = _SUMMARY
     session = Session(files, environment)
     facts = AppFacts("*", rate=requests.rate, rollouts=requests.rollouts)
     session.config.command_line.append(facts)
@@ -179,6 +184,7 @@ def command(
     selected = session.plan(paths)
     from shutdownlint.reports.explanation import explain_pods  # noqa: PLC0415 - after reading
     from shutdownlint.reports.output import ReportOutput  # noqa: PLC0415
+    from shutdownlint.reports.texts import why_unplanned  # noqa: PLC0415
     from shutdownlint.shutdown.analysis import Traffic  # noqa: PLC0415
 
     traffic = Traffic(
@@ -196,13 +202,9 @@ def command(
     )
     if not explanations:
         selected.warn_no_match()
-    for line in selected.unplanned():
-        warn(line)
-    name = str(output_format.value) if output_format is not None else _TEXT
-    if summary:
-        if output_format is not None:
-            raise usage_error("--summary is a format of its own: use --format summary")
-        name = _SUMMARY
+    if name != _SUMMARY:
+        for pod in explanations.unplanned:
+            warn(f"{pod.title} is not checked: {why_unplanned(pod)} ({pod.ref.region()})")
     reporter = find_reporter(EXPLAIN_REPORTERS, name)
     write_output(reporter.render(explanations, ReportOutput(output, screen.color.value)), output)
     if selected.run.stats.unreadable or session.config.refusals or not explanations:

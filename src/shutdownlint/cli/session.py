@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shutdownlint import limits
 from shutdownlint.cli.options import EnvironmentOptions, FileOptions
 from shutdownlint.cli.output import usage_error, warn
 from shutdownlint.config import Config, ConfigError, find_config
@@ -18,7 +19,7 @@ from shutdownlint.linter.lint_run import LintOptions, no_progress
 from shutdownlint.manifests.discovery import STDIN, STDIN_NAME, SUFFIXES, discover
 from shutdownlint.manifests.loader import InputSource
 from shutdownlint.platforms.user_facts import AppFacts
-from shutdownlint.wording import did_you_mean
+from shutdownlint.wording import did_you_mean, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,13 +43,6 @@ class Selected:
     folders: list[str]
     wanted: str | None
     sources: list[InputSource]
-
-    def unplanned(self) -> "Iterator[str]":
-        """The workloads that are meant and have no plan, with the reason."""
-        for pod in self.pods:
-            if pod.plan is None:
-                reason = pod.skipped.text if pod.skipped is not None else "not enough is known"
-                yield f"{pod.title} is not checked: {reason} ({pod.ref.region()})"
 
     def warn_no_match(self) -> None:
         """Warn that there is none, with what was skipped."""
@@ -137,16 +131,23 @@ class Session:
         if not any(_is_below(config.folder, path) for path in paths):
             return
         ids = [entry.id for entry in entries]
-        for each in config.patterns:
+        unmatched = 0
+        for each in config.patterns if ids else ():
             if each.kind == "workload":
                 matched = any(AppFacts(each.pattern).matches(workload) for workload in ids)
                 names = [name for workload in ids for name in _names_of(workload)]
             else:
                 names = [workload.namespace or "default" for workload in ids]
                 matched = any(fnmatchcase(name, each.pattern) for name in names)
-            if ids and not matched:
-                hint = did_you_mean(each.pattern, names)
+            if matched:
+                continue
+            unmatched += 1
+            if unmatched <= limits.MAX_SUGGESTIONS:
+                hint = did_you_mean(each.pattern, dict.fromkeys(names))
                 warn(f"{each.place}: {each.pattern} matches no {each.kind}{hint}")
+        if unmatched > limits.MAX_SUGGESTIONS:
+            more = plural(unmatched - limits.MAX_SUGGESTIONS, "more entry", "more entries")
+            warn(f"{more} of the configuration match nothing")
 
     def plan(self, paths: list[str] | None) -> "Selected":
         """Plan the workloads of the paths, and select those that the last argument names."""

@@ -108,7 +108,10 @@ def read_form(form: type[_Form], file: TomlFile) -> _Form:
         inside = {problem["loc"][0] for problem in found if len(problem["loc"]) > 1}
         # What is wrong inside a table says more than that it is not another type.
         own = [p for p in found if len(p["loc"]) > 1 or p["loc"][0] not in inside]
-        problems = dict.fromkeys(_describe(problem, form, file) for problem in own)
+        first = own[: limits.MAX_SUGGESTIONS]
+        problems = list(dict.fromkeys(_describe(problem, form, file) for problem in first))
+        if len(own) > len(first):
+            problems.append(f"and {len(own) - len(first):,} more")
         raise ConfigError("; ".join(problems)) from None
 
 

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import Final
 
-_HEADER: Final = re.compile(r"\s*(\[\[?)\s*([^\]#]+?)\s*\]")
+_HEADER: Final = re.compile(r"\s*(\[\[?)([^\]#]+)\]")
 _KEY: Final = re.compile(
     r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*="""
 )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from shutdownlint.engine.finding import Finding
     from shutdownlint.manifests.loader import InputSource
 
-_EXISTING: Final = re.compile(r"(#\s*shutdownlint:\s*ignore\[[^\]\r\n]*?)\s*\]")
+_EXISTING: Final = re.compile(r"(#\s*shutdownlint:\s*ignore\[[^\]\r\n]*)\]")
 _BY_ANNOTATION: Final = (
     "no comment can be written there: use the annotation shutdownlint.dev/ignore"
 )
@@ -100,7 +100,8 @@ def _with_comments(lines: list[str], wanted: Mapping[int, list[Finding]], reason
         rules = ", ".join(dict.fromkeys(finding.rule for finding in findings))
         existing = _EXISTING.search(text)
         if existing is not None:
-            new = f"{text[: existing.end(1)]}, {rules}{text[existing.end(1) :]}"
+            new = f"{existing[1].rstrip()}, {rules}"
+            new = f"{text[: existing.start()]}{new}{text[existing.end(1) :]}"
         else:
             new = f"{text.rstrip()}  # shutdownlint: ignore[{rules}] {reason}"
         changed[number] = new + end

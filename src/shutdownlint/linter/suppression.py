@@ -6,6 +6,7 @@ import datetime as dt
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from shutdownlint import limits
 from shutdownlint.engine.selection import ALWAYS_REPORTED
 from shutdownlint.linter.lint_run import SuppressedFinding
 from shutdownlint.platforms.user_facts import AppFacts
@@ -52,6 +53,7 @@ class _RuleNames:
 
     def __init__(self, evaluated: Sequence[Rule]) -> None:
         self.evaluated = evaluated
+        self._suggested = 0
 
     @cached_property
     def _all(self) -> list[Rule]:
@@ -65,6 +67,9 @@ class _RuleNames:
 
     def suggest(self, name: str) -> str:
         """The rule that is meant."""
+        self._suggested += 1
+        if self._suggested > limits.MAX_SUGGESTIONS:
+            return ""
         return did_you_mean(name, [word for rule in self._all for word in (rule.id, rule.name)])
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from yaml.nodes import MappingNode, ScalarNode
 
+from shutdownlint import limits
 from shutdownlint.wording import close_name
 
 if TYPE_CHECKING:
@@ -54,6 +55,6 @@ def _close_to(ref: NodeRef, key: str, container: str | None = None) -> Iterator[
     if key in names:
         return
     wanted = (key.lower(),)
-    for name in names:
+    for name in names[: limits.MAX_COMPARED_KEYS]:
         if close_name(name.lower(), wanted, _CLOSE):
             yield MisspelledKey((ref / name).key, name, key, container)

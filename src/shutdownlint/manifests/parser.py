@@ -39,7 +39,7 @@ _CONTROL: Final = re.compile(
 _ONLY_ACTIONS: Final = re.compile(r"[ \t]*(?:x[ \t]*)+\r?")
 #: What tools that fill in text replace, at the begin of a value or item.
 _PLACEHOLDER: Final = re.compile(
-    r"(?:^|[:\-,\[{]|\s)\s*(\{\{[^}\n]{0,60}\}\}?|\$\{[^}\n]{1,60}\}|@[A-Za-z_][\w.-]{0,60}@"
+    r"(?:^|[:\-,\[{\s])(\{\{[^}\n]{0,60}\}\}?|\$\{[^}\n]{1,60}\}|@[A-Za-z_][\w.-]{0,60}@"
     r"|%[A-Za-z_][\w.-]{0,60}%|<[A-Za-z_][\w .-]{0,60}>|<%[^%\n]{0,60}%>)"
 )
 _HELM_SOURCE: Final = re.compile(r"^# Source: (\S.*?)\s*$", re.MULTILINE)

@@ -6,26 +6,36 @@ from typing import TYPE_CHECKING, Any
 
 from shutdownlint.reports.client_view import is_retried
 from shutdownlint.reports.report import to_json, to_seconds
-from shutdownlint.reports.texts import EVENT_TEXTS, format_answer_cause, format_loss, format_verdict
+from shutdownlint.reports.texts import (
+    EVENT_TEXTS,
+    format_answer_cause,
+    format_loss,
+    format_verdict,
+    why_unplanned,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from datetime import timedelta
 
     from shutdownlint.platforms.planned_pod import PlannedPod
-    from shutdownlint.reports.explanation import Explanation
+    from shutdownlint.reports.explanation import Explanation, Explanations
     from shutdownlint.reports.output import ReportOutput
     from shutdownlint.shutdown.analysis import Answer, Loss
     from shutdownlint.shutdown.request import Event
     from shutdownlint.shutdown.request_shares import ShareRow
 
 
-def render_json(explanations: Sequence[Explanation], _output: ReportOutput) -> str:
+def render_json(explanations: Explanations, _output: ReportOutput) -> str:
     """All explanations."""
     data = {
         "tool": "shutdownlint",
         "version": 1,
         "workloads": [_workload(each) for each in explanations],
+        "unplanned": [
+            {"workload": pod.title, "file": pod.ref.region().file, "reason": why_unplanned(pod)}
+            for pod in explanations.unplanned
+        ],
     }
     return to_json(data)
 

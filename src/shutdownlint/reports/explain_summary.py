@@ -6,23 +6,26 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from shutdownlint.reports.report import safe
-from shutdownlint.reports.texts import format_verdict, format_weekly_loss
+from shutdownlint.reports.texts import format_verdict, format_weekly_loss, why_unplanned
 from shutdownlint.shutdown.durations import format_duration
 from shutdownlint.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import timedelta
 
-    from shutdownlint.reports.explanation import Explanation
+    from shutdownlint.reports.explanation import Explanation, Explanations
     from shutdownlint.reports.output import ReportOutput
 
 _HEADS = ("workload", "in flight", "arriving", "findings", "verdict")
 
 
-def render_summary(explanations: Sequence[Explanation], _output: ReportOutput) -> str:
+def render_summary(explanations: Explanations, _output: ReportOutput) -> str:
     """A line for each workload: how long its requests may take, what is found, the verdict."""
     rows = [_HEADS, *(_row(explanation) for explanation in explanations)]
+    rows += [
+        (safe(pod.title), "-", "-", "-", safe(f"not checked: {why_unplanned(pod)}"))
+        for pod in explanations.unplanned
+    ]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADS) - 1)]
     lines = [
         "  ".join((*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]))
@@ -30,7 +33,9 @@ def render_summary(explanations: Sequence[Explanation], _output: ReportOutput) -
     ]
     found = sum(bool(explanation.findings) for explanation in explanations)
     counts = f"{plural(len(explanations), 'workload')}, {found:,} with findings"
-    return "".join(f"{line.rstrip()}\n" for line in (*lines, counts)) if explanations else ""
+    if explanations.unplanned:
+        counts += f"; {len(explanations.unplanned):,} not checked"
+    return "".join(f"{line.rstrip()}\n" for line in (*lines, counts)) if rows[1:] else ""
 
 
 def _row(explanation: Explanation) -> tuple[str, ...]:

@@ -338,13 +338,21 @@ def _result(answer: Answer) -> tuple[object, object]:
     return answer.prediction.outcome, answer.prediction.at
 
 
+class Explanations(list[Explanation]):
+    """The explanations of a run. ``unplanned`` are the pods that cannot be explained."""
+
+    def __init__(self, unplanned: Sequence[PlannedPod] = ()) -> None:
+        super().__init__()
+        self.unplanned = unplanned
+
+
 def explain_pods(
     pods: Sequence[PlannedPod],
     requests: Sequence[Request],
     traffic: Traffic,
     findings: Iterable[Finding] = (),
     facts: UserFacts | None = None,
-) -> list[Explanation]:
+) -> Explanations:
     """The explanations of all pods that have a plan, each with the findings of its workload."""
     by_pod: dict[tuple[str, ObjectId], list[Finding]] = {}
     for finding in findings:
@@ -352,7 +360,7 @@ def explain_pods(
             if each.workload is not None:
                 file = (each.subject_region or each.region).file
                 by_pod.setdefault((file, each.workload), []).append(each)
-    found = []
+    found = Explanations([pod for pod in pods if pod.plan is None])
     for pod in pods:
         if pod.plan is not None:
             own = by_pod.get((pod.ref.region().file, pod.id), ())

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from shutdownlint.engine.finding import Finding
     from shutdownlint.platforms.kubernetes.controllers import Rollout
+    from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.reports.explanation import Difference, Explanation, WeeklyLoss
     from shutdownlint.shutdown.provenance import Setting
     from shutdownlint.shutdown.request import Request
@@ -62,6 +63,11 @@ _OUTCOME_TEXTS: Final = {
 def format_loss(loss: Loss) -> str:
     """What is lost."""
     return (_CERTAIN_LOSSES if loss.certain else _POSSIBLE_LOSSES)[loss.kind]
+
+
+def why_unplanned(pod: PlannedPod) -> str:
+    """Why a pod has no plan."""
+    return pod.skipped.text if pod.skipped is not None else "not enough is known of it"
 
 
 def format_finding(finding: Finding) -> str:
