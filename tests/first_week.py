@@ -119,7 +119,7 @@ DAYS: dict[str, tuple[Step, ...]] = {
         Step(
             "shutdownlint check --statistics .",
             1,
-            ("SL102", "git ignores (1)"),
+            ("SL102", ".gitignore names (1)"),
             comment="`build/` is ignored by git, and counted.",
         ),
         Step(

@@ -11,8 +11,8 @@ from shutdownlint import limits
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-#: How alike names are that people mix up: "fail_on" and "fail-on", "SL20" and "SL201" are.
-_ALIKE: Final = 0.6
+#: How alike names are that people mix up: "fail_on" and "fail-on" are, "SL999" and "SL491" not.
+_ALIKE: Final = 0.7
 
 
 def plural(count: int, noun: str, several: str = "") -> str:

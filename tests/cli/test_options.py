@@ -134,7 +134,7 @@ def test_an_ignore_names_a_rule_and_also_a_related_line() -> None:
     Path("a.yaml").write_text("\n".join(lines) + "\n")
     code, _, stderr = run("check", "a.yaml")
     assert code == 1
-    assert "names no rule: GRACE-SPEND-BY-PRESTOP; did you mean grace-spent-by-prestop?" in stderr
+    assert "names no rule: grace-spend-by-prestop; did you mean grace-spent-by-prestop?" in stderr
 
 
 def test_a_workload_that_is_meant() -> None:

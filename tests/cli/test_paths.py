@@ -47,13 +47,13 @@ def test_what_git_ignores_is_left_out_and_counted(repository: Path) -> None:
     assert left_out == ["build", "k8s/c.gen.yaml", "k8s/sub/e.yaml"]
     code, out, _ = run("check", ".")
     assert code == 1
-    assert "skipped: files and folders that git ignores (3): name them" in out
+    assert "skipped: files and folders that a .gitignore names (3): name them" in out
     assert len(_found(".", gitignore=False)[0]) == 6
-    assert "git ignores" not in run("check", "--no-respect-gitignore", ".")[1]
-    assert "git ignores" not in run("check", "--isolated", ".")[1]
+    assert ".gitignore names" not in run("check", "--no-respect-gitignore", ".")[1]
+    assert ".gitignore names" not in run("check", "--isolated", ".")[1]
     Path("shutdownlint.toml").write_text("respect-gitignore = false\n")
-    assert "git ignores" not in run("check", ".")[1]
-    assert "git ignores" in run("check", "--respect-gitignore", ".")[1]
+    assert ".gitignore names" not in run("check", ".")[1]
+    assert ".gitignore names" in run("check", "--respect-gitignore", ".")[1]
 
 
 def test_a_path_of_the_command_line_is_read_though_git_ignores_it(repository: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_run_over_ignored_files_only_is_not_green(repository: Path) -> None:
     _write({".gitignore": "*\n", "k8s/a.yaml": BAD})
     code, out, stderr = run("check", ".")
     assert code == 2
-    assert "git ignores" in out
+    assert ".gitignore names" in out
     assert "no Kubernetes manifests found" in out + stderr
 
 

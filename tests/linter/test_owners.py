@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shutdownlint.linter.owners import matches
+from shutdownlint.linter.owners import OwnerLookup, Owners, matches
 from tests.helpers import POD, run
 
 #: From docs.github.com, about code owners: patterns, and files that they are about or not.
@@ -44,6 +44,34 @@ def test_patterns_of_codeowners(pattern: str, file: str, *, expected: bool) -> N
 def test_patterns_are_matched_in_bounded_time() -> None:
     assert not matches("*a" * 500 + "b", "a" * 5000)
     assert not matches("**/a/" * 200 + "b", "a/" * 400 + "c")
+
+
+def test_sections_of_gitlab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(".git").mkdir()
+    Path("CODEOWNERS").write_text(
+        "* @all\n/my\\ team/ @mine\n/none/\n\n[E][2] @default @second # why\n/e/\n/e/x.yaml @own\n"
+        "^[G]\n/g/ @g\n!/g/six.yaml\n"
+    )
+    lookup = OwnerLookup(Owners(), ())
+    files = (
+        "a.yaml",
+        "my team/a.yaml",
+        "none/a.yaml",
+        "e/a.yaml",
+        "e/x.yaml",
+        "g/a.yaml",
+        "g/six.yaml",
+    )
+    assert [lookup.owner_of_file(file) for file in files] == [
+        "@all",
+        "@mine",
+        "",
+        "@default @second",
+        "@own",
+        "@g",
+        "@all",
+    ]
 
 
 def test_the_nearest_statement_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

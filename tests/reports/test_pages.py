@@ -78,6 +78,17 @@ def test_the_history_of_a_folder() -> None:
     ].replace("\\-", "-")
 
 
+def test_what_is_only_hidden_is_not_fixed() -> None:
+    Path("reports").mkdir()
+    Path("a.yaml").write_text(served())
+    run("check", "--notes", "--format", "json=reports/1.json", ".")
+    run("check", "--format", "json=reports/2.json", ".")
+    run("check", "--write-baseline", "known.json", "--notes", ".")
+    run("check", "--notes", "--baseline", "known.json", "--format", "json=reports/3.json", ".")
+    rows = [line.split() for line in run("history", "reports")[1].splitlines()[1:]]
+    assert [row[4:6] for row in rows[:3]] == [["-", "-"], ["0", "0"], ["-", "-"]]
+
+
 @pytest.mark.parametrize(
     "text", ["", "[]", '{"findings": 1}', '{"findings": [1], "summary": {"workloads": 1}}']
 )

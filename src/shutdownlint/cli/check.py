@@ -32,7 +32,7 @@ from shutdownlint.cli.output import (
 from shutdownlint.cli.session import Session, rule_errors, split_commas
 from shutdownlint.engine.finding import Severity
 from shutdownlint.linter.linter import check
-from shutdownlint.manifests.discovery import InputFile
+from shutdownlint.manifests.discovery import STDIN, STDIN_NAME, InputFile
 from shutdownlint.manifests.loader import InputSource
 from shutdownlint.reports.registry import (
     CHECK_REPORTERS,
@@ -285,9 +285,7 @@ class _CheckCommand:
 
         unsafe = self.fixes.unsafe_fixes
         self._check_files()
-        reason = self.fixes.add_ignore
-        if reason is not None and not _is_one_line(reason):
-            raise usage_error("--add-ignore needs a reason, in one line")
+        self._check_usage()
         with rule_errors():
             if self.fixes.diff:
                 self._show_diff(unsafe=unsafe)
@@ -310,6 +308,17 @@ class _CheckCommand:
         self._write_reports(report)
         raise typer.Exit(self._exit_code(report))
 
+    def _check_usage(self) -> None:
+        """Refuse options that do nothing together."""
+        fixes = self.fixes
+        if fixes.add_ignore is not None:
+            if not _is_one_line(fixes.add_ignore):
+                raise usage_error("--add-ignore needs a reason, in one line")
+            if fixes.diff or fixes.fix or fixes.unsafe_fixes or fixes.write_baseline is not None:
+                raise usage_error("--add-ignore goes with no other option that writes")
+        if self.session.stdin_name != STDIN_NAME and STDIN not in self.paths:
+            raise usage_error("--stdin-filename names standard input: add - to the paths")
+
     def _check_files(self) -> None:
         """Check the files of the command line before anything is written."""
         outputs = [output for _, output in self.reports]
@@ -327,7 +336,7 @@ class _CheckCommand:
         added = add_ignores(result.findings, sources, reason)
         for finding, why in added.refused:
             warn(f"{finding.region}: {finding.rule} not ignored: {why}")
-        if not _write_texts(sources, added.originals, added.texts)[1]:
+        if added.refused or not _write_texts(sources, added.originals, added.texts)[1]:
             result.complete = False
         findings, files = plural(added.added, "finding"), plural(len(added.texts), "file")
         warn(f"ignored {findings} in {files}")

@@ -42,7 +42,8 @@ def command(
     check_outputs([output])
     path = Path(folder)
     if not path.is_dir():
-        raise usage_error(f"{folder}: no such folder")
+        reason = "a file, not a folder" if path.exists() else "no such folder"
+        raise usage_error(f"{folder}: {reason}")
     from shutdownlint.reports.history import HistoryError, read_history  # noqa: PLC0415
     from shutdownlint.reports.output import ReportOutput  # noqa: PLC0415
 

@@ -46,7 +46,8 @@ def command(
     path = Path(CONFIG_NAMES[0])
     existing = find_config(Path.cwd())
     if existing is not None and existing.parent == Path.cwd():
-        raise usage_error(f"{existing.name} exists already")
+        what = "has [tool.shutdownlint]" if existing.name == CONFIG_NAMES[-1] else "exists"
+        raise usage_error(f"{existing.name} {what} already")
     if not Path(folder).is_dir():
         raise usage_error(f"{folder}: no such folder")
     if existing is not None:
@@ -75,6 +76,9 @@ def config_text(run: PlannedRun) -> str:
         field = fields[key]
         lines += [f"# {line}" for line in textwrap.wrap(str(field.description), 96)]
         lines += shown.get(key) or [f"# {line}" for line in _example(key, field.examples)]
+        others = _other_keys(field.annotation, field.examples) if key in tables else []
+        if others:
+            lines += [f"# {line}" for line in textwrap.wrap(f"More keys: {', '.join(others)}.", 96)]
         lines.append("")
     return "\n".join(lines).rstrip("\n") + "\n"
 
@@ -86,6 +90,16 @@ def _example(key: str, examples: list[Any] | None) -> list[str]:
     return [line for line in short.replace(",]", "]").splitlines() if line]
 
 
+def _other_keys(annotation: Any, examples: list[Any] | None) -> list[str]:
+    """The keys of a table's entries that its example does not have."""
+    from shutdownlint.config.forms import forms_in  # noqa: PLC0415 - after reading
+
+    shown = (examples or [[{}]])[0]
+    first = shown[0] if isinstance(shown, list) else shown
+    keys = [str(f.alias) for form in forms_in(annotation) for f in form.model_fields.values()]
+    return [key for key in keys if key not in first]
+
+
 def _is_table(examples: list[Any] | None) -> bool:
     """Whether a setting is written as a table, which comes after all that are not."""
     first = examples[0] if examples else None
@@ -94,7 +108,10 @@ def _is_table(examples: list[Any] | None) -> bool:
 
 def _workload_lines(pods: list[PlannedPod]) -> Iterator[str]:
     """Entries for the first workloads."""
-    for pod in [pod for pod in pods if pod.plan is not None][:_MAX_WORKLOADS]:
+    planned = [pod for pod in pods if pod.plan is not None]
+    if len(planned) > _MAX_WORKLOADS:
+        yield f"# The first {_MAX_WORKLOADS} of {len(planned)}; a pattern names many."
+    for pod in planned[:_MAX_WORKLOADS]:
         match = "/".join((pod.id.kind, pod.id.namespace or "default", pod.id.name))
         yield from ("# [[workloads]]", f"# match = {_quote(match)}", '# p99 = "10s"')
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 @expand_groups
 def command(
     *,
-    rule_id: Annotated[
-        str | None,
+    words: Annotated[
+        list[str] | None,
         typer.Argument(
             metavar="[RULE]",
             help="An id or name, such as SL101; or a word, which lists the rules with it.",
@@ -60,7 +60,7 @@ def command(
     with rule_errors():
         if test is not None:
             raise typer.Exit(_test_rules(Path(test)))
-        _show(rule_id, Session(files).config.selection.folders)
+        _show(" ".join(words or ()) or None, Session(files).config.selection.folders)
 
 
 def _show(rule_id: str | None, folders: list[str]) -> None:
@@ -97,12 +97,10 @@ def _list(rules: "list[Rule]") -> None:
 
 
 def _mentions(rule: "Rule", word: str) -> bool:
-    """Whether a word is in a rule's id, name, title or explanation."""
+    """Whether a word is in a rule's id, name, title, or anywhere in its file."""
     if any(word in text.lower() for text in (rule.id, rule.name, rule.title)):
         return True
-    from shutdownlint.engine.loader import load_schema  # noqa: PLC0415
-
-    return word in load_schema(Path(rule.file)).explanation.lower()
+    return word in Path(rule.file).read_text(encoding="utf-8").lower()
 
 
 def _test_rules(folder: Path) -> int:

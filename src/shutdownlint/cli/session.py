@@ -16,7 +16,13 @@ from shutdownlint.cli.output import usage_error, warn
 from shutdownlint.config import Config, ConfigError, find_config
 from shutdownlint.engine.errors import RuleError
 from shutdownlint.linter.lint_run import LintOptions, no_progress
-from shutdownlint.manifests.discovery import STDIN, STDIN_NAME, SUFFIXES, discover
+from shutdownlint.manifests.discovery import (
+    STDIN,
+    STDIN_NAME,
+    SUFFIXES,
+    discover,
+    is_excluded,
+)
 from shutdownlint.manifests.loader import InputSource
 from shutdownlint.platforms.user_facts import AppFacts
 from shutdownlint.wording import did_you_mean, plural
@@ -130,12 +136,16 @@ class Session:
         config = self.config
         if not any(_is_below(config.folder, path) for path in paths):
             return
-        ids = [entry.id for entry in entries]
+        listed = list(entries)
+        ids = [entry.id for entry in listed]
         unmatched = 0
         for each in config.patterns if ids else ():
             if each.kind == "workload":
                 matched = any(AppFacts(each.pattern).matches(workload) for workload in ids)
                 names = [name for workload in ids for name in _names_of(workload)]
+            elif each.kind == "file":
+                names = [entry.region.file for entry in listed]
+                matched = any(is_excluded(name, [each.pattern]) for name in dict.fromkeys(names))
             else:
                 names = [workload.namespace or "default" for workload in ids]
                 matched = any(fnmatchcase(name, each.pattern) for name in names)

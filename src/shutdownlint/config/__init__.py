@@ -36,7 +36,7 @@ class ConfigPattern(Struct, frozen=True):
 
     place: str
     pattern: str
-    #: "workload" or "namespace".
+    #: "workload", "namespace" or "file".
     kind: str
 
 

@@ -134,14 +134,15 @@ def _keys_beside(form: type[Form], key: KeyPath) -> list[str]:
     for step in key[:-1]:
         if isinstance(step, str):
             fields = {field.alias: field.annotation for field in form.model_fields.values()}
-            inner = next(iter(_forms_in(fields.get(step))), None)
+            inner = next(iter(forms_in(fields.get(step))), None)
             if inner is None:
                 return []
             form = inner
     return [str(field.alias) for field in form.model_fields.values()]
 
 
-def _forms_in(annotation: Any) -> list[type[Form]]:
+def forms_in(annotation: Any) -> list[type[Form]]:
+    """The forms that a type names: of a table, or of the entries of a list."""
     if isinstance(annotation, type) and issubclass(annotation, Form):
         return [annotation]
-    return [form for part in get_args(annotation) for form in _forms_in(part)]
+    return [form for part in get_args(annotation) for form in forms_in(part)]

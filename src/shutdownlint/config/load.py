@@ -306,7 +306,7 @@ def load_config(path: Path, *, trusted: bool = False) -> Config:
             form.owner_label,
             tuple((entry.match, entry.owner) for entry in form.paths if entry.owner),
         ),
-        patterns=list(_patterns(form, file)),
+        patterns=[*_patterns(form, file), *_path_patterns(form, file)],
         folder=display_path(os.path.relpath(path.parent)),
         apps=[_app_facts(workload) for workload in form.workloads],
         suppressions=[_suppression(workload) for workload in form.workloads if workload.ignore],
@@ -331,6 +331,11 @@ def _patterns(form: ConfigForm, file: TomlFile) -> Iterator[ConfigPattern]:
     for number, namespace in enumerate(form.namespaces):
         place = file.place(("namespaces", number, "match"))
         yield ConfigPattern(place, namespace.match, "namespace")
+
+
+def _path_patterns(form: ConfigForm, file: TomlFile) -> Iterator[ConfigPattern]:
+    for number, entry in enumerate(form.paths):
+        yield ConfigPattern(file.place(("paths", number, "match")), entry.match, "file")
 
 
 def _path_rules(form: PathForm) -> PathRules:

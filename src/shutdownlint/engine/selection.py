@@ -85,12 +85,22 @@ class RuleSelection(Struct):
 
         self.select = [resolve(name) for name in self.select]
         self.ignore = [resolve(name) for name in self.ignore]
-        self.severities = {resolve(name): value for name, value in self.severities.items()}
+        all_ids = {rule.id for rule in known}
+
+        def exact(name: str) -> str:
+            found = resolve(name)
+            if found not in all_ids:
+                raise UnknownRuleError(
+                    f"severity: {name} is the beginning of several ids: name one"
+                )
+            return found
+
+        self.severities = {exact(name): value for name, value in self.severities.items()}
         self.paths = [
             PathRules(
                 entry.match,
                 [resolve(name) for name in entry.ignore],
-                {resolve(name): value for name, value in entry.severities.items()},
+                {exact(name): value for name, value in entry.severities.items()},
             )
             for entry in self.paths
         ]

@@ -39,6 +39,8 @@ class Suggestion(Struct):
     changes: list[Change] = field(default_factory=list)
     edits: dict[ChunkKey, list[Edit]] = field(default_factory=dict)
     refused: str = ""
+    #: Whether nothing says how long its requests take.
+    p99_assumed: bool = False
 
 
 class SuggestReport(Struct):
@@ -64,7 +66,9 @@ def make_suggestions(
     for pod in pods:
         if pod.plan is None:
             continue
-        suggestion = Suggestion(pod, solve(pod.plan, Targets.of(pod.plan, p99)))
+        assumed = p99 is None and pod.plan.p99 is None and not pod.plan.runs_to_completion
+        solution = solve(pod.plan, Targets.of(pod.plan, p99))
+        suggestion = Suggestion(pod, solution, p99_assumed=assumed)
         try:
             _add_edits(suggestion, rendered=rendered)
         except (EditError, VerificationError) as error:

@@ -152,7 +152,8 @@ class WorldRun:
 
     def check_problem(self, problem: Problem) -> None:
         """Add the findings on a problem."""
-        subject = problem_subject(problem, self.evaluator.vocabulary, self.context.user_facts)
+        vocabulary, facts = self.evaluator.vocabulary, self.context.user_facts
+        subject = problem_subject(problem, vocabulary, facts, problem.workload)
         for finding in self.evaluator.evaluate(subject, problem.kind()):
             self.add(finding)
 

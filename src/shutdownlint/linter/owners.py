@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from shutdownlint import limits
 from shutdownlint.manifests.discovery import is_excluded
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 #: Where GitHub and GitLab look for the file, in this order (docs.github.com, about code owners).
 _PLACES: Final = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
 _ANY_FOLDERS: Final = "**"
+_SECTION: Final = re.compile(r"\^?\[[^\]]*\](?:\[\d+\])?(.*)")
+#: Stands for a space that is a part of a pattern.
+_SPACE: Final = "\0"
 
 
 class Owners(Struct, frozen=True):
@@ -32,11 +36,24 @@ class Owners(Struct, frozen=True):
     paths: tuple[tuple[str, str], ...] = ()
 
 
+class _Section(Struct):
+    """Patterns with their owners, the last one that matches counts, and patterns of no owner."""
+
+    rules: list[tuple[str, str]] = field(default_factory=list)
+    excluded: list[str] = field(default_factory=list)
+
+    def owner_of(self, path: str) -> str:
+        """The owner of a file, by its path from the repository's root."""
+        if any(matches(pattern, path) for pattern in self.excluded):
+            return ""
+        return next((owner for rule, owner in reversed(self.rules) if matches(rule, path)), "")
+
+
 class OwnerLookup:
     """The owners of the findings of a run.
 
     A workload's own annotation or label comes first, then the configuration, then the CODEOWNERS
-    file of the repository that the current folder is in.
+    file of the repository that the file is in.
     """
 
     def __init__(self, owners: Owners, entries: Iterable[WorkloadEntry]) -> None:
@@ -45,8 +62,8 @@ class OwnerLookup:
         for entry in entries:
             if entry.owner:
                 self._by_workload[(entry.region.file, entry.id)] = entry.owner
-        self._root = find_repository_root(Path())
-        self._rules = _read_codeowners(self._root) if self._root is not None else ()
+        self._sections_of: dict[Path | None, Sequence[_Section]] = {None: ()}
+        self._root_of: dict[str, Path | None] = {}
 
     def owner_of(self, finding: Finding) -> str:
         """The owner, as it is written; empty where nothing names one."""
@@ -63,14 +80,21 @@ class OwnerLookup:
         for pattern, owner in self._owners.paths:
             if is_excluded(file, [pattern]):
                 return owner
-        if self._root is None or not self._rules:
+        folder = os.path.dirname(file)  # noqa: PTH120 - a name, perhaps of no file
+        if folder not in self._root_of:
+            self._root_of[folder] = find_repository_root(Path(folder))
+        root = self._root_of[folder]
+        if root not in self._sections_of:
+            assert root is not None
+            self._sections_of[root] = _read_codeowners(root)
+        sections = self._sections_of[root]
+        if root is None or not sections:
             return ""
-        path = os.path.relpath(os.path.realpath(file), self._root).replace(os.sep, "/")
-        # The last line that matches counts.
-        return next((owner for rule, owner in reversed(self._rules) if matches(rule, path)), "")
+        path = os.path.relpath(os.path.realpath(file), root).replace(os.sep, "/")
+        return next((o for each in reversed(sections) if (o := each.owner_of(path))), "")
 
 
-def _read_codeowners(root: Path) -> Sequence[tuple[str, str]]:
+def _read_codeowners(root: Path) -> Sequence[_Section]:
     """The patterns with their owners, from the first of the places."""
     for name in _PLACES:
         path = root / name
@@ -80,16 +104,33 @@ def _read_codeowners(root: Path) -> Sequence[tuple[str, str]]:
             text = path.read_text(encoding="utf-8", errors="replace")
         except OSError:
             continue
-        return tuple(_parse_codeowners(text))
+        return _parse_codeowners(text)
     return ()
 
 
-def _parse_codeowners(text: str) -> Iterable[tuple[str, str]]:
+def _parse_codeowners(text: str) -> tuple[_Section, ...]:
+    """The sections of GitLab, which may have owners for patterns without; GitHub has one section.
+
+    Source: docs.gitlab.com, code owners, syntax (sections, default owners, exclusions).
+    """
+    sections = [_Section()]
+    default = ""
     for line in text.splitlines():
-        words = line.partition("#")[0].split()
-        # A section of GitLab is no pattern.
-        if words and not words[0].startswith(("[", "^[")):
-            yield words[0], " ".join(words[1:])
+        head = _SECTION.match(line)
+        if head is not None:
+            default = " ".join(head[1].partition("#")[0].split())
+            sections.append(_Section())
+            continue
+        # A backslash in front of a space makes it a part of the pattern.
+        words = line.replace("\\ ", _SPACE).partition("#")[0].split()
+        if not words:
+            continue
+        pattern = words[0].replace(_SPACE, " ")
+        if pattern.startswith("!"):
+            sections[-1].excluded.append(pattern[1:])
+        else:
+            sections[-1].rules.append((pattern, " ".join(words[1:]) or default))
+    return tuple(sections)
 
 
 def matches(pattern: str, path: str) -> bool:

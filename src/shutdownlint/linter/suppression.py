@@ -95,7 +95,8 @@ def _warning(
         return "has an invalid expiry date" if invalid else f"has expired ({suppression.until})"
     unknown = next((name for name in suppression.rules if not names.has(name)), None)
     if unknown is not None:
-        return f"names no rule: {unknown}{names.suggest(unknown)}"
+        shown = unknown.lower() if "-" in unknown else unknown
+        return f"names no rule: {shown}{names.suggest(unknown)}"
     evaluated = names.evaluated
     if id(suppression) not in used and any(_names(suppression, r.id, r.name) for r in evaluated):
         return "is unused"
@@ -129,7 +130,7 @@ def _covers(suppression: Suppression, finding: Finding) -> bool:
 
 
 def _describe(suppression: Suppression) -> str:
-    rules = ", ".join(suppression.rules)
+    rules = ", ".join(name.lower() if "-" in name else name for name in suppression.rules)
     if suppression.location is None:
         return f"the configuration's ignore of {rules} for {suppression.pattern}"
     return f"{suppression.location.region()}: ignore{f' of {rules}' if rules else ''}"

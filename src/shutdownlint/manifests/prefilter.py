@@ -10,7 +10,14 @@ import re
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from shutdownlint.manifests.skips import CRDS, EMPTY, NO_PODS, NOT_KUBERNETES, SkipReason
+from shutdownlint.manifests.skips import (
+    CRDS,
+    EMPTY,
+    NO_CONTAINERS,
+    NO_PODS,
+    NOT_KUBERNETES,
+    SkipReason,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,6 +29,11 @@ _CRD_KIND: Final = b"CustomResourceDefinition"
 _PODS: Final = b"containers"
 #: Kinds whose values are texts, so that no pod template can be in them.
 _TEXT_KINDS: Final = frozenset((b"ConfigMap", b"Secret"))
+
+#: Kinds that are not deployed without containers.
+_WORKLOADS: Final = frozenset(
+    (b"Deployment", b"StatefulSet", b"DaemonSet", b"ReplicaSet", b"Pod", b"Job", b"CronJob")
+)
 
 # With the line break in front of it this is found by looking for line breaks only.
 _UNUSUAL_LINE: Final = re.compile(rb"\n(?:[^A-Za-z# \r\n\-]|-(?![ \r\n]|\Z))")
@@ -103,7 +115,7 @@ class Prefilter:
             # Objects of a cluster are put in order before they are checked.
             live = any(word in chunk for word in LIVE_WORDS)
             return Content.BOTH if context or live else Content.WORKLOADS
-        return NO_PODS
+        return NO_CONTAINERS if kinds & _WORKLOADS else NO_PODS
 
     def _is_wanted(self, kind: bytes, chunk: bytes, *, escaped: bool) -> bool:
         """Whether a platform reads this kind, and the chunk has the words that it looks for."""

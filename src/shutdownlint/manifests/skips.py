@@ -23,6 +23,9 @@ class SkipReason(Struct, frozen=True):
 EMPTY: Final = SkipReason("empty", "empty documents")
 CRDS: Final = SkipReason("custom-resource-definitions", "custom resource definitions")
 NO_PODS: Final = SkipReason("no-pods", "objects without pods")
+NO_CONTAINERS: Final = SkipReason(
+    "no-containers", "workloads without containers (patches, or a misspelled key)"
+)
 NOT_KUBERNETES: Final = SkipReason("not-kubernetes", "documents that are not Kubernetes objects")
 GO_TEMPLATE: Final = SkipReason(
     "go-template",
@@ -109,7 +112,7 @@ HELM_VALUES: Final = SkipReason(
 )
 GIT_IGNORED: Final = SkipReason(
     "git-ignored",
-    "files and folders that git ignores",
+    "files and folders that a .gitignore names",
     "name them, or check with --no-respect-gitignore",
 )
 OWN_REPORT: Final = SkipReason("own-report", "reports and baselines of shutdownlint")

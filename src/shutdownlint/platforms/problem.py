@@ -14,21 +14,26 @@ from msgspec import Struct
 from shutdownlint.platforms.edit_target import ValueFormat
 
 if TYPE_CHECKING:
+    from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.platforms.versions import Version
     from shutdownlint.shutdown.pod_plan import Assumption
     from shutdownlint.yaml_source.location import SourceLocation
 
 #: Fields that every problem has, and that messages do not name.
-_COMMON = ("location", "container", "assumptions", "version", "value_format")
+_COMMON = ("location", "workload", "container", "assumptions", "version", "value_format")
 
 
 class Problem(Struct, frozen=True, kw_only=True):
-    """Something wrong at a location. ``version`` is that of its platform, if known;
-    ``value_format`` how its value is to be written."""
+    """Something wrong at a location.
+
+    ``workload`` is the one that it is about, where it is found among all workloads. ``version`` is
+    that of its platform, if known; ``value_format`` how its value is to be written.
+    """
 
     platform: ClassVar[str] = ""
 
     location: SourceLocation
+    workload: ObjectId | None = None
     container: str | None = None
     assumptions: tuple[Assumption, ...] = ()
     version: Version | None = None

@@ -25,6 +25,7 @@ from shutdownlint.reports.texts import (
     format_share,
     format_share_cost,
     format_verdict,
+    format_weekly_loss,
     format_window,
 )
 from shutdownlint.shutdown.durations import ZERO, format_duration
@@ -156,6 +157,8 @@ class _PodPicture:
             yield from self._rejected()
         else:
             yield from self._lines(format_verdict(explanation), "part", letter=8.3)
+            if explanation.lost_requests is not None:
+                yield from self._lines(format_weekly_loss(explanation.lost_requests))
         if explanation.has_timeline:
             yield from self._timeline()
         findings = [f for f in explanation.findings if not explanation.is_rejection(f)]

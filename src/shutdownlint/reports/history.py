@@ -28,7 +28,11 @@ class HistoryError(Exception):
 
 
 class HistoryRow(Struct, frozen=True):
-    """One report beside the one before it. ``new`` and ``fixed`` are None for the first."""
+    """One report beside the one before it.
+
+    ``new`` and ``fixed`` are None for the first, and where one of both was made with a baseline.
+    Notes count where both reports have them.
+    """
 
     name: str
     counts: dict[str, int]
@@ -47,37 +51,59 @@ class History(Struct, frozen=True):
 def read_history(folder: Path) -> History:
     """The JSON reports of a folder in the order of their names. Raises ``HistoryError``."""
     rows: list[HistoryRow] = []
-    before: Counter[tuple[str, str]] | None = None
+    before: _Report | None = None
     owners: Counter[str] = Counter()
     for path in sorted(folder.glob("*.json")):
-        findings, workloads = _read(path)
-        keys = Counter((str(f.get("file")), str(f.get("fingerprint"))) for f in findings)
-        counts = Counter(str(finding.get("severity")) for finding in findings)
-        owners = Counter(str(finding.get("owner") or _NO_TEAM) for finding in findings)
-        new = (keys - before).total() if before is not None else None
-        fixed = (before - keys).total() if before is not None else None
+        report = _read(path)
+        counts = Counter(str(finding.get("severity")) for finding in report.findings)
+        owners = Counter(str(finding.get("owner") or _NO_TEAM) for finding in report.findings)
+        new = fixed = None
+        # What a baseline hides is neither new nor fixed.
+        if before is not None and before.baseline == report.baseline:
+            notes = before.has_notes and report.has_notes
+            ours, theirs = report.keys(notes=notes), before.keys(notes=notes)
+            new, fixed = (ours - theirs).total(), (theirs - ours).total()
         own = {name: counts[name] for name in _SEVERITIES}
-        rows.append(HistoryRow(path.name, own, workloads, new, fixed))
-        before = keys
+        rows.append(HistoryRow(path.name, own, report.workloads, new, fixed))
+        before = report
     return History(tuple(rows), dict(owners.most_common()))
 
 
-def _read(path: Path) -> tuple[list[dict[str, Any]], int]:
-    """The findings of a report, and how many workloads it checked."""
+class _Report(Struct, frozen=True):
+    """What is read of a report. ``has_notes`` is false where notes were only counted."""
+
+    findings: list[dict[str, Any]]
+    workloads: int
+    has_notes: bool
+    baseline: bool
+
+    def keys(self, *, notes: bool) -> Counter[tuple[str, str]]:
+        """What its findings are known by, with the notes or without."""
+        return Counter(
+            (str(finding.get("file")), str(finding.get("fingerprint")))
+            for finding in self.findings
+            if notes or finding.get("severity") != "note"
+        )
+
+
+def _read(path: Path) -> _Report:
+    """A report. Raises ``HistoryError``."""
     try:
         if path.stat().st_size > limits.MAX_FILE_BYTES:
             raise HistoryError(f"{path}: too large")
         data = json.loads(path.read_text(encoding="utf-8"))
         findings = data["findings"]
-        workloads = int(data["summary"]["workloads"])
+        summary = data["summary"]
+        workloads = int(summary["workloads"])
         if not all(isinstance(finding, dict) for finding in findings):
             raise TypeError
     except OSError as error:
         raise HistoryError(f"{path}: {error.strerror}") from None
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         reason = "not a report of shutdownlint check --format json"
         raise HistoryError(f"{path}: {reason}") from None
-    return findings, workloads
+    hidden, known = bool(summary.get("hidden_notes")), bool(summary.get("known"))
+    return _Report(findings, workloads, has_notes=not hidden, baseline=known)
 
 
 def render_text(history: History, _output: ReportOutput) -> str:

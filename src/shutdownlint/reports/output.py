@@ -28,7 +28,8 @@ class ReportOutput(Struct, frozen=True):
 
         options: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}
         if self.color == "always":
-            options |= {"force_terminal": True, "color_system": "standard"}
+            # Before NO_COLOR: it was asked for in this run.
+            options |= {"force_terminal": True, "color_system": "standard", "no_color": False}
         elif self.color == "never":
             options["no_color"] = True
         if self.file is None:

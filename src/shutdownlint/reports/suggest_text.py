@@ -73,6 +73,9 @@ def _lines(suggestion: Suggestion, fixed: list[Finding]) -> Iterator[Text]:
 def _doubts(suggestion: Suggestion) -> Iterator[str]:
     """The cases that the suggestion does not cover, and the mesh that it assumes."""
     plan = suggestion.pod.plan
+    if suggestion.p99_assumed:
+        taken = format_duration(suggestion.solution.targets.p99)
+        yield f"assumption: requests take up to {taken} (set it with --p99 or --measured)"
     for alternative in suggestion.pod.alternatives:
         if alternative.pod.plan is not None and suggestion.solution.failure is None:
             yield f"not computed for a pod {alternative.when} ({alternative.how_to_say})"

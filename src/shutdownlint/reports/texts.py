@@ -163,13 +163,16 @@ def format_weekly_loss(loss: WeeklyLoss) -> str:
     elif pods:
         times, how_often = float(pods), f"a rollout of {plural(pods, 'pod')}"
     if not pod.most:
+        if not loss.window:
+            return "no loss is counted: no Service of the files sends it requests"
         if loss.durations_known:
             sent = f"new requests are sent for up to {format_duration(loss.window)}"
             return f"no request is lost {how_often}, as {sent}"
         return "not counted: how long requests take is not known (--p99, --measured)"
     least, most = _number(pod.least * times), _number(pod.most * times)
     bounds = f"at least {least}" if least == most else f"{least} to {most}"
-    text = f"{bounds} requests are lost {how_often}, retries not counted"
+    requests = "request is" if bounds == "at least 1" else "requests are"
+    text = f"{bounds} {requests} lost {how_often}, retries not counted"
     if not loss.durations_known:
         text += "; how long requests take is not known (--p99, --measured)"
     return text

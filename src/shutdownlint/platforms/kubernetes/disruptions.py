@@ -119,7 +119,9 @@ def _single_replica(
         return
     if all(lets_the_only_pod_go(b.model.spec) for b in budgets.selecting(scope, entry.labels)):
         location, name = FixedLocation(entry.single), entry.id.name or ""
-        yield problems.SingleReplica(location=location, name=name, service=service)
+        yield problems.SingleReplica(
+            location=location, workload=entry.id, name=name, service=service
+        )
 
 
 def _service_problems(
