@@ -33,7 +33,8 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _ignore(text: str, *more: str) -> tuple[str, str]:
     Path("a.yaml").write_bytes(text.encode())
-    _, _, stderr = run("check", "--add-ignore", "why", *more, "a.yaml")
+    code, _, stderr = run("check", "--add-ignore", "why", *more, "a.yaml")
+    assert code == (2 if "not ignored" in stderr else 0)
     after = Path("a.yaml").read_bytes().decode()
     assert list(yaml.safe_load_all(after)) == list(yaml.safe_load_all(text))
     return after, stderr

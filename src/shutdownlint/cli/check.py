@@ -336,7 +336,8 @@ class _CheckCommand:
         added = add_ignores(result.findings, sources, reason)
         for finding, why in added.refused:
             warn(f"{finding.region}: {finding.rule} not ignored: {why}")
-        if added.refused or not _write_texts(sources, added.originals, added.texts)[1]:
+        _, complete = _write_texts(sources, added.originals, added.texts)
+        if added.refused or not complete:
             result.complete = False
         findings, files = plural(added.added, "finding"), plural(len(added.texts), "file")
         warn(f"ignored {findings} in {files}")

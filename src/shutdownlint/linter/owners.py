@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _PLACES: Final = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
 _ANY_FOLDERS: Final = "**"
 _SECTION: Final = re.compile(r"\^?\[[^\]]*\](?:\[\d+\])?(.*)")
-#: Stands for a space that is a part of a pattern.
+#: Written for a space that is a part of a pattern.
 _SPACE: Final = "\0"
 
 
