@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import secrets
 import signal
 from pathlib import Path
 from typing import Final
@@ -12,7 +13,9 @@ from typing import Final
 from shutdownlint.repository_root import find_repository_root
 
 _ENDING: Final = ".shutdownlint"
-_LEFTOVER: Final = re.compile(r"\..+\.([0-9]{1,9})\.shutdownlint")
+_LEFTOVER: Final = re.compile(r"\..+\.([0-9]{1,9})-[0-9a-f]{16}\.shutdownlint")
+#: A new file, whatever a repository has prepared under its name.
+_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 _cleaned: set[Path] = set()
 
 
@@ -34,9 +37,10 @@ def replace_file(path: Path, data: bytes, *, mode: int | None = None) -> None:
         return
     remove_leftovers(target.parent)
     _stop_in_order()
-    new = target.parent / f".{target.name}.{os.getpid()}{_ENDING}"
+    # A name that cannot be foreseen: a link under it would be written through.
+    new = target.parent / f".{target.name}.{os.getpid()}-{secrets.token_hex(8)}{_ENDING}"
     try:
-        with new.open("wb") as file:
+        with os.fdopen(os.open(new, _NEW | getattr(os, "O_BINARY", 0), 0o600), "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -99,6 +103,8 @@ def check_target(path: Path) -> None:
             raise PermissionError(1, "it is a link out of the repository, which is not followed")
     with contextlib.suppress(FileNotFoundError):
         path.stat()  # a link that leads to itself raises
+    if ".git" in real.parts and real.parts != written.parts:
+        raise PermissionError(1, "it is a link into .git, which is not followed")
     if real.is_dir():
         raise IsADirectoryError(21, "it is a folder")
     if not real.parent.is_dir():

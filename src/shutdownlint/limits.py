@@ -20,6 +20,14 @@ MAX_GENERATOR_FILE_BYTES: Final = 1024 * 1024
 MAX_CONFIGURATION_BYTES: Final = 16 * 1024 * 1024
 #: A larger CODEOWNERS file is not read (GitHub's own limit).
 MAX_CODEOWNERS_BYTES: Final = 3 * 1024 * 1024
+#: Lines of a CODEOWNERS file after so many are not read.
+MAX_CODEOWNERS_LINES: Final = 20_000
+#: With a larger .gitignore nothing is left out, and the run is not complete.
+MAX_GITIGNORE_BYTES: Final = 1024 * 1024
+#: A longer pattern of the configuration is refused.
+MAX_PATTERN_LENGTH: Final = 1000
+#: More entries of one table of the configuration are refused.
+MAX_CONFIGURATION_ENTRIES: Final = 1000
 #: A file that is named outright is in a chart if one of so many folders above it is one.
 MAX_PARENT_FOLDERS: Final = 6
 

@@ -1,8 +1,9 @@
-"""The repository that a folder is in."""
+"""The repository that a folder is in, and its own files beside the manifests."""
 
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 
@@ -13,3 +14,18 @@ def find_repository_root(folder: Path) -> Path | None:
         if (parent / ".git").exists():
             return parent
     return None
+
+
+def read_regular_file(path: Path, most: int) -> bytes | None:
+    """The bytes of a regular file that is no link and not larger; None for all others.
+
+    A repository can have links to files of others, and to what never ends.
+    """
+    try:
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            return None
+        with path.open("rb") as file:
+            data = file.read(most + 1)
+    except OSError:
+        return None
+    return data if len(data) <= most else None

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from shutdownlint import limits
 from shutdownlint.manifests.discovery import is_excluded
-from shutdownlint.repository_root import find_repository_root
+from shutdownlint.repository_root import find_repository_root, read_regular_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -64,6 +64,7 @@ class OwnerLookup:
                 self._by_workload[(entry.region.file, entry.id)] = entry.owner
         self._sections_of: dict[Path | None, Sequence[_Section]] = {None: ()}
         self._root_of: dict[str, Path | None] = {}
+        self._by_file: dict[str, str] = {}
 
     def owner_of(self, finding: Finding) -> str:
         """The owner, as it is written; empty where nothing names one."""
@@ -77,6 +78,11 @@ class OwnerLookup:
 
     def owner_of_file(self, file: str) -> str:
         """The owner of what is in a file."""
+        if file not in self._by_file:
+            self._by_file[file] = self._find(file)
+        return self._by_file[file]
+
+    def _find(self, file: str) -> str:
         for pattern, owner in self._owners.paths:
             if is_excluded(file, [pattern]):
                 return owner
@@ -97,14 +103,9 @@ class OwnerLookup:
 def _read_codeowners(root: Path) -> Sequence[_Section]:
     """The patterns with their owners, from the first of the places."""
     for name in _PLACES:
-        path = root / name
-        try:
-            if not path.is_file() or path.stat().st_size > limits.MAX_CODEOWNERS_BYTES:
-                continue
-            text = path.read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            continue
-        return _parse_codeowners(text)
+        data = read_regular_file(root / name, limits.MAX_CODEOWNERS_BYTES)
+        if data is not None:
+            return _parse_codeowners(data.decode("utf-8", "replace"))
     return ()
 
 
@@ -115,7 +116,7 @@ def _parse_codeowners(text: str) -> tuple[_Section, ...]:
     """
     sections = [_Section()]
     default = ""
-    for line in text.splitlines():
+    for line in text.splitlines()[: limits.MAX_CODEOWNERS_LINES]:
         head = _SECTION.match(line)
         if head is not None:
             default = " ".join(head[1].partition("#")[0].split())

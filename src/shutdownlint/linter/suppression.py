@@ -42,8 +42,9 @@ def apply_suppressions(result: LintResult, suppressions: Sequence[Suppression]) 
             reported.append(finding)
     result.findings = reported
     names = _RuleNames(result.rules)
+    in_force = {id(suppression) for suppression in valid}
     for suppression in suppressions:
-        warning = _warning(suppression, valid, used, names)
+        warning = _warning(suppression, in_force, used, names)
         if warning is not None:
             result.warnings.append(f"{_describe(suppression)} {warning}")
 
@@ -79,7 +80,7 @@ def _is_among(name: str, rules: Sequence[Rule]) -> bool:
 
 def _warning(
     suppression: Suppression,
-    valid: Sequence[Suppression],
+    in_force: set[int],
     used: set[int],
     names: _RuleNames,
 ) -> str | None:
@@ -90,7 +91,7 @@ def _warning(
             "# shutdownlint: ignore[SL101] the reason" if in_comment else "SL101 -- the reason"
         )
         return f"cannot be parsed: write '{example}'"
-    if suppression not in valid:
+    if id(suppression) not in in_force:
         invalid = suppression.until == dt.date.min
         return "has an invalid expiry date" if invalid else f"has expired ({suppression.until})"
     unknown = next((name for name in suppression.rules if not names.has(name)), None)

@@ -186,7 +186,7 @@ def _walk(
         names = [name for name in files if name.lower().endswith(suffixes)]
         folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
         if ignored is not None:
-            ignored.enter(files)
+            ignored.enter(files, folders)
             for left_out in ignored.remove(folder, folders) + ignored.remove(folder, names):
                 yield IgnoredInput(shown(left_out))
         if CHART_FILE in files:
@@ -200,4 +200,7 @@ def _walk(
                 yield InputError(shown(argument), problem)
             else:
                 yield InputFile(Path(argument), shown(argument), chart=chart)
+    if ignored is not None and ignored.unreadable is not None:
+        reason = "a link, no file, or too large: what it names is not left out"
+        yield InputError(shown(ignored.unreadable), reason)
     yield from unreadable

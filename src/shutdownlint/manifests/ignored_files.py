@@ -10,7 +10,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from shutdownlint.repository_root import find_repository_root
+from shutdownlint import limits
+from shutdownlint.repository_root import find_repository_root, read_regular_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,21 +23,27 @@ class IgnoredFiles:
     """What git ignores below a folder that the user names.
 
     The folder itself is read even if git ignores it. Outside of a repository git ignores nothing.
+    ``unreadable`` is a file of patterns that is a link, no file, or too large: then nothing is left
+    out. git does not follow such links either.
     """
 
     def __init__(self, root: str, skipped_folders: Iterable[str]) -> None:
         self._root = root
-        self._skipped = [f"{name}/" for name in skipped_folders]
+        self._skipped = frozenset(skipped_folders)
         self._repository = find_repository_root(Path(root))
         #: What git keeps, relative to the root; None until there are patterns.
         self._kept: set[str] | None = None
-        if self._repository is not None and _has_patterns_above(root, self._repository):
-            self._kept = set(self._walk())
+        self.unreadable: str | None = None
+        if self._repository is not None:
+            above = _pattern_files_above(root, self._repository)
+            if above:
+                self._read(above)
 
-    def enter(self, files: list[str]) -> None:
-        """Note the files of a folder of the walk: patterns may be among them."""
-        if self._kept is None and self._repository is not None and IGNORE_FILE in files:
-            self._kept = set(self._walk())
+    def enter(self, files: list[str], folders: list[str]) -> None:
+        """Note what a folder of the walk has: patterns may be among it."""
+        if self._kept is None and self._repository is not None and self.unreadable is None:
+            if IGNORE_FILE in files or IGNORE_FILE in folders:
+                self._read([])
 
     def remove(self, folder: str, names: list[str]) -> list[str]:
         """Remove the names in a folder of the walk that git ignores; their paths.
@@ -45,11 +52,30 @@ class IgnoredFiles:
         """
         if self._kept is None:
             return []
-        start = len(self._root.rstrip(os.sep)) + 1
+        start = len(self._root.rstrip(os.sep))
         paths = {name: os.path.join(folder, name) for name in names}  # noqa: PTH118 - a fast walk
-        removed = [n for n, path in paths.items() if path[start:] not in self._kept and _is_text(n)]
+        removed = {
+            name
+            for name, path in paths.items()
+            if path[start:].lstrip(os.sep) not in self._kept and _is_text(name)
+        }
         names[:] = [name for name in names if name not in removed]
-        return [paths[name] for name in removed]
+        return [paths[name] for name in paths if name in removed]
+
+    def _read(self, above: list[Path]) -> None:
+        """Read the patterns, if all of their files can be read."""
+        for path in (*above, *self._pattern_files()):
+            if read_regular_file(path, limits.MAX_GITIGNORE_BYTES) is None:
+                self.unreadable = str(path)
+                return
+        self._kept = set(self._walk())
+
+    def _pattern_files(self) -> Iterator[Path]:
+        """The files of patterns below the root."""
+        for folder, folders, files in os.walk(self._root):
+            folders[:] = [name for name in folders if name not in self._skipped]
+            if IGNORE_FILE in files or IGNORE_FILE in folders:
+                yield Path(folder) / IGNORE_FILE
 
     def _walk(self) -> Iterator[str]:
         import rignore  # noqa: PLC0415 - only where there are patterns
@@ -61,7 +87,7 @@ class IgnoredFiles:
             ignore_hidden=False,
             read_ignore_files=False,
             read_global_git_ignore=False,
-            additional_ignores=self._skipped,
+            additional_ignores=[f"{name}/" for name in sorted(self._skipped)],
         )
         while True:
             try:
@@ -72,13 +98,14 @@ class IgnoredFiles:
                 continue
 
 
-def _has_patterns_above(root: str, repository: Path) -> bool:
-    """Whether a folder between the root and the repository's has patterns, or the repository."""
+def _pattern_files_above(root: str, repository: Path) -> list[Path]:
+    """The files of patterns from the root to the repository's, and the repository's own."""
     folder = Path(os.path.realpath(root))
     above = [folder, *folder.parents]
     folders = above[: above.index(repository) + 1] if repository in above else above[:1]
-    exclude = repository / ".git" / "info" / "exclude"
-    return exclude.is_file() or any((each / IGNORE_FILE).is_file() for each in folders)
+    found = [each / IGNORE_FILE for each in folders]
+    found.append(repository / ".git" / "info" / "exclude")
+    return [path for path in found if os.path.lexists(path)]
 
 
 def _is_text(path: str) -> bool:

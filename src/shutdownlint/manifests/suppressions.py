@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
 ANNOTATION: Final = "shutdownlint.dev/ignore"
 #: An id, its beginning, or a name such as grace-spent-by-prestop.
-_NAME: Final = r"[A-Za-z]{2,8}[0-9]{0,3}(?:[a-z0-9]*(?:-[a-z0-9]+)+)?"
-_RULES: Final = rf"(?P<rules>{_NAME}(?:\s*,\s*{_NAME})*)(?:\s+until\s+(?P<until>[0-9-]+))?"
+#: Atomic groups: what was matched is not tried again in another way.
+_NAME: Final = r"(?>[A-Za-z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)+|[A-Za-z]{2,8}[0-9]{0,3}(?![A-Za-z0-9-]))"
+_RULES: Final = rf"(?P<rules>{_NAME}(?>\s*,\s*{_NAME})*+)(?:\s++until\s++(?P<until>[0-9-]++))?+"
 _COMMENT: Final = re.compile(rf"#\s*shutdownlint:\s*ignore\[\s*{_RULES}\s*\](?P<reason>[^\r\n]*)")
 #: Meant as one, however it is written.
 _MEANT: Final = re.compile(r"#\s*shutdownlint:[^\r\n]*", re.IGNORECASE)
@@ -62,6 +63,7 @@ def read_comments(document: Document) -> Iterator[Suppression]:
     """The ignores in a document's comments: for their line, or for the next one with text."""
     lines = document.text.splitlines()
     first = document.line_offset + 1
+    following: list[int] = []
     for number, line in enumerate(lines):
         meant = _MEANT.search(line)
         if meant is None:
@@ -74,7 +76,8 @@ def read_comments(document: Document) -> Iterator[Suppression]:
             continue
         about = number
         if not line[: found.start()].strip():
-            about = next((n for n in range(number + 1, len(lines)) if _says(lines[n])), number)
+            following = following or _next_with_text(lines)
+            about = following[number]
         region = Region(document.file, here, found.start() + 1, here, found.end() + 1)
         until, reason = found["until"], found["reason"]
         behind = _LAST_DAY.fullmatch(reason)
@@ -90,8 +93,16 @@ def read_comments(document: Document) -> Iterator[Suppression]:
         )
 
 
-def _says(line: str) -> bool:
-    return line.strip() != "" and not line.lstrip().startswith("#")
+def _next_with_text(lines: list[str]) -> list[int]:
+    """For each line the next one that is no comment and not empty; itself where there is none."""
+    found = list(range(len(lines)))
+    following: int | None = None
+    for number in range(len(lines) - 1, -1, -1):
+        if following is not None:
+            found[number] = following
+        if lines[number].strip() and not lines[number].lstrip().startswith("#"):
+            following = number
+    return found
 
 
 def read_annotations(workload: Workload) -> Iterator[Suppression]:

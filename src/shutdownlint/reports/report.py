@@ -35,10 +35,13 @@ _HIDDEN: Final = (
     r"\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff"
     r"\ud800-\udfff\U000e0000-\U000e0fff"
 )
+#: The begin of what a CI system reads as a command anywhere in a line (actions/runner,
+#: ActionCommand.TryParse: ``##[``; Azure Pipelines, logging commands: ``##vso[``).
+_COMMAND: Final = r"#(?=#(?:\[|vso\[))"
 #: Those and control characters (C0, DEL, C1) are never sent to a screen raw.
-_UNSAFE: Final = re.compile(rf"[\x00-\x08\x0a-\x1f\x7f-\x9f{_HIDDEN}]")
+_UNSAFE: Final = re.compile(rf"[\x00-\x08\x0a-\x1f\x7f-\x9f{_HIDDEN}]|{_COMMAND}")
 #: The same without the line breaks between JSON's own tokens.
-_UNSAFE_IN_JSON: Final = re.compile(rf"[\x00-\x09\x0b-\x1f\x7f-\x9f{_HIDDEN}]")
+_UNSAFE_IN_JSON: Final = re.compile(rf"[\x00-\x09\x0b-\x1f\x7f-\x9f{_HIDDEN}]|{_COMMAND}")
 
 #: Of the notes that are not shown, so many rules are named.
 _MOST_RULES: Final = 5
@@ -52,6 +55,11 @@ def full_message(finding: Finding) -> str:
     return f"{finding.message}{holds}"
 
 
+def safe_line(text: str) -> str:
+    """A whole line that begins with text of the input: it is no command of a CI system."""
+    return f"./{safe(text)}" if text.startswith("::") else safe(text)
+
+
 def safe(text: str) -> str:
     """Text from the input with what acts on a terminal, or is not seen there, escaped."""
     return _UNSAFE.sub(_escape, text).replace("\t", "    ")
@@ -62,10 +70,15 @@ def _escape(found: re.Match[str]) -> str:
     return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 
 
+def _escape_in_json(found: re.Match[str]) -> str:
+    character = found.group()
+    return "\\u0023" if character == "#" else json.dumps(character)[1:-1]
+
+
 def to_json(data: Any) -> str:
     """Data as JSON text. Characters that could act on a terminal are escaped."""
-    text = json.dumps(data, indent=2, ensure_ascii=False)
-    return _UNSAFE_IN_JSON.sub(lambda found: json.dumps(found.group())[1:-1], text) + "\n"
+    text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
+    return _UNSAFE_IN_JSON.sub(_escape_in_json, text) + "\n"
 
 
 def to_seconds(duration: timedelta) -> float:

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from shutdownlint.engine.finding import Severity
 from shutdownlint.project import rule_url
-from shutdownlint.reports.report import full_message, safe
+from shutdownlint.reports.report import full_message, safe, safe_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +43,7 @@ def draw_report(report: Report, console: Console) -> None:
 def draw_lines(report: Report, console: Console) -> None:
     """One line for each finding."""
     for finding in report.findings:
-        line = Text(f"{safe(str(finding.region))}: ")
+        line = Text(f"{safe_line(str(finding.region))}: ")
         line.append(f"{finding.severity.value} {finding.rule}", _COLOURS[finding.severity])
         line.append(f" {safe(full_message(finding))}")
         if finding.workload is not None:
