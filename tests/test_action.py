@@ -106,7 +106,7 @@ def test_an_upload_that_is_not_possible_fails_only_where_it_is_asked_for() -> No
     ],
 )
 def test_the_version_that_is_installed(location: Path, wanted: str, what: str) -> None:
-    script = _step("Install")["run"].replace("python -m venv", "true")
+    script = _step("Install")["run"].replace("python -I -m venv", "true")
     pip = location / "temp" / "shutdownlint" / "bin" / "pip"
     pip.write_text('#!/bin/sh\necho "$@"\n')
     pip.chmod(0o755)

@@ -24,6 +24,8 @@ MAX_CODEOWNERS_BYTES: Final = 3 * 1024 * 1024
 MAX_CODEOWNERS_LINES: Final = 20_000
 #: With a larger .gitignore nothing is left out, and the run is not complete.
 MAX_GITIGNORE_BYTES: Final = 1024 * 1024
+#: A greater number of requests a second, or of rollouts a week, is refused.
+MAX_RATE: Final = 1_000_000_000
 #: A longer pattern of the configuration is refused.
 MAX_PATTERN_LENGTH: Final = 1000
 #: More entries of one table of the configuration are refused.

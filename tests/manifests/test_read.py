@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from shutdownlint import limits
-from shutdownlint.manifests.discovery import InputError, InputFile, discover
+from shutdownlint.manifests.discovery import IgnoredInput, InputError, InputFile, discover
 from shutdownlint.manifests.reader import ReadStats, read_bytes
 from tests.helpers import check_text, plan_files
 
@@ -107,9 +107,11 @@ def test_discover(tmp_path: Path) -> None:
     assert [f.display_path for f in discover([one, one])] == [one]
     (missing,) = discover([str(tmp_path / "none")])
     assert isinstance(missing, InputError)
-    assert list(discover([str(tmp_path)], exclude=["*.yaml", "b/*"])) == [
-        InputFile(tmp_path / "c.json", f"{tmp_path}/c.json")
-    ]
+    found_files = list(discover([str(tmp_path)], exclude=["*.yaml", "b/*"]))
+    read = [each for each in found_files if isinstance(each, InputFile)]
+    assert read == [InputFile(tmp_path / "c.json", f"{tmp_path}/c.json")]
+    excluded = [each for each in found_files if isinstance(each, IgnoredInput)]
+    assert [each.excluded for each in excluded] == [True] * 3
 
 
 def test_too_large_a_file_is_refused(tmp_path: Path) -> None:

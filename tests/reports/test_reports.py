@@ -143,6 +143,8 @@ def test_json_keeps_its_contract() -> None:
         "hidden_notes": {},
         "known": 0,
         "unsure": 0,
+        "ignored": 0,
+        "rules_left_out": 0,
     }
     json.dumps(data)
 

@@ -336,10 +336,11 @@ class _CheckCommand:
         added = add_ignores(result.findings, sources, reason)
         for finding, why in added.refused:
             warn(f"{finding.region}: {finding.rule} not ignored: {why}")
-        _, complete = _write_texts(sources, added.originals, added.texts)
+        written, complete = _write_texts(sources, added.originals, added.texts)
         if added.refused or not complete:
             result.complete = False
-        findings, files = plural(added.added, "finding"), plural(len(added.texts), "file")
+        count = sum(number for name, number in added.added.items() if name in written)
+        findings, files = plural(count, "finding"), plural(len(written), "file")
         warn(f"ignored {findings} in {files}")
 
     def _is_incomplete(self, report: "Report") -> bool:

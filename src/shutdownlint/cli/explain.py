@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from shutdownlint import limits
 from shutdownlint.cli.options import (
     OUTPUT,
     REQUESTS,
@@ -176,6 +177,9 @@ def command(
             raise usage_error("--summary is a format of its own: use --format summary")
         name = _SUMMARY
     session = Session(files, environment)
+    for option, value in (("--rate", requests.rate), ("--rollouts", requests.rollouts)):
+        if value is not None and not 0 <= value <= limits.MAX_RATE:
+            raise usage_error(f"{option} {value}: a number from 0 to {limits.MAX_RATE:,}")
     facts = AppFacts("*", rate=requests.rate, rollouts=requests.rollouts)
     session.config.command_line.append(facts)
     inbound = [read_request(text) for text in requests.request or ()]

@@ -25,6 +25,7 @@ from shutdownlint.manifests.discovery import (
 )
 from shutdownlint.manifests.loader import InputSource
 from shutdownlint.platforms.user_facts import AppFacts
+from shutdownlint.repository_root import find_repository_root
 from shutdownlint.wording import did_you_mean, plural
 
 if TYPE_CHECKING:
@@ -249,6 +250,11 @@ def _load_config(file: str | None) -> Config:
     path = Path(file) if file is not None else find_config(Path.cwd())
     if path is None:
         return Config()
+    if file is None and path.is_symlink():
+        # One that is found in the repository is no way to read other files.
+        real = Path(os.path.realpath(path))
+        if not real.is_relative_to(find_repository_root(path.parent) or path.parent):
+            raise usage_error(f"{path}: it is a link out of the repository, which is not followed")
     from shutdownlint.config.load import load_config  # noqa: PLC0415 - needs pydantic
 
     try:

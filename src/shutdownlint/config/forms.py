@@ -9,7 +9,14 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, WithJsonSchema
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+)
 
 from shutdownlint import limits
 from shutdownlint.config import ConfigError
@@ -32,6 +39,8 @@ def _duration(value: Any) -> timedelta:
     return duration
 
 
+#: A pattern with * and ?; matching a longer one could take long.
+PatternText = Annotated[str, Field(max_length=limits.MAX_PATTERN_LENGTH)]
 OPTIONAL_TEXT: Final = WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}]})
 #: A duration with a unit, such as '10s'.
 DurationText = Annotated[timedelta | None, BeforeValidator(_duration), OPTIONAL_TEXT]

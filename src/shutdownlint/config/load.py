@@ -15,11 +15,13 @@ from pydantic import (
     model_validator,
 )
 
-from shutdownlint.config import Config, ConfigPattern
+from shutdownlint import limits
+from shutdownlint.config import Config, ConfigError, ConfigPattern
 from shutdownlint.config.forms import (
     OPTIONAL_TEXT,
     DurationText,
     Form,
+    PatternText,
     TomlFile,
     read_form,
     read_toml,
@@ -71,14 +73,16 @@ _RuleName = Annotated[str, Field(min_length=1)]
 class NamespaceForm(Form):
     """Facts about the namespaces that match a shell pattern."""
 
-    match: str = Field(description="A namespace, with * and ?.")
+    match: PatternText = Field(description="A namespace, with * and ?.")
     mesh: _Mesh = Field(description="Their mesh: 'istio', 'istio=1.26', 'linkerd=2.18', 'none'.")
 
 
 class WorkloadForm(Form):
     """Facts about the workloads that match ``Kind/namespace/name`` (shell patterns)."""
 
-    match: str = Field(description="Kind/namespace/name, with * and ?; what is left out is any.")
+    match: PatternText = Field(
+        description="Kind/namespace/name, with * and ?; what is left out is any."
+    )
     p99: DurationText = Field(default=None, description="How long a request takes at most: '10s'.")
     job: DurationText = Field(
         default=None, description="How long the longest job of a queue worker takes: '5m'."
@@ -91,10 +95,18 @@ class WorkloadForm(Form):
         description="How long Services go on sending it new requests after termination starts.",
     )
     rate: float | None = Field(
-        default=None, gt=0, description="How many requests a second it gets, in all its pods."
+        default=None,
+        gt=0,
+        le=limits.MAX_RATE,
+        allow_inf_nan=False,
+        description="How many requests a second it gets, in all its pods.",
     )
     rollouts: float | None = Field(
-        default=None, gt=0, description="How many rollouts it has in a week."
+        default=None,
+        gt=0,
+        le=limits.MAX_RATE,
+        allow_inf_nan=False,
+        description="How many rollouts it has in a week.",
     )
     app: Literal["graceful", "abrupt", "ignoring", "lingering"] | None = Field(
         default=None, description="What the app does at its stop signal."
@@ -140,7 +152,7 @@ class RenderForm(Form):
 class PathForm(Form):
     """What holds for the files that match a shell pattern."""
 
-    match: str = Field(description="Files and folders, with * and ?, as for exclude.")
+    match: PatternText = Field(description="Files and folders, with * and ?, as for exclude.")
     ignore: list[_RuleName] = Field(
         default_factory=list, description="Rules that are not reported for them."
     )
@@ -212,6 +224,7 @@ class ConfigForm(Form):
         description="The label or annotation that names a workload's team.",
     )
     paths: list[PathForm] = Field(
+        max_length=limits.MAX_CONFIGURATION_ENTRIES,
         examples=[[{"match": "teams/payments/*", "owner": "payments", "ignore": ["SL184"]}]],
         default_factory=list,
         description="What holds for some of the files.",
@@ -221,7 +234,8 @@ class ConfigForm(Form):
         default_factory=list,
         description="Files and folders that are read for context only, not linted.",
     )
-    exclude: list[str] = Field(
+    exclude: list[PatternText] = Field(
+        max_length=limits.MAX_CONFIGURATION_ENTRIES,
         examples=[["*/testdata/*"]],
         default_factory=list,
         description="Files that are excluded, with * and ?.",
@@ -252,6 +266,7 @@ class ConfigForm(Form):
         description="Another severity for a rule, by its id.",
     )
     workloads: list[WorkloadForm] = Field(
+        max_length=limits.MAX_CONFIGURATION_ENTRIES,
         examples=[[{"match": "Deployment/shop/checkout", "p99": "10s"}]],
         default_factory=list,
         description="Facts about single workloads.",
@@ -262,6 +277,7 @@ class ConfigForm(Form):
         description="Files of shutdownlint measure.",
     )
     namespaces: list[NamespaceForm] = Field(
+        max_length=limits.MAX_CONFIGURATION_ENTRIES,
         examples=[[{"match": "shop", "mesh": "istio=1.26"}]],
         default_factory=list,
         description="Facts about namespaces.",
@@ -277,7 +293,11 @@ def load_config(path: Path, *, trusted: bool = False) -> Config:
     file = read_toml(path)
     if path.name == "pyproject.toml":
         file.table = ("tool", "shutdownlint")
-        file.data = file.data.get("tool", {}).get("shutdownlint", {})
+        tool = file.data.get("tool", {})
+        own = tool.get("shutdownlint", {}) if isinstance(tool, dict) else None
+        if not isinstance(own, dict):
+            raise ConfigError(f"{path}: tool.shutdownlint: must be a table")
+        file.data = own
     form = read_form(ConfigForm, file)
     versions = {"kubernetes": form.kubernetes_version, "istio": form.istio_version}
     resolver = _PathResolver(path, trusted=trusted)
@@ -374,6 +394,8 @@ class _PathResolver:
         """The paths of a setting; those that lead out of the repository are noted as refused."""
         found = []
         for name in names:
+            if "\0" in name:
+                raise ConfigError(f"{self.file}: {key}: {name!r} is no path")
             path = self.file.parent / name
             real = Path(os.path.realpath(path))
             if self.root is not None and not real.is_relative_to(self.root):

@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from typing import Final
 
+from shutdownlint import limits
+
 _HEADER: Final = re.compile(r"\s*(\[\[?)([^\]#]+)\]")
 _KEY: Final = re.compile(
     r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*="""
@@ -27,7 +29,7 @@ def key_lines(text: str) -> dict[KeyPath, int]:
     for number, line in enumerate(text.splitlines(), 1):
         header = _HEADER.match(line)
         if header is not None:
-            table = _parts(header[2])
+            table = _parts(header[2][: limits.MAX_PATTERN_LENGTH])
             if header[1] == "[[":
                 counts[table] += 1
             # A table below an array belongs to its last entry.

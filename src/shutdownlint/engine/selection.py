@@ -46,6 +46,8 @@ class RuleSelection(Struct):
     folders: list[str] = field(default_factory=list)
     min_confidence: str = _CONFIDENCES[0]
     paths: list[PathRules] = field(default_factory=list)
+    #: How many rules the last ``load`` left out.
+    left_out: int = 0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -69,7 +71,9 @@ class RuleSelection(Struct):
             rules = merge_rules(rules, user_rules)
             known += user_rules
         self._resolve_names(known)
-        return [rule for rule in rules if self.includes(rule)]
+        included = [rule for rule in rules if self.includes(rule)]
+        self.left_out = len(rules) - len(included)
+        return included
 
     def _resolve_names(self, known: list[Rule]) -> None:
         """Write ids in the place of names. Raises ``UnknownRuleError``."""

@@ -19,18 +19,22 @@ if TYPE_CHECKING:
     from shutdownlint.engine.finding import Finding
     from shutdownlint.manifests.loader import InputSource
 
-_EXISTING: Final = re.compile(r"(#\s*shutdownlint:\s*ignore\[[^\]\r\n]*)\]")
+#: An ignore comment that can have one more rule: without a last day.
+_EXISTING: Final = re.compile(r"(#\s*shutdownlint:\s*ignore\[[A-Za-z0-9, -]*)\]")
+_UNTIL: Final = re.compile(r"\buntil\b")
+_HAS_COMMENT: Final = "its line has an ignore comment that cannot be extended"
 _BY_ANNOTATION: Final = (
     "no comment can be written there: use the annotation shutdownlint.dev/ignore"
 )
 
 
 class AddedIgnores(Struct):
-    """The texts with their comments, the texts before, and the findings without a comment."""
+    """The texts with their comments, the texts before, how many findings each file's are for, and
+    the findings without a comment."""
 
     texts: dict[str, bytes] = field(default_factory=dict)
     originals: dict[str, bytes] = field(default_factory=dict)
-    added: int = 0
+    added: dict[str, int] = field(default_factory=dict)
     refused: list[tuple[Finding, str]] = field(default_factory=list)
 
 
@@ -74,7 +78,11 @@ def _add_to_file(
     before = _values("".join(lines))
     wanted: dict[int, list[Finding]] = {}
     for finding in findings:
-        wanted.setdefault(finding.region.line - 1, []).append(finding)
+        number = finding.region.line - 1
+        if number < len(lines) and not _is_open(lines[number]):
+            result.refused.append((finding, _HAS_COMMENT))
+        else:
+            wanted.setdefault(number, []).append(finding)
     changed = _with_comments(lines, wanted, reason)
     if before is None or _values("".join(changed)) != before:
         # One of the lines takes no comment: each is tried for itself.
@@ -87,7 +95,15 @@ def _add_to_file(
     if wanted:
         name = file.display_path
         result.originals[name], result.texts[name] = data, "".join(changed).encode()
-        result.added += sum(map(len, wanted.values()))
+        result.added[name] = sum(map(len, wanted.values()))
+
+
+def _is_open(line: str) -> bool:
+    """Whether a line has no ignore comment yet, or one that can be extended."""
+    if "shutdownlint:" not in line:
+        return True
+    existing = _EXISTING.search(line)
+    return existing is not None and not _UNTIL.search(line[existing.start() :])
 
 
 def _with_comments(lines: list[str], wanted: Mapping[int, list[Finding]], reason: str) -> list[str]:

@@ -294,8 +294,11 @@ class CheckRun:
         stats = self.main.loader.stats
         found = [item for world in self.worlds for item in world.findings.items()]
         findings = [finding for _, finding in sorted(found, key=lambda item: item[0])]
+        ignored = 0
         if self.options.selection.paths:
+            found_before = len(findings)
             findings = [*self._apply_paths(findings)]
+            ignored = found_before - len(findings)
         objects = self.main.context.index.count
         result = LintResult(
             stats,
@@ -307,6 +310,8 @@ class CheckRun:
             hints=self.hints(),
             rules=self.evaluator.rules,
             descriptions=self.descriptions,
+            ignored=ignored,
+            left_out=self.options.selection.left_out,
         )
         noted = [s for world in self.worlds for s in world.loader.suppressions]
         own = [] if self.options.isolated else [*noted, *self.suppressions]

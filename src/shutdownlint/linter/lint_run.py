@@ -73,7 +73,11 @@ class LintResult(Struct):
     hints: list[str] = field(default_factory=list)
     hidden: Counter[str] = field(default_factory=Counter)
     known: int = 0
+    #: Findings that the configuration ignores for their files.
+    ignored: int = 0
     unsure: int = 0
+    #: How many rules are not evaluated, because they are not selected.
+    left_out: int = 0
     rules: Sequence[Rule] = ()
     #: What ``LintOptions.describe`` gave, by file and workload.
     descriptions: dict[tuple[str, ObjectId], Any] = field(default_factory=dict)

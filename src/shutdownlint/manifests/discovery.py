@@ -58,9 +58,10 @@ class InputError(Struct, frozen=True):
 
 
 class IgnoredInput(Struct, frozen=True):
-    """A file or folder that is not read, because git ignores it."""
+    """A file or folder that is not read: a .gitignore names it, or a pattern that excludes it."""
 
     display_path: str
+    excluded: bool = False
 
 
 def discover(
@@ -90,7 +91,9 @@ def discover(
             elif isinstance(found, IgnoredInput):
                 if not is_excluded(found.display_path, exclude):
                     yield found
-            elif found.path is None or not is_excluded(found.display_path, exclude):
+            elif found.path is not None and is_excluded(found.display_path, exclude):
+                yield IgnoredInput(found.display_path, excluded=True)
+            else:
                 identity = str(found.path and os.path.abspath(found.path))  # noqa: PTH100 - links stay
                 if identity not in seen:
                     seen.add(identity)

@@ -41,9 +41,11 @@ class IgnoredFiles:
 
     def enter(self, files: list[str], folders: list[str]) -> None:
         """Note what a folder of the walk has: patterns may be among it."""
-        if self._kept is None and self._repository is not None and self.unreadable is None:
-            if IGNORE_FILE in files or IGNORE_FILE in folders:
-                self._read([])
+        known = self._kept is not None or self.unreadable is not None
+        if known or self._repository is None:
+            return
+        if IGNORE_FILE in files or IGNORE_FILE in folders:
+            self._read([])
 
     def remove(self, folder: str, names: list[str]) -> list[str]:
         """Remove the names in a folder of the walk that git ignores; their paths.

@@ -18,7 +18,7 @@ from shutdownlint.manifests.reader import (
     internal_error,
     read_bytes,
 )
-from shutdownlint.manifests.skips import EMPTY, GIT_IGNORED, OWN_REPORT, SkipReason
+from shutdownlint.manifests.skips import EMPTY, EXCLUDED, GIT_IGNORED, OWN_REPORT, SkipReason
 from shutdownlint.manifests.splitter import Chunk, split
 from shutdownlint.yaml_source.errors import BudgetExceededError
 from shutdownlint.yaml_source.location import Region
@@ -131,7 +131,7 @@ class Loader:
                 self.stats.fail(source.file.display_path, source.file.reason)
                 continue
             if isinstance(source.file, IgnoredInput):
-                self.stats.skipped[GIT_IGNORED] += 1
+                self.stats.skipped[EXCLUDED if source.file.excluded else GIT_IGNORED] += 1
                 continue
             if source.variant:
                 self.variants.add((source.file.display_path, source.variant))

@@ -115,6 +115,7 @@ GIT_IGNORED: Final = SkipReason(
     "files and folders that a .gitignore names",
     "name them, or check with --no-respect-gitignore",
 )
+EXCLUDED: Final = SkipReason("excluded", "files that exclude names")
 OWN_REPORT: Final = SkipReason("own-report", "reports and baselines of shutdownlint")
 PATCH_BY_NAME: Final = SkipReason("patch-by-name", "patches and assertions, by the file's name")
 FRAGMENT: Final = SkipReason("fragment", "pod templates without images (patches and fragments)")

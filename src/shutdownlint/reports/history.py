@@ -11,6 +11,7 @@ from msgspec import Struct
 from shutdownlint import limits
 from shutdownlint.reports.markdown import escape_markdown
 from shutdownlint.reports.report import safe, to_json
+from shutdownlint.repository_root import read_regular_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,17 +89,16 @@ class _Report(Struct, frozen=True):
 
 def _read(path: Path) -> _Report:
     """A report. Raises ``HistoryError``."""
+    text = read_regular_file(path, limits.MAX_FILE_BYTES)
+    if text is None:
+        raise HistoryError(f"{path}: a link, no file, or too large")
     try:
-        if path.stat().st_size > limits.MAX_FILE_BYTES:
-            raise HistoryError(f"{path}: too large")
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(text)
         findings = data["findings"]
         summary = data["summary"]
         workloads = int(summary["workloads"])
         if not all(isinstance(finding, dict) for finding in findings):
             raise TypeError
-    except OSError as error:
-        raise HistoryError(f"{path}: {error.strerror}") from None
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         reason = "not a report of shutdownlint check --format json"
         raise HistoryError(f"{path}: {reason}") from None

@@ -43,6 +43,8 @@ def to_data(report: Report) -> dict[str, Any]:
             "warnings": report.count(Severity.WARNING),
             "notes": report.count(Severity.NOTE),
             "unsure": report.result.unsure,
+            "ignored": report.result.ignored,
+            "rules_left_out": report.result.left_out,
             "hidden_notes": dict(sorted(report.result.hidden.items())),
             "known": report.result.known,
         },

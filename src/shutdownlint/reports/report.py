@@ -190,6 +190,19 @@ class Report(Struct):
         findings = plural(self.result.unsure, "finding")
         return f"not shown: {findings} of lower confidence: --min-confidence low shows them"
 
+    def ignored_line(self) -> str | None:
+        """The findings that the configuration ignores for some of the files."""
+        if not self.result.ignored:
+            return None
+        findings = plural(self.result.ignored, "finding")
+        return f"not shown: {findings} that the configuration ignores by path"
+
+    def left_out_line(self) -> str | None:
+        """The rules that were not evaluated, because select or ignore leaves them out."""
+        if not self.result.left_out:
+            return None
+        return f"not evaluated: {plural(self.result.left_out, 'rule')} (select, ignore)"
+
     def hidden_line(self) -> str | None:
         """The notes that are not shown, counted by rule."""
         hidden = sorted(self.result.hidden.items(), key=lambda item: (-item[1], item[0]))
@@ -202,7 +215,13 @@ class Report(Struct):
 
     def footnotes(self) -> list[str]:
         """What a reader of the findings must know: what was skipped, what is not shown, hints."""
-        lines = (self.fixable_line(), self.hidden_line(), self.unsure_line())
+        lines = (
+            self.fixable_line(),
+            self.hidden_line(),
+            self.unsure_line(),
+            self.ignored_line(),
+            self.left_out_line(),
+        )
         return [*self.skipped_lines(), *(line for line in lines if line), *self.result.hints]
 
     @property
