@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import secrets
 import signal
 from pathlib import Path
 from typing import Final
@@ -38,7 +37,7 @@ def replace_file(path: Path, data: bytes, *, mode: int | None = None) -> None:
     remove_leftovers(target.parent)
     _stop_in_order()
     # A name that cannot be foreseen: a link under it would be written through.
-    new = target.parent / f".{target.name}.{os.getpid()}-{secrets.token_hex(8)}{_ENDING}"
+    new = target.parent / f".{target.name}.{os.getpid()}-{os.urandom(8).hex()}{_ENDING}"
     try:
         with os.fdopen(os.open(new, _NEW | getattr(os, "O_BINARY", 0), 0o600), "wb") as file:
             file.write(data)

@@ -34,8 +34,17 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 @lru_cache(maxsize=4096)
 def close_name(name: str, known: tuple[str, ...], cutoff: float) -> str | None:
     """The known name that is nearly this one; input has the same names over and over."""
-    from difflib import get_close_matches  # noqa: PLC0415 - only for names that are not known
-
     # Names of very different lengths cannot be; comparing lengths is a hundred times quicker.
     alike = [k for k in known if 2 * min(len(k), len(name)) >= cutoff * (len(k) + len(name))]
-    return next(iter(get_close_matches(name, alike, 1, cutoff)), None) if alike else None
+    # So are their letters, and most names end here without the library.
+    alike = [k for k in alike if 2 * _common(k, name) >= cutoff * (len(k) + len(name))]
+    if not alike:
+        return None
+    from difflib import get_close_matches  # noqa: PLC0415 - only for names that are nearly known
+
+    return next(iter(get_close_matches(name, alike, 1, cutoff)), None)
+
+
+def _common(one: str, other: str) -> int:
+    """How many letters two names have in common, wherever they are."""
+    return sum(min(one.count(letter), other.count(letter)) for letter in set(one))

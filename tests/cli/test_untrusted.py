@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import sys
 from pathlib import Path
 
@@ -29,7 +28,7 @@ def test_a_link_that_waits_for_a_temporary_file_is_not_written_through(
 ) -> None:
     outside = Path("../outside")
     outside.write_text("untouched")
-    monkeypatch.setattr(secrets, "token_hex", lambda _: "0" * 16)
+    monkeypatch.setattr(os, "urandom", bytes)
     Path(f".out.sarif.{os.getpid()}-{'0' * 16}.shutdownlint").symlink_to(outside)
     code, _, stderr = run("check", "--format", "sarif=out.sarif", "a.yaml")
     assert (code, outside.read_text()) == (2, "untouched")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from shutdownlint.gitops import argo_cd, flux
+from shutdownlint.gitops.words import has_word, text_with_deployments
 from shutdownlint.manifests.parser import Parser
-from shutdownlint.manifests.reader import ReadStats, read_bytes
+from shutdownlint.manifests.reader import ReadStats
 from shutdownlint.manifests.splitter import split
 from shutdownlint.manifests.workloads import object_places
 from shutdownlint.yaml_source.errors import BudgetExceededError
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.discovery import InputFile
     from shutdownlint.manifests.document import Document
 
-#: Every object that is read has one of these in it.
-_WORDS: Final = (b"argoproj.io/", b"kustomize.toolkit.fluxcd.io/", b"helm.toolkit.fluxcd.io/")
 _READERS: Final = {
     ("argoproj.io", "Application"): argo_cd.read_application,
     ("argoproj.io", "ApplicationSet"): argo_cd.read_set,
@@ -33,29 +32,12 @@ def read_deployments(files: Iterable[InputFile]) -> list[Deployment]:
     parser, ignored = Parser(), ReadStats()
     found: list[Deployment] = []
     for file in files:
-        for chunk in split(_text_with_deployments(file)):
-            if _has_word(chunk.data):
+        for chunk in split(text_with_deployments(file)):
+            if has_word(chunk.data):
                 for document in parser.documents(file.display_path, chunk, ignored):
                     document.cache = None
                     found += _of_document(document)
     return found
-
-
-def names_deployments(file: InputFile) -> bool:
-    """Whether a file may hold such an object. Standard input is read once, by the run itself."""
-    return bool(_text_with_deployments(file))
-
-
-def _text_with_deployments(file: InputFile) -> bytes:
-    """The text of a file that may hold such an object; empty for every other file."""
-    if file.path is None and file.data is None:
-        return b""
-    data = read_bytes(file, ReadStats()) or b""
-    return data if _has_word(data) else b""
-
-
-def _has_word(data: bytes) -> bool:
-    return any(word in data for word in _WORDS)
 
 
 def _of_document(document: Document) -> Iterator[Deployment]:

@@ -1,0 +1,272 @@
+"""The files of a run as kustomizations, Argo CD and Flux deploy them."""
+
+from __future__ import annotations
+
+import posixpath
+from functools import partial
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from shutdownlint.gitops.deployment import distinct_names
+from shutdownlint.gitops.read import read_deployments
+from shutdownlint.gitops.substitution import substitute
+from shutdownlint.linter.variant_plan import VariantPlan, add_sources
+from shutdownlint.manifests.discovery import CHART_FILE, InputFile, discover
+from shutdownlint.manifests.loader import InputSource
+from shutdownlint.manifests.reader import UnreadableInput
+from shutdownlint.manifests.skips import (
+    KUSTOMIZE_PATCH,
+    REMOTE_RESOURCES,
+    depends_on_more,
+    deployed_elsewhere,
+    missing_resource,
+    not_applied,
+    unrendered_chart,
+)
+from shutdownlint.yaml_source.location import Region
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from shutdownlint.gitops.deployment import Deployment
+    from shutdownlint.kustomize.build import Build
+    from shutdownlint.kustomize.layer import Layer
+    from shutdownlint.kustomize.repository import Repository
+    from shutdownlint.manifests.document import Document
+    from shutdownlint.manifests.loader import Transform
+
+
+class Expansion:
+    """The files of a run, each as everything that deploys it does."""
+
+    def __init__(
+        self, sources: list[InputSource], exclude: Sequence[str], plan: VariantPlan
+    ) -> None:
+        from shutdownlint.kustomize.repository import Repository  # noqa: PLC0415 - seldom used
+
+        self.sources = sources
+        self.plan = plan
+        self.exclude = exclude
+        self.repository = Repository(sources, exclude)
+        files = [s.file for s in sources if isinstance(s.file, InputFile) and not s.context]
+        self.deployments: dict[str, list[Deployment]] = {}
+        for each in read_deployments(files):
+            file = each.ref.document.file
+            if each.folder:
+                self.deployments.setdefault(each.folder, []).append(each)
+            else:
+                plan.skipped[deployed_elsewhere(each.title, file)] += 1
+            if each.folder and each.unknown:
+                reason = depends_on_more(each.title, file, ", ".join(each.unknown))
+                plan.skipped[reason] += 1
+        self.made: dict[str, list[InputSource]] = {}
+        self._made_of: list[InputSource] = []
+        self.deployed: set[str] = set()
+
+    def run(self) -> None:
+        """Add every file to the plan."""
+        tree = self.repository.tree
+        builds = tree.roots()
+        roots = {build.root.folder for build in builds}
+        for folder in self.deployments:
+            layer = tree.folder(folder)
+            if layer is not None and layer.folder not in roots and not layer.is_component:
+                builds.append(tree.build(layer))
+        groups = _variants(builds)
+        rendered = {source.rendered: source for source in self.sources if source.rendered}
+        for build in builds:
+            group, name = groups[build.root.file]
+            self._made_of = self.made.setdefault(group, [])
+            self._add_build(build, name, rendered.get(build.root.folder))
+        self._add_plain_folders()
+        patches = {file for build in builds for layer in build.layers for file in layer.patch_files}
+        folders = {build.root.folder for build in builds}
+        others: list[InputSource] = []
+        for source in self.sources:
+            path = posixpath.normpath(source.file.display_path)
+            if path in patches:
+                others.append(replace(source, patch=True))
+            elif path not in self.deployed and source.rendered not in folders:
+                others.append(source)
+        add_sources(self.plan, others)
+        self.plan.add_variants(self.made)
+
+    def _add_build(self, build: Build, variant: str, rendered: InputSource | None) -> None:
+        """Add what a kustomization deploys, for every object that deploys it."""
+        self.deployed |= build.files if not build.failed else set()
+        if rendered is not None:
+            from shutdownlint.kustomize.origins import KustomizationOrigins  # noqa: PLC0415
+
+            origins = KustomizationOrigins(build, self.repository.tree)
+            deployments = self.deployments.get(build.root.folder, [])
+            for both, transforms, namespace in self._deployed_as(variant, deployments):
+                self._made_of.append(
+                    replace(
+                        rendered,
+                        transform=partial(_in_turn, [origins.transform, *transforms]),
+                        variant=both,
+                        namespace=namespace,
+                    )
+                )
+        elif build.failed:
+            region = Region(build.root.file, 1, 1, 1, 1)
+            self.plan.unreadable.append(UnreadableInput(region, build.failed))
+        else:
+            _note_skipped(build, self.plan)
+            self._add_members(build, variant, self.deployments.get(build.root.folder, []))
+
+    def _add_members(self, build: Build, variant: str, deployments: list[Deployment]) -> None:
+        context = False
+        if build.root.file in self.repository.sources:
+            context = self.repository.sources[build.root.file].context
+        words = {id(layer): _words(layer, self.repository) for layer in build.layers}
+        for both, transforms, namespace in self._deployed_as(variant, deployments):
+            for member in build.members:
+                file = self.repository.find(member.file)
+                if file is not None:
+                    text = b"\n".join(words[id(layer)] for layer in member.layers)
+                    self._made_of.append(
+                        InputSource(
+                            file,
+                            context,
+                            partial(_in_turn, [member.transform, *transforms]),
+                            text,
+                            variant=both,
+                            namespace=namespace,
+                        )
+                    )
+
+    def _deployed_as(
+        self, variant: str, deployments: Sequence[Deployment]
+    ) -> Iterator[tuple[str, list[Transform], str | None]]:
+        """For everything that deploys a folder: the variant, its settings, and the namespace."""
+        tree = self.repository.tree
+        if not deployments:
+            yield variant, [], None
+        for name, each in zip(distinct_names(deployments), deployments, strict=True):
+            both = "/".join(filter(None, (variant, name)))
+            transforms: list[Transform] = []
+            if each.components or each.overrides:
+                parts = [
+                    part
+                    for name in each.components
+                    if (part := tree.folder(posixpath.join(each.folder, name))) is not None
+                ]
+                changed = tree.with_settings(each.ref.document, each.places, parts)
+                transforms.append(changed.transform)
+            if each.variables is not None:
+                transforms.append(partial(substitute, variables=each.variables))
+            yield both, transforms, each.namespace
+
+    def _add_plain_folders(self) -> None:
+        """Add the manifests of folders that Flux or Argo CD deploys with settings of its own."""
+        from shutdownlint.kustomize.build import Build, Member  # noqa: PLC0415 - seldom used
+
+        tree = self.repository.tree
+        for folder, deployments in self.deployments.items():
+            changing = [
+                each for each in deployments if each.overrides or each.components or each.variables
+            ]
+            here = [path for path in self.repository.sources if _is_in(path, folder)]
+            if tree.folder(folder) is not None or (here and not changing):
+                continue
+            if self._is_chart(folder):
+                rendered = any(_is_in(each.rendered, folder) for each in self.sources)
+                if not here and not rendered:
+                    self.plan.skipped[unrendered_chart(folder)] += 1
+                continue
+            files = [
+                path
+                for path in here or self._files_below(folder)
+                if path not in self.deployed and not self._is_context(path)
+            ]
+            root = tree.with_settings(deployments[0].ref.document, {}).layers[0]
+            build = Build(root, [Member(path) for path in files])
+            self.deployed |= set(files)
+            self._made_of = self.made.setdefault(folder, [])
+            self._add_members(build, "", deployments)
+
+    def _files_below(self, folder: str) -> Iterator[str]:
+        """The manifests of a folder that is not among the paths of the run."""
+        for found in discover([folder], exclude=self.exclude):
+            if isinstance(found, InputFile) and not found.is_kustomization:
+                yield posixpath.normpath(found.display_path)
+
+    def _is_context(self, path: str) -> bool:
+        source = self.repository.sources.get(path)
+        return source is not None and source.context
+
+    def _is_chart(self, folder: str) -> bool:
+        return self.repository.find(posixpath.join(folder, CHART_FILE)) is not None
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return folder == "." or path.startswith(f"{folder}/")
+
+
+def _in_turn(transforms: Sequence[Transform], document: Document) -> Document | None:
+    """A document changed by transforms, one after the other."""
+    changed: Document | None = document
+    for transform in transforms:
+        changed = transform(changed) if changed is not None else None
+    return changed
+
+
+def _words(layer: Layer, repository: Repository) -> bytes:
+    """The text of a kustomization and of its patches."""
+    found = [repository.find(path) for path in (layer.file, *layer.patch_files)]
+    return b"\n".join(repository.tree.text(each) for each in found if each is not None)
+
+
+def _note_skipped(build: Build, plan: VariantPlan) -> None:
+    for layer in build.layers:
+        plan.skipped[REMOTE_RESOURCES] += bool(layer.remote)
+        if layer.unapplied:
+            plan.skipped[not_applied(layer.file, ", ".join(layer.unapplied))] += 1
+    for file in build.missing:
+        plan.skipped[missing_resource(file, build.root.file)] += 1
+    if not build.members:
+        plan.skipped[KUSTOMIZE_PATCH] += sum(len(layer.patch_files) for layer in build.layers)
+    for reason in [reason for reason, number in plan.skipped.items() if not number]:
+        del plan.skipped[reason]
+
+
+def _variants(builds: Sequence[Build]) -> dict[str, tuple[str, str]]:
+    """For each kustomization what it is a variant of, and its name; no name: it is the only one.
+
+    Those that have a base in common are variants of it.
+    """
+    groups: list[tuple[set[str], list[str]]] = []
+    for build in builds:
+        bases, files = set(build.bases), [build.root.file]
+        apart = []
+        for group in groups:
+            if group[0] & bases:
+                bases |= group[0]
+                files = [*group[1], *files]
+            else:
+                apart.append(group)
+        groups = [*apart, (bases, files)]
+    found: dict[str, tuple[str, str]] = {}
+    for _, files in groups:
+        folders = [posixpath.dirname(file) for file in files]
+        labels = name_variants(folders) if len(folders) > 1 else [""]
+        for file, label in zip(files, labels, strict=True):
+            found[file] = files[0], label
+    return found
+
+
+def name_variants(folders: Sequence[str]) -> list[str]:
+    """Names for folders by the parts that differ: ``prod`` and ``test`` of ``app/over/prod``."""
+    split = [folder.split("/") for folder in folders]
+    start = 0
+    while all(len(parts) > start + 1 for parts in split) and len({p[start] for p in split}) == 1:
+        start += 1
+    end = 0
+    while (
+        all(len(parts) > start + end + 1 for parts in split)
+        and len({parts[-1 - end] for parts in split}) == 1
+    ):
+        end += 1
+    return ["/".join(parts[start : len(parts) - end]) for parts in split]
