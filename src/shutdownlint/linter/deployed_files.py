@@ -114,6 +114,7 @@ class Expansion:
             self.plan.unreadable.append(UnreadableInput(region, build.failed))
         else:
             _note_skipped(build, self.plan)
+            self.plan.unreadable += _patches_without_target(build, self.repository)
             self._add_members(build, variant, self.deployments.get(build.root.folder, []))
 
     def _add_members(self, build: Build, variant: str, deployments: list[Deployment]) -> None:
@@ -217,6 +218,35 @@ def _words(layer: Layer, repository: Repository) -> bytes:
     """The text of a kustomization and of its patches."""
     found = [repository.find(path) for path in (layer.file, *layer.patch_files)]
     return b"\n".join(repository.tree.text(each) for each in found if each is not None)
+
+
+def _patches_without_target(build: Build, repository: Repository) -> Iterator[UnreadableInput]:
+    """Patches of files for names that nothing in a kustomization has: kustomize refuses them.
+
+    Only where all that it deploys is there as it is written.
+    """
+    layers = build.layers
+    open_ended = any(
+        layer.remote
+        or layer.unapplied
+        or layer.data.get("namePrefix")
+        or layer.data.get("nameSuffix")
+        for layer in layers
+    )
+    if open_ended or build.missing or not build.members:
+        return
+    files = [member.file for member in build.members] + [layer.file for layer in layers]
+    found = [repository.find(path) for path in dict.fromkeys(files)]
+    text = b"\n".join(repository.tree.text(each) for each in found if each is not None)
+    for layer in layers:
+        for patch in (*layer.patches, *layer.merge_patches):
+            name = patch.plain_name if patch.selector is None else None
+            region = patch.source.region()
+            if name is None or region.file not in layer.patch_files:
+                continue
+            if name.encode(errors="surrogateescape") not in text:
+                reason = f"no resource of {layer.file} is called {name}: kustomize build refuses it"
+                yield UnreadableInput(region, reason)
 
 
 def _note_skipped(build: Build, plan: VariantPlan) -> None:
