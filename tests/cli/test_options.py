@@ -124,6 +124,14 @@ def test_ignores_are_added_with_a_reason() -> None:
     assert (code, "(1 suppressed)" in out) == (0, True)
 
 
+def test_what_the_baseline_has_gets_no_comment() -> None:
+    before = Path("a.yaml").read_text()
+    run("check", "--write-baseline", "known.json", "a.yaml")
+    _, _, stderr = run("check", "--baseline", "known.json", "--add-ignore", "why", "a.yaml")
+    assert "ignored 0 findings" in stderr
+    assert Path("a.yaml").read_text() == before
+
+
 def test_an_ignore_names_a_rule_and_also_a_related_line() -> None:
     lines = POD.splitlines()
     lines[4] += "  # shutdownlint: ignore[grace-spent-by-prestop] until spring"

@@ -295,14 +295,14 @@ class _CheckCommand:
                     raise typer.Exit(self._exit_code(Report(result)))
             else:
                 result = self._check()
-        if self.fixes.add_ignore is not None:
-            self._add_ignores(result, self.fixes.add_ignore)
-            raise typer.Exit(CLEAN if result.complete else INCOMPLETE)
         if self.fixes.write_baseline is not None:
             _write_baseline(result, self.fixes.write_baseline)
             raise typer.Exit(CLEAN if result.complete else INCOMPLETE)
         if self.fixes.baseline is not None:
             self._apply_baseline(result, self.fixes.baseline)
+        if self.fixes.add_ignore is not None:
+            self._add_ignores(result, self.fixes.add_ignore)
+            raise typer.Exit(CLEAN if result.complete else INCOMPLETE)
         report = Report(result, self.session.config.owners, quiet=self.quiet)
         self.session.warn_unmatched(self.paths, result.entries)
         self._write_reports(report)
