@@ -1,4 +1,4 @@
-"""Real edges with random settings and requests: 500 requests each, predicted against seen."""
+"""Real edges with random settings and requests: 200 requests each, predicted against seen."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.shell.conformance.run import can_run
 
 pytestmark = pytest.mark.slow
 
-REQUESTS, SEED = 500, 11
+REQUESTS, SEED = 200, 11
 
 
 @pytest.mark.parametrize("edge", list(EDGES))
