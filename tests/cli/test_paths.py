@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from shutdownlint.manifests.discovery import IgnoredInput, InputFile, discover
+from shutdownlint.manifests.discovery import FileSearch, IgnoredInput, InputFile, discover
 from tests.helpers import POD, run
 
 BAD = POD
@@ -33,7 +33,7 @@ def _write(files: dict[str, str]) -> None:
 
 def _found(*paths: str, gitignore: bool = True) -> tuple[list[str], list[str]]:
     """The files that are read, and what is left out."""
-    found = list(discover(paths, gitignore=gitignore))
+    found = list(discover(paths, FileSearch(gitignore=gitignore)))
     read = [each.display_path for each in found if isinstance(each, InputFile)]
     return read, [each.display_path for each in found if isinstance(each, IgnoredInput)]
 
@@ -60,6 +60,23 @@ def test_a_path_of_the_command_line_is_read_though_git_ignores_it(repository: Pa
     _write({".gitignore": "build/\n*.gen.yaml\n", "build/a.yaml": BAD, "b.gen.yaml": BAD})
     assert _found("build") == (["build/a.yaml"], [])
     assert _found("b.gen.yaml") == (["b.gen.yaml"], [])
+
+
+def test_a_folder_that_an_application_deploys_is_searched_in_the_same_way(repository: Path) -> None:
+    """It is not among the paths; what is left out of it is counted, and --isolated reads it."""
+    application = (
+        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: web}\n"
+        "spec: {source: {repoURL: x, path: deployed}, destination: {namespace: web}}\n"
+    )
+    _write({".gitignore": "hidden.yaml\n", "apps/web.yaml": application})
+    _write(
+        {"deployed/hidden.yaml": BAD, "deployed/other.yaml": BAD.replace("name: shop", "name: b")}
+    )
+    out = run("check", "apps")[1]
+    assert ("hidden.yaml" in out, "deployed/other.yaml" in out) == (False, True)
+    assert "a .gitignore names (1)" in out
+    assert "deployed/hidden.yaml" in run("check", "--isolated", "apps")[1]
+    assert "deployed/other.yaml" not in run("check", "--exclude", "other.yaml", "apps")[1]
 
 
 def test_only_a_repository_has_ignored_files(tmp_path: Path) -> None:

@@ -5,7 +5,13 @@ from pathlib import Path
 import pytest
 
 from shutdownlint import limits
-from shutdownlint.manifests.discovery import IgnoredInput, InputError, InputFile, discover
+from shutdownlint.manifests.discovery import (
+    FileSearch,
+    IgnoredInput,
+    InputError,
+    InputFile,
+    discover,
+)
 from shutdownlint.manifests.reader import ReadStats, read_bytes
 from tests.helpers import check_text, plan_files
 
@@ -107,7 +113,17 @@ def test_discover(tmp_path: Path) -> None:
     assert [f.display_path for f in discover([one, one])] == [one]
     (missing,) = discover([str(tmp_path / "none")])
     assert isinstance(missing, InputError)
-    found_files = list(discover([str(tmp_path)], exclude=["*.yaml", "b/*"]))
+    found_files = list(
+        discover(
+            [str(tmp_path)],
+            FileSearch(
+                (
+                    "*.yaml",
+                    "b/*",
+                )
+            ),
+        )
+    )
     read = [each for each in found_files if isinstance(each, InputFile)]
     assert read == [InputFile(tmp_path / "c.json", f"{tmp_path}/c.json")]
     excluded = [each for each in found_files if isinstance(each, IgnoredInput)]

@@ -6,20 +6,20 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shutdownlint import limits
 from shutdownlint.cli.options import EnvironmentOptions, FileOptions
 from shutdownlint.cli.output import usage_error, warn
-from shutdownlint.config import Config, ConfigError, find_config
+from shutdownlint.config import Config, ConfigError, ConfigPattern, find_config
 from shutdownlint.engine.errors import RuleError
 from shutdownlint.linter.lint_run import LintOptions, no_progress
 from shutdownlint.manifests.discovery import (
     STDIN,
     STDIN_NAME,
     SUFFIXES,
+    FileSearch,
     discover,
     is_excluded,
 )
@@ -105,28 +105,30 @@ class Session:
             on_file,
             debug=self.debug,
             isolated=self.isolated,
-            exclude=config.exclude,
+            search=self.search,
         )
+
+    @property
+    def search(self) -> FileSearch:
+        """How files are looked for below folders."""
+        config = self.config
+        suffixes = (*SUFFIXES, *config.suffixes)
+        return FileSearch(tuple(config.exclude), suffixes, config.respect_gitignore)
 
     def sources(self, paths: list[str]) -> Iterator[InputSource]:
         """The files of a run, and those that are read for context only."""
         config = self.config
         _require_paths(paths, "")
         _require_paths(config.context, "context: ")
-        find = partial(
-            discover,
-            exclude=config.exclude,
-            suffixes=(*SUFFIXES, *config.suffixes),
-            gitignore=config.respect_gitignore,
-        )
-        found = (InputSource(file) for file in find(paths, stdin_name=self.stdin_name))
+        search = self.search
+        found = (InputSource(file) for file in discover(paths, search, stdin_name=self.stdin_name))
         if config.render.enabled:
             from shutdownlint.rendering.sources import add_renderings  # noqa: PLC0415 - seldom used
 
             yield from add_renderings(list(found), paths, config.render)
         else:
             yield from found
-        for file in find(config.context):
+        for file in discover(config.context, search):
             yield InputSource(file, context=True)
 
     def warn_unmatched(self, paths: list[str], entries: "Iterable[WorkloadEntry]") -> None:
@@ -137,28 +139,17 @@ class Session:
         config = self.config
         if not any(_is_below(config.folder, path) for path in paths):
             return
-        listed = list(entries)
-        ids = [entry.id for entry in listed]
-        unmatched = 0
-        for each in config.patterns if ids else ():
-            if each.kind == "workload":
-                matched = any(AppFacts(each.pattern).matches(workload) for workload in ids)
-                names = [name for workload in ids for name in _names_of(workload)]
-            elif each.kind == "file":
-                names = [entry.region.file for entry in listed]
-                matched = any(is_excluded(name, [each.pattern]) for name in dict.fromkeys(names))
-            else:
-                names = [workload.namespace or "default" for workload in ids]
-                matched = any(fnmatchcase(name, each.pattern) for name in names)
-            if matched:
-                continue
-            unmatched += 1
-            if unmatched <= limits.MAX_SUGGESTIONS:
-                hint = did_you_mean(each.pattern, dict.fromkeys(names))
-                warn(f"{each.place}: {each.pattern} matches no {each.kind}{hint}")
-        if unmatched > limits.MAX_SUGGESTIONS:
-            more = plural(unmatched - limits.MAX_SUGGESTIONS, "more entry", "more entries")
-            warn(f"{more} of the configuration match nothing")
+        known = _Names(entries)
+        unmatched = [each for each in config.patterns if not known.match(each)]
+        if not known.entries:
+            return
+        for each in unmatched[: limits.MAX_SUGGESTIONS]:
+            hint = did_you_mean(each.pattern, known.of_kind(each.kind))
+            warn(f"{each.place}: {each.pattern} matches no {each.kind}{hint}")
+        more = len(unmatched) - limits.MAX_SUGGESTIONS
+        if more > 0:
+            entries_left = plural(more, "more entry", "more entries")
+            warn(f"{entries_left} of the configuration match nothing")
 
     def plan(self, paths: list[str] | None) -> "Selected":
         """Plan the workloads of the paths, and select those that the last argument names."""
@@ -204,6 +195,35 @@ class Session:
                     bar.refresh()
 
             yield iter(listed), self.options(advance)
+
+
+class _Names:
+    """The names of a run's workloads, their namespaces and files, each made when it is needed."""
+
+    def __init__(self, entries: "Iterable[WorkloadEntry]") -> None:
+        self.entries = list(entries)
+        self._found: dict[str, list[str]] = {}
+
+    def of_kind(self, kind: str) -> list[str]:
+        """The names that a pattern of a kind may match, or that people write for them."""
+        if kind not in self._found:
+            if kind == "workload":
+                found = [name for entry in self.entries for name in _names_of(entry.id)]
+            elif kind == "namespace":
+                found = [entry.id.namespace or "default" for entry in self.entries]
+            else:
+                found = [entry.region.file for entry in self.entries]
+            self._found[kind] = list(dict.fromkeys(found))
+        return self._found[kind]
+
+    def match(self, each: ConfigPattern) -> bool:
+        """Whether a pattern matches something."""
+        if each.kind == "workload":
+            facts = AppFacts(each.pattern)
+            return any(facts.matches(entry.id) for entry in self.entries)
+        if each.kind == "namespace":
+            return any(fnmatchcase(name, each.pattern) for name in self.of_kind(each.kind))
+        return any(is_excluded(name, [each.pattern]) for name in self.of_kind(each.kind))
 
 
 def _require_paths(paths: list[str], what: str) -> None:

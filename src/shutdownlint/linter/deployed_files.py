@@ -12,10 +12,12 @@ from shutdownlint.gitops.deployment import distinct_names
 from shutdownlint.gitops.read import read_deployments
 from shutdownlint.gitops.substitution import substitute
 from shutdownlint.linter.variant_plan import VariantPlan, add_sources
-from shutdownlint.manifests.discovery import CHART_FILE, InputFile, discover
+from shutdownlint.manifests.discovery import CHART_FILE, IgnoredInput, InputFile, discover
 from shutdownlint.manifests.loader import InputSource
 from shutdownlint.manifests.reader import UnreadableInput
 from shutdownlint.manifests.skips import (
+    EXCLUDED,
+    GIT_IGNORED,
     KUSTOMIZE_PATCH,
     REMOTE_RESOURCES,
     depends_on_more,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from shutdownlint.kustomize.build import Build
     from shutdownlint.kustomize.layer import Layer
     from shutdownlint.kustomize.repository import Repository
+    from shutdownlint.manifests.discovery import FileSearch
     from shutdownlint.manifests.document import Document
     from shutdownlint.manifests.loader import Transform
 
@@ -40,15 +43,13 @@ if TYPE_CHECKING:
 class Expansion:
     """The files of a run, each as everything that deploys it does."""
 
-    def __init__(
-        self, sources: list[InputSource], exclude: Sequence[str], plan: VariantPlan
-    ) -> None:
+    def __init__(self, sources: list[InputSource], search: FileSearch, plan: VariantPlan) -> None:
         from shutdownlint.kustomize.repository import Repository  # noqa: PLC0415 - seldom used
 
         self.sources = sources
         self.plan = plan
-        self.exclude = exclude
-        self.repository = Repository(sources, exclude)
+        self.search = search
+        self.repository = Repository(sources, search.exclude)
         files = [s.file for s in sources if isinstance(s.file, InputFile) and not s.context]
         self.deployments: dict[str, list[Deployment]] = {}
         for each in read_deployments(files):
@@ -190,8 +191,10 @@ class Expansion:
 
     def _files_below(self, folder: str) -> Iterator[str]:
         """The manifests of a folder that is not among the paths of the run."""
-        for found in discover([folder], exclude=self.exclude):
-            if isinstance(found, InputFile) and not found.is_kustomization:
+        for found in discover([folder], self.search):
+            if isinstance(found, IgnoredInput):
+                self.plan.skipped[EXCLUDED if found.excluded else GIT_IGNORED] += 1
+            elif isinstance(found, InputFile) and not found.is_kustomization:
                 yield posixpath.normpath(found.display_path)
 
     def _is_context(self, path: str) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from shutdownlint.engine.selection import RuleSelection
+from shutdownlint.manifests.discovery import FileSearch
 from shutdownlint.manifests.reader import ReadStats
 from shutdownlint.platforms.user_facts import UserFacts
 
@@ -47,8 +48,8 @@ class LintOptions(Struct):
     isolated: bool = False
     #: What reports want to know of a pod with its findings; the result is kept by workload.
     describe: Callable[[PlannedPod, Sequence[Finding]], Any] | None = None
-    #: Patterns of files that are not read.
-    exclude: Sequence[str] = ()
+    #: How files are looked for that manifests name, and that are not among the paths.
+    search: FileSearch = FileSearch()
     #: Made by the first run; further runs with these options share it.
     expressions: ExpressionCache | None = None
 

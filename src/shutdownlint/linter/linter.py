@@ -77,7 +77,7 @@ def read_worlds(
     facts = options.facts
     meshes = {*facts.versions, *(fact.mesh for fact in facts.meshes)} - {NO_MESH}
     platforms = PlatformSet({*meshes, *named})
-    plan = plan_variants(sources, options.exclude)
+    plan = plan_variants(sources, options.search)
     loader = Loader(kind_table(), platforms.notice, options.on_file, debug=options.debug)
     loaders: list[Loader] = []
     for own in plan.worlds:

@@ -17,17 +17,18 @@ from shutdownlint.manifests.discovery import InputFile
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from shutdownlint.manifests.discovery import FileSearch
     from shutdownlint.manifests.loader import InputSource
 
 
-def plan_variants(sources: Iterable[InputSource], exclude: Sequence[str]) -> VariantPlan:
+def plan_variants(sources: Iterable[InputSource], search: FileSearch) -> VariantPlan:
     """Which files each variant has, and as what they are deployed."""
     listed = list(sources)
     plan = VariantPlan()
     if _may_be_deployed(listed):
         from shutdownlint.linter.deployed_files import Expansion  # noqa: PLC0415 - seldom used
 
-        Expansion(listed, exclude, plan).run()
+        Expansion(listed, search, plan).run()
     else:
         add_sources(plan, listed)
     return plan

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from shutdownlint import limits
-from shutdownlint.manifests.ignored_files import IgnoredFiles
 from shutdownlint.repository_root import find_repository_root
 
 if TYPE_CHECKING:
@@ -64,19 +63,28 @@ class IgnoredInput(Struct, frozen=True):
     excluded: bool = False
 
 
+class FileSearch(Struct, frozen=True):
+    """How files are looked for below folders: patterns of what is left out, and endings.
+
+    ``gitignore``: what git ignores is left out as well.
+    """
+
+    exclude: tuple[str, ...] = ()
+    suffixes: tuple[str, ...] = SUFFIXES
+    gitignore: bool = True
+
+
+#: With the usual endings, and without what git ignores.
+_USUAL_SEARCH: Final = FileSearch()
+
+
 def discover(
-    paths: Sequence[str],
-    *,
-    exclude: Sequence[str] = (),
-    suffixes: Sequence[str] = SUFFIXES,
-    gitignore: bool = True,
-    stdin_name: str = STDIN_NAME,
+    paths: Sequence[str], search: FileSearch = _USUAL_SEARCH, *, stdin_name: str = STDIN_NAME
 ) -> Iterator[InputFile | InputError | IgnoredInput]:
     """All files below ``paths``, each once, in a stable order; ``-`` is standard input.
 
-    Links to folders are not followed (they may loop), links to files are. ``gitignore``: what git
-    ignores is left out, unless it is one of the paths. ``stdin_name`` is what standard input is
-    called.
+    Links to folders are not followed (they may loop), links to files are. What git ignores is read
+    if it is one of the paths. ``stdin_name`` is what standard input is called.
     """
     seen: set[str] = set()
     for argument in paths:
@@ -84,14 +92,14 @@ def discover(
             found_below: Iterator[InputFile | InputError | IgnoredInput]
             found_below = iter([InputFile(None, stdin_name, stdin=True)])
         else:
-            found_below = _below(argument, tuple(suffixes), gitignore=gitignore)
+            found_below = _below(argument, search)
         for found in found_below:
             if isinstance(found, InputError):
                 yield found
             elif isinstance(found, IgnoredInput):
-                if not is_excluded(found.display_path, exclude):
+                if not is_excluded(found.display_path, search.exclude):
                     yield found
-            elif found.path is not None and is_excluded(found.display_path, exclude):
+            elif found.path is not None and is_excluded(found.display_path, search.exclude):
                 yield IgnoredInput(found.display_path, excluded=True)
             else:
                 identity = str(found.path and os.path.abspath(found.path))  # noqa: PTH100 - links stay
@@ -132,9 +140,7 @@ def is_excluded(shown: str, patterns: Sequence[str]) -> bool:
     )
 
 
-def _below(
-    argument: str, suffixes: tuple[str, ...], *, gitignore: bool
-) -> Iterator[InputFile | InputError | IgnoredInput]:
+def _below(argument: str, search: FileSearch) -> Iterator[InputFile | InputError | IgnoredInput]:
     path = Path(argument)
     try:
         mode = path.stat().st_mode
@@ -147,7 +153,7 @@ def _below(
         folder = display_path(chart) if chart is not None else None
         yield InputFile(path, display_path(argument), chart=folder)
     elif stat.S_ISDIR(mode):
-        yield from _walk(argument, suffixes, gitignore=gitignore)
+        yield from _walk(argument, search)
     else:
         yield InputError(display_path(argument), "neither a file nor a folder")
 
@@ -170,9 +176,9 @@ def _is_below(folder: str, other: str) -> bool:
     return folder == other or folder.startswith(os.path.join(other, ""))  # noqa: PTH118
 
 
-def _walk(
-    root: str, suffixes: tuple[str, ...], *, gitignore: bool
-) -> Iterator[InputFile | InputError | IgnoredInput]:
+def _walk(root: str, search: FileSearch) -> Iterator[InputFile | InputError | IgnoredInput]:
+    from shutdownlint.manifests.ignored_files import IgnoredFiles  # noqa: PLC0415 - for folders
+
     unreadable: list[InputError] = []
 
     def note(error: OSError) -> None:
@@ -184,9 +190,9 @@ def _walk(
 
     inside = (os.path.realpath(root), str(find_repository(Path(root) / CHART_FILE)))
     charts: list[str] = []
-    ignored = IgnoredFiles(root, SKIPPED_FOLDERS) if gitignore else None
+    ignored = IgnoredFiles(root, SKIPPED_FOLDERS) if search.gitignore else None
     for folder, folders, files in os.walk(root, onerror=note):
-        names = [name for name in files if name.lower().endswith(suffixes)]
+        names = [name for name in files if name.lower().endswith(search.suffixes)]
         folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
         if ignored is not None:
             ignored.enter(files, folders)
