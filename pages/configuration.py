@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from pages.sources import PAGES, RULES, rules_by_title
 from shutdownlint.project import PROJECT_URL, SITE_URL
+from shutdownlint.reports.explain_svg import DARK, LIGHT, color_properties
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,17 +45,16 @@ _SECTIONS: Final = {
     ),
 }
 #: The pictures follow the colours that the reader chose for the site.
-STYLE: Final = """\
-[data-md-color-scheme="default"] .sdl { --ink: #1c2430; --faint: #515c68; --line: #cfd6de;
-  --paper: var(--md-default-bg-color); --ok: #1a7f4b; --slow: #d39a2d; --bad: #c0392b; }
-[data-md-color-scheme="slate"] .sdl { --ink: #e7ebf0; --faint: #a9b3bf; --line: #39424e;
-  --paper: var(--md-default-bg-color); --ok: #43b581; --slow: #e0a84a; --bad: #ef6a5a; }
-.timeline { overflow-x: auto; margin: 1em 0; }
-.timeline svg { min-width: 520px; max-width: 680px; width: 100%; height: auto; }
-[data-md-color-scheme="default"] .md-nav__link--active .md-ellipsis { color: #3a4fd0; }
-[data-md-color-scheme="slate"] .md-nav__link--active .md-ellipsis { color: #9aa9ff; }
-details table { width: 100%; }
-details caption { text-align: left; font-weight: 600; }
+_PAPER: Final = {"paper": "var(--md-default-bg-color)"}
+STYLE: Final = f"""\
+[data-md-color-scheme="default"] .sdl {{ {color_properties({**LIGHT, **_PAPER})} }}
+[data-md-color-scheme="slate"] .sdl {{ {color_properties({**DARK, **_PAPER})} }}
+.timeline {{ overflow-x: auto; margin: 1em 0; }}
+.timeline svg {{ min-width: 520px; max-width: 680px; width: 100%; height: auto; }}
+[data-md-color-scheme="default"] .md-nav__link--active .md-ellipsis {{ color: #3a4fd0; }}
+[data-md-color-scheme="slate"] .md-nav__link--active .md-ellipsis {{ color: #9aa9ff; }}
+details table {{ width: 100%; }}
+details caption {{ text-align: left; font-weight: 600; }}
 """
 #: The theme lets wide tables scroll; with this a keyboard can scroll them too.
 SCRIPT: Final = """\

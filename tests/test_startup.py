@@ -40,6 +40,7 @@ _FORBIDDEN = (
     "shutdownlint.gitops.argo_cd",
     "shutdownlint.kustomize",
     "shutdownlint.linter.deployed_files",
+    "shutdownlint.linter.owner_lookup",
     "shutdownlint.measurement",
     "shutdownlint.platforms.consul",
     "shutdownlint.platforms.dapr",

@@ -18,13 +18,14 @@ from shutdownlint.engine.expressions import (
 )
 from shutdownlint.engine.finding import Fix, Severity
 from shutdownlint.engine.loader import parse_rule
-from shutdownlint.engine.selection import RuleSelection
+from shutdownlint.engine.selection import CONFIDENCES, RuleSelection
 from shutdownlint.engine.subjects import pod_subjects
 from shutdownlint.engine.template import MessageTemplate
 from shutdownlint.engine.vocabulary import Vocabulary
 from shutdownlint.platforms.fields import FieldType, SubjectKind
 from shutdownlint.platforms.registry import all_platforms
 from shutdownlint.platforms.user_facts import UserFacts
+from shutdownlint.shutdown.pod_plan import Confidence
 from tests.engine.test_loader import GOOD, error, vocabulary
 from tests.helpers import check_text, plan_pod_text, rules, user_facts
 
@@ -140,6 +141,10 @@ def test_the_place_of_a_mistake_in_an_expression() -> None:
 def test_values_that_are_no_conditions() -> None:
     assert _Portable("2 + 1", {}).value({}) == 3
     assert _Portable("'a' + 'b'", {}).value({}) == "ab"
+
+
+def test_the_confidences_of_the_selection_are_those_of_findings() -> None:
+    assert set(CONFIDENCES) == set(Confidence)
 
 
 def test_a_note_that_is_selected_by_its_id_is_shown() -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from shutdownlint.linter.owners import OwnerLookup, Owners, matches
+from shutdownlint.linter.owner_lookup import OwnerLookup, matches
+from shutdownlint.linter.owners import Owners
 from tests.helpers import POD, run
 
 #: From docs.github.com, about code owners: patterns, and files that they are about or not.

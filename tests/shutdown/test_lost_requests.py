@@ -7,7 +7,7 @@ import random
 import pytest
 
 from shutdownlint.shutdown.analysis import ShutdownAnalysis
-from shutdownlint.shutdown.durations import ZERO, seconds
+from shutdownlint.shutdown.durations import seconds
 from shutdownlint.shutdown.lost_requests import count_lost
 from shutdownlint.shutdown.request import Outcome, Request
 from tests.helpers import plan_of, served, user_facts
@@ -58,4 +58,3 @@ def test_nothing_is_lost_where_all_is_served() -> None:
     counted = count_lost(_analysis(10, 120, 5), 100, SHARES)
     assert (counted.least, counted.most) == (0, 0)
     assert count_lost(_analysis(0, 30, 0), 0, SHARES).most == 0
-    assert seconds(0) == ZERO

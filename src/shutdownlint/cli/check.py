@@ -31,6 +31,7 @@ from shutdownlint.cli.output import (
 )
 from shutdownlint.cli.session import Session, rule_errors, split_commas
 from shutdownlint.engine.finding import Severity
+from shutdownlint.engine.selection import CONFIDENCES
 from shutdownlint.linter.linter import check
 from shutdownlint.manifests.discovery import STDIN, STDIN_NAME, InputFile
 from shutdownlint.manifests.loader import InputSource
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from enum import StrEnum as MinConfidence
 else:
     FailOn = choice("FailOn", [*Severity, _NEVER])
-    MinConfidence = choice("MinConfidence", ["high", "medium", "low"])
+    MinConfidence = choice("MinConfidence", CONFIDENCES[::-1])
 _FORMATS = ", ".join(reporter.name for reporter in CHECK_REPORTERS)
 
 

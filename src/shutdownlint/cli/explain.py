@@ -7,6 +7,7 @@ import typer
 
 from shutdownlint import limits
 from shutdownlint.cli.options import (
+    FORMAT_OPTION,
     OUTPUT,
     REQUESTS,
     EnvironmentOptions,
@@ -133,12 +134,7 @@ def command(
     paths: PathsAndWorkload = None,
     output_format: Annotated[
         ExplainFormat | None,
-        typer.Option(
-            "--format",
-            rich_help_panel=OUTPUT,
-            help="Output format.  \\[default: text]",
-            show_default=False,
-        ),
+        FORMAT_OPTION,
     ] = None,
     summary: Annotated[
         bool,

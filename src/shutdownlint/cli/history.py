@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shutdownlint.cli.options import OUTPUT, OutputFile, choice
+from shutdownlint.cli.options import FORMAT_OPTION, OutputFile, choice
 from shutdownlint.cli.output import INCOMPLETE, check_outputs, usage_error, warn, write_output
 from shutdownlint.reports.registry import HISTORY_REPORTERS, find_reporter
 
@@ -21,12 +21,7 @@ def command(
     ],
     output_format: Annotated[
         HistoryFormat | None,
-        typer.Option(
-            "--format",
-            rich_help_panel=OUTPUT,
-            help="Output format.  \\[default: text]",
-            show_default=False,
-        ),
+        FORMAT_OPTION,
     ] = None,
     output: OutputFile = None,
 ) -> None:

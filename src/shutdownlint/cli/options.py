@@ -316,6 +316,14 @@ OutputFile = Annotated[
     ),
 ]
 
+#: The option of commands with one report; each has its own formats.
+FORMAT_OPTION: Final[Any] = typer.Option(
+    "--format",
+    rich_help_panel=OUTPUT,
+    help="Output format.  \\[default: text]",
+    show_default=False,
+)
+
 
 def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     """A command that takes groups of options, as one that takes each option of them."""

@@ -9,7 +9,7 @@ import typer
 from shutdownlint.cli.options import FileOptions, expand_groups
 from shutdownlint.cli.output import CLEAN, FINDINGS, usage_error
 from shutdownlint.cli.session import Session, rule_errors
-from shutdownlint.wording import did_you_mean, plural
+from shutdownlint.wording import plural
 
 if TYPE_CHECKING:
     from shutdownlint.engine.rule import Rule
@@ -65,7 +65,7 @@ def command(
 
 def _show(rule_id: str | None, folders: list[str]) -> None:
     from shutdownlint.engine.cache import RuleLoader  # noqa: PLC0415
-    from shutdownlint.engine.rule import merge_rules  # noqa: PLC0415
+    from shutdownlint.engine.rule import LISTED, merge_rules, suggest_rule  # noqa: PLC0415
 
     loader = RuleLoader()
     rules = loader.load_all_bundled()
@@ -78,9 +78,8 @@ def _show(rule_id: str | None, folders: list[str]) -> None:
     if found is None:
         with_word = [rule for rule in rules if _mentions(rule, rule_id.lower())]
         if not with_word:
-            hint = did_you_mean(rule_id, [name for rule in rules for name in (rule.id, rule.name)])
-            listed = "('shutdownlint rule' lists all rules)"
-            raise usage_error(f"no rule has this id, name or word: {rule_id}{hint} {listed}")
+            hint = suggest_rule(rule_id, rules)
+            raise usage_error(f"no rule has this id, name or word: {rule_id}{hint} {LISTED}")
         _list(with_word)
         return
     from shutdownlint.engine.loader import load_schema  # noqa: PLC0415

@@ -6,7 +6,7 @@ import typer
 
 from shutdownlint.cli.options import (
     ENVIRONMENT,
-    OUTPUT,
+    FORMAT_OPTION,
     EnvironmentOptions,
     FileOptions,
     OutputFile,
@@ -22,14 +22,7 @@ from shutdownlint.cli.output import (
     warn,
     write_output,
 )
-from shutdownlint.cli.session import (
-    Session,
-    rule_errors,
-    select_pods,
-    split_workload_argument,
-    warn_no_match,
-)
-from shutdownlint.linter.linter import plan_workloads
+from shutdownlint.cli.session import Session, rule_errors
 from shutdownlint.reports.registry import SUGGEST_REPORTERS, find_reporter
 
 _TEXT = "text"
@@ -59,12 +52,7 @@ def command(
     ] = None,
     output_format: Annotated[
         SuggestFormat | None,
-        typer.Option(
-            "--format",
-            rich_help_panel=OUTPUT,
-            help="Output format.  \\[default: text]",
-            show_default=False,
-        ),
+        FORMAT_OPTION,
     ] = None,
     output: OutputFile = None,
     screen: ScreenOptions,
@@ -88,29 +76,27 @@ def command(
     session = Session(files, environment)
     if share is not None:
         session.config.serve_share(share)
-    folders, wanted = split_workload_argument(paths or ["."])
-    sources = list(session.sources(folders))
-    run = plan_workloads(sources, session.options())
+    selected = session.plan(paths)
     from shutdownlint.fixes.suggest import complete_report, make_suggestions  # noqa: PLC0415
     from shutdownlint.reports.output import ReportOutput  # noqa: PLC0415
 
     name = str(output_format.value) if output_format is not None else _TEXT
     rendered = name in _PATCHES
-    pods = select_pods(run, wanted)
-    suggestions = make_suggestions(pods, session.p99, rendered=rendered)
+    suggestions = make_suggestions(selected.pods, session.p99, rendered=rendered)
     if share is not None:
         _warn_unmeasured(suggestions, share)
     if not suggestions:
-        warn_no_match(folders, wanted, run)
+        selected.warn_no_match()
     with rule_errors():
-        report = complete_report(suggestions, sources, run.stats.stdin, session.options())
+        stdin = selected.run.stats.stdin
+        report = complete_report(suggestions, selected.sources, stdin, session.options())
     if name != _TEXT:
         for suggestion in suggestions:
             if suggestion.refused:
                 warn(f"{suggestion.pod.title}: {suggestion.refused}")
     reporter = find_reporter(SUGGEST_REPORTERS, name)
     write_output(reporter.render(report, ReportOutput(output, screen.color.value)), output)
-    if run.stats.unreadable or not suggestions:
+    if selected.run.stats.unreadable or not suggestions:
         raise typer.Exit(INCOMPLETE)
 
 

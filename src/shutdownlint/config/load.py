@@ -39,7 +39,7 @@ from shutdownlint.rendering.targets import RenderOptions, RenderTarget
 from shutdownlint.shutdown.pod_plan import Confidence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 
 def _version(value: Any) -> Version:
@@ -68,16 +68,23 @@ _Meshes = Annotated[
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
 ]
 _RuleName = Annotated[str, Field(min_length=1)]
+_Amount = Annotated[float, Field(gt=0, le=limits.MAX_RATE, allow_inf_nan=False)] | None
 
 
-class NamespaceForm(Form):
+class Matching(Form):
+    """An entry about what matches a shell pattern."""
+
+    match: PatternText
+
+
+class NamespaceForm(Matching):
     """Facts about the namespaces that match a shell pattern."""
 
     match: PatternText = Field(description="A namespace, with * and ?.")
     mesh: _Mesh = Field(description="Their mesh: 'istio', 'istio=1.26', 'linkerd=2.18', 'none'.")
 
 
-class WorkloadForm(Form):
+class WorkloadForm(Matching):
     """Facts about the workloads that match ``Kind/namespace/name`` (shell patterns)."""
 
     match: PatternText = Field(
@@ -94,20 +101,10 @@ class WorkloadForm(Form):
         default=None,
         description="How long Services go on sending it new requests after termination starts.",
     )
-    rate: float | None = Field(
-        default=None,
-        gt=0,
-        le=limits.MAX_RATE,
-        allow_inf_nan=False,
-        description="How many requests a second it gets, in all its pods.",
+    rate: _Amount = Field(
+        default=None, description="How many requests a second it gets, in all its pods."
     )
-    rollouts: float | None = Field(
-        default=None,
-        gt=0,
-        le=limits.MAX_RATE,
-        allow_inf_nan=False,
-        description="How many rollouts it has in a week.",
-    )
+    rollouts: _Amount = Field(default=None, description="How many rollouts it has in a week.")
     app: Literal["graceful", "abrupt", "ignoring", "lingering"] | None = Field(
         default=None, description="What the app does at its stop signal."
     )
@@ -149,7 +146,7 @@ class RenderForm(Form):
     set: list[str] = Field(default_factory=list, description="Single values: 'replicas=2'.")
 
 
-class PathForm(Form):
+class PathForm(Matching):
     """What holds for the files that match a shell pattern."""
 
     match: PatternText = Field(description="Files and folders, with * and ?, as for exclude.")
@@ -326,7 +323,7 @@ def load_config(path: Path, *, trusted: bool = False) -> Config:
             form.owner_label,
             tuple((entry.match, entry.owner) for entry in form.paths if entry.owner),
         ),
-        patterns=[*_patterns(form, file), *_path_patterns(form, file)],
+        patterns=list(_patterns(form, file)),
         folder=display_path(os.path.relpath(path.parent)),
         apps=[_app_facts(workload) for workload in form.workloads],
         suppressions=[_suppression(workload) for workload in form.workloads if workload.ignore],
@@ -343,19 +340,16 @@ def load_config(path: Path, *, trusted: bool = False) -> Config:
 
 def _patterns(form: ConfigForm, file: TomlFile) -> Iterator[ConfigPattern]:
     """The patterns of the file that should match something."""
-    for number, workload in enumerate(form.workloads):
-        if workload.ignore:  # a warning says whether it is used
-            continue
-        place = file.place(("workloads", number, "match"))
-        yield ConfigPattern(place, workload.match, "workload")
-    for number, namespace in enumerate(form.namespaces):
-        place = file.place(("namespaces", number, "match"))
-        yield ConfigPattern(place, namespace.match, "namespace")
-
-
-def _path_patterns(form: ConfigForm, file: TomlFile) -> Iterator[ConfigPattern]:
-    for number, entry in enumerate(form.paths):
-        yield ConfigPattern(file.place(("paths", number, "match")), entry.match, "file")
+    tables: tuple[tuple[str, str, Sequence[Matching]], ...] = (
+        ("workloads", "workload", form.workloads),
+        ("namespaces", "namespace", form.namespaces),
+        ("paths", "file", form.paths),
+    )
+    for table, kind, entries in tables:
+        for number, entry in enumerate(entries):
+            # A warning says whether a suppression is used.
+            if not (isinstance(entry, WorkloadForm) and entry.ignore):
+                yield ConfigPattern(file.place((table, number, "match")), entry.match, kind)
 
 
 def _path_rules(form: PathForm) -> PathRules:

@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from shutdownlint.config.forms import DurationText, Form, read_form, read_toml
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.user_facts import AppFacts
+from shutdownlint.shutdown.durations import P99_SHARE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +19,6 @@ HEADER: Final = (
     "# Written by shutdownlint measure. check, explain, suggest and verify read it:\n"
     "# --measured FILE, or the key measured of the configuration.\n"
 )
-_P99: Final = 0.99
 
 
 def _shares(value: Any) -> dict[dt.timedelta, float]:
@@ -51,7 +51,7 @@ class MeasuredWorkload(Form):
         default=False, description="Whether p99 is only a lower bound: the measurement ends there."
     )
     quantile: float = Field(
-        default=0.99, ge=0.5, le=1, description="The share of the requests that p99 is about."
+        default=P99_SHARE, ge=0.5, le=1, description="The share of the requests that p99 is about."
     )
     metric: str = Field(default="", description="The metric.")
     window: str = Field(default="", description="How far back.")
@@ -91,7 +91,7 @@ def load_measured(path: Path) -> list[AppFacts]:
 
 def _facts(workload: MeasuredWorkload) -> AppFacts:
     label = f"measured {workload.date}"
-    if workload.quantile != _P99:
+    if workload.quantile != P99_SHARE:
         label += f", {100 * workload.quantile:.10g}% of requests"
     if workload.at_least:
         label += ", a lower bound"

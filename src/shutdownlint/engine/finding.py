@@ -98,3 +98,13 @@ class Finding(Struct, frozen=True):
     outside: bool = False
     group: tuple[Finding, ...] = ()
     variants: tuple[str, ...] = ()
+
+    @property
+    def subject_file(self) -> str:
+        """The file that its pod is written in."""
+        return (self.subject_region or self.region).file
+
+    @property
+    def placed_message(self) -> str:
+        """The message with its place, for texts about something else."""
+        return f"{self.message} ({self.region})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -13,7 +14,11 @@ from shutdownlint.engine.finding import EditAction, Severity  # noqa: TC001
 from shutdownlint.engine.template import MessageTemplate  # noqa: TC001
 from shutdownlint.platforms.fields import FieldType, SubjectKind
 from shutdownlint.platforms.versions import VersionRange  # noqa: TC001
+from shutdownlint.wording import did_you_mean
 from shutdownlint.yaml_source.location import Region  # noqa: TC001
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 #: The finding's own location, and the entry that contains it.
 HERE, PARENT = "here", "parent"
@@ -83,6 +88,15 @@ class Rule(Struct, frozen=True):
     versions: dict[str, VersionRange] = {}
     platforms: tuple[str, ...] = ()
     folder: str = ""
+
+
+#: Where all ids and names are.
+LISTED = "('shutdownlint rule' lists all rules)"
+
+
+def suggest_rule(name: str, rules: Iterable[Rule]) -> str:
+    """The end of a sentence on a name that no rule has: the one that is meant, if it is clear."""
+    return did_you_mean(name, [word for rule in rules for word in (rule.id, rule.name)])
 
 
 def bundled_folder() -> Path:

@@ -10,7 +10,6 @@ from msgspec import Struct, field
 from shutdownlint.engine.errors import UnknownRuleError
 from shutdownlint.engine.finding import Severity
 from shutdownlint.manifests.discovery import is_excluded
-from shutdownlint.wording import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
 ALWAYS_REPORTED: Final = ("SL001", "SL002")
 
 
-#: From the lowest up.
-_CONFIDENCES: Final = ("low", "medium", "high")
+#: The values of ``Confidence`` from the lowest up; that module is not needed at each start.
+CONFIDENCES: Final = ("low", "medium", "high")
 
 
 class PathRules(Struct, frozen=True):
@@ -44,7 +43,7 @@ class RuleSelection(Struct):
     severities: dict[str, Severity] = field(default_factory=dict)
     notes: bool = False
     folders: list[str] = field(default_factory=list)
-    min_confidence: str = _CONFIDENCES[0]
+    min_confidence: str = CONFIDENCES[0]
     paths: list[PathRules] = field(default_factory=list)
     #: How many rules the last ``load`` left out.
     left_out: int = 0
@@ -77,15 +76,16 @@ class RuleSelection(Struct):
 
     def _resolve_names(self, known: list[Rule]) -> None:
         """Write ids in the place of names. Raises ``UnknownRuleError``."""
+        from shutdownlint.engine.rule import LISTED, suggest_rule  # noqa: PLC0415 - as above
+
         ids = {rule.name.upper(): rule.id for rule in known}
 
         def resolve(name: str) -> str:
             found = ids.get(name.upper(), name.upper())
             if any(rule.id.startswith(found) for rule in known):
                 return found
-            suggestion = did_you_mean(name, [*(r.name for r in known), *(r.id for r in known)])
-            listed = "('shutdownlint rule' lists all rules)"
-            raise UnknownRuleError(f"unknown rule or prefix: {name}{suggestion} {listed}")
+            hint = suggest_rule(name, known)
+            raise UnknownRuleError(f"unknown rule or prefix: {name}{hint} {LISTED}")
 
         self.select = [resolve(name) for name in self.select]
         self.ignore = [resolve(name) for name in self.ignore]
@@ -129,7 +129,7 @@ class RuleSelection(Struct):
 
     def is_sure(self, confidence: str) -> bool:
         """Whether findings of this confidence are reported."""
-        return _CONFIDENCES.index(confidence) >= _CONFIDENCES.index(self.min_confidence)
+        return CONFIDENCES.index(confidence) >= CONFIDENCES.index(self.min_confidence)
 
     def ignores_at(self, rule: str, file: str) -> bool:
         """Whether a rule is not reported for a file."""

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
 from shutdownlint.engine.selection import ALWAYS_REPORTED
+from shutdownlint.fixes.verify import VerificationError, check_piece
 from shutdownlint.manifests.discovery import InputFile
-from shutdownlint.yaml_source.composer import ComposeError, compose
+from shutdownlint.manifests.reader import decode_text
+from shutdownlint.manifests.splitter import split
+from shutdownlint.manifests.suppressions import add_to_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from yaml.nodes import Node
-
     from shutdownlint.engine.finding import Finding
     from shutdownlint.manifests.loader import InputSource
 
-#: An ignore comment that can have one more rule: without a last day.
-_EXISTING: Final = re.compile(r"(#\s*shutdownlint:\s*ignore\[[A-Za-z0-9, -]*)\]")
-_UNTIL: Final = re.compile(r"\buntil\b")
 _HAS_COMMENT: Final = "its line has an ignore comment that cannot be extended"
 _BY_ANNOTATION: Final = (
     "no comment can be written there: use the annotation shutdownlint.dev/ignore"
@@ -75,79 +72,51 @@ def _add_to_file(
     except UnicodeDecodeError:
         result.refused += [(finding, "the file is not UTF-8") for finding in findings]
         return
-    before = _values("".join(lines))
     wanted: dict[int, list[Finding]] = {}
     for finding in findings:
-        number = finding.region.line - 1
-        if number < len(lines) and not _is_open(lines[number]):
-            result.refused.append((finding, _HAS_COMMENT))
-        else:
-            wanted.setdefault(number, []).append(finding)
-    changed = _with_comments(lines, wanted, reason)
-    if before is None or _values("".join(changed)) != before:
+        wanted.setdefault(finding.region.line - 1, []).append(finding)
+    changed = {
+        number: line
+        for number, own in wanted.items()
+        if number < len(lines) and (line := _with_comment(lines[number], own, reason)) is not None
+    }
+    result.refused += [
+        (finding, _HAS_COMMENT)
+        for number, own in wanted.items()
+        if number not in changed
+        for finding in own
+    ]
+    if not _keeps_values(data, lines, changed):
         # One of the lines takes no comment: each is tried for itself.
-        for number, own in [*wanted.items()]:
-            single = _with_comments(lines, {number: own}, reason)
-            if before is None or _values("".join(single)) != before:
-                result.refused += [(finding, _BY_ANNOTATION) for finding in own]
-                del wanted[number]
-        changed = _with_comments(lines, wanted, reason)
-    if wanted:
+        for number, line in [*changed.items()]:
+            if not _keeps_values(data, lines, {number: line}):
+                result.refused += [(finding, _BY_ANNOTATION) for finding in wanted[number]]
+                del changed[number]
+    if changed:
         name = file.display_path
-        result.originals[name], result.texts[name] = data, "".join(changed).encode()
-        result.added[name] = sum(map(len, wanted.values()))
+        result.originals[name], result.texts[name] = data, _join(lines, changed)
+        result.added[name] = sum(len(wanted[number]) for number in changed)
 
 
-def _is_open(line: str) -> bool:
-    """Whether a line has no ignore comment yet, or one that can be extended."""
-    if "shutdownlint:" not in line:
-        return True
-    existing = _EXISTING.search(line)
-    return existing is not None and not _UNTIL.search(line[existing.start() :])
+def _with_comment(line: str, findings: Sequence[Finding], reason: str) -> str | None:
+    text = line.rstrip("\r\n")
+    rules = list(dict.fromkeys(finding.rule for finding in findings))
+    changed = add_to_line(text, rules, reason)
+    return None if changed is None else changed + line[len(text) :]
 
 
-def _with_comments(lines: list[str], wanted: Mapping[int, list[Finding]], reason: str) -> list[str]:
-    changed = lines.copy()
-    for number, findings in wanted.items():
-        if number >= len(lines):
-            continue
-        text = lines[number].rstrip("\r\n")
-        end = lines[number][len(text) :]
-        rules = ", ".join(dict.fromkeys(finding.rule for finding in findings))
-        existing = _EXISTING.search(text)
-        if existing is not None:
-            new = f"{existing[1].rstrip()}, {rules}"
-            new = f"{text[: existing.start()]}{new}{text[existing.end(1) :]}"
-        else:
-            new = f"{text.rstrip()}  # shutdownlint: ignore[{rules}] {reason}"
-        changed[number] = new + end
-    return changed
+def _join(lines: Sequence[str], changed: Mapping[int, str]) -> bytes:
+    return "".join(changed.get(number, line) for number, line in enumerate(lines)).encode()
 
 
-def _values(text: str) -> list[Any] | None:
-    """What a YAML text says; None where it is none, or JSON."""
-    if text.lstrip()[:1] in ("{", "["):
-        return None
+def _keeps_values(data: bytes, lines: Sequence[str], changed: Mapping[int, str]) -> bool:
+    """Whether a file has the same values with these lines. JSON has no comments."""
+    if data.lstrip()[:1] in (b"{", b"["):
+        return False
+    before, after = list(split(data)), list(split(_join(lines, changed)))
     try:
-        return [_shape(root) for root in compose(text)]
-    except ComposeError:
-        return None
-
-
-def _shape(root: Node) -> list[Any]:
-    """The scalars and collections of a document in their order, without where they are."""
-    found: list[Any] = []
-    pending: list[Any] = [root]
-    seen: set[int] = set()
-    while pending:
-        node = pending.pop()
-        if isinstance(node, tuple):
-            pending += reversed(node)
-        elif isinstance(node.value, list):
-            found.append((node.tag, len(node.value)))
-            if id(node) not in seen:  # an alias is the same node
-                seen.add(id(node))
-                pending += reversed(node.value)
-        else:
-            found.append((node.tag, node.value))
-    return found
+        for old, new in zip(before, after, strict=True):
+            check_piece(decode_text(old.data), decode_text(new.data), ())
+    except (VerificationError, ValueError):
+        return False
+    return True

@@ -341,8 +341,7 @@ def _key(finding: Finding) -> _Key:
 def _kinds(finding: Finding) -> Iterator[_Key]:
     """What a finding is about, whatever it is reported together with."""
     for each in finding.group or (finding,):
-        file = (each.subject_region or each.region).file
-        yield (each.rule, str(each.workload), each.container or "", file)
+        yield (each.rule, str(each.workload), each.container or "", each.subject_file)
 
 
 def _count_kinds(findings: Iterable[Finding]) -> Counter[_Key]:

@@ -68,6 +68,8 @@ class WorldRun:
         self.evaluator = evaluator
         self.platforms: Sequence[Platform] = ()
         self.hidden: set[str] = set()
+        #: The rules of pods that are never created.
+        self.rejecting = {rule.id for rule in evaluator.rules if rule.rejects}
         self.workloads = WorkloadIndex()
         # The same workload in several files (renderings of one chart) makes the same finding.
         self._found: dict[_Order, Finding] = {}
@@ -98,8 +100,7 @@ class WorldRun:
         describe = self.options.describe
         if describe is None or pod.workload.described_by is not None:
             return
-        rejects = {rule.id for rule in self.evaluator.rules if rule.rejects}
-        pod.rejections = [f"{f.message} ({f.region})" for f in found if f.rule in rejects]
+        pod.rejections = [f.placed_message for f in found if f.rule in self.rejecting]
         shown = [finding for finding in found if finding.rule not in self.hidden]
         part.descriptions[pod.ref.region().file, pod.id] = describe(pod, shown)
 

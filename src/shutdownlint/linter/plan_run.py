@@ -42,7 +42,7 @@ class PlanRun:
         evaluator = self._rejecting_rules()
         for pod in pods:
             found = evaluate_pod(pod, evaluator, self.context.user_facts)
-            pod.rejections = [f"{finding.message} ({finding.region})" for finding in found]
+            pod.rejections = [finding.placed_message for finding in found]
             if pod.plan is not None:
                 self._note_mesh(pod)
                 pod.alternatives = list(self._alternatives(pod))

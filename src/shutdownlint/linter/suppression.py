@@ -10,7 +10,6 @@ from shutdownlint import limits
 from shutdownlint.engine.selection import ALWAYS_REPORTED
 from shutdownlint.linter.lint_run import SuppressedFinding
 from shutdownlint.platforms.user_facts import AppFacts
-from shutdownlint.wording import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,7 +70,9 @@ class _RuleNames:
         self._suggested += 1
         if self._suggested > limits.MAX_SUGGESTIONS:
             return ""
-        return did_you_mean(name, [word for rule in self._all for word in (rule.id, rule.name)])
+        from shutdownlint.engine.rule import suggest_rule  # noqa: PLC0415 - seldom needed
+
+        return suggest_rule(name, self._all)
 
 
 def _is_among(name: str, rules: Sequence[Rule]) -> bool:

@@ -21,7 +21,7 @@ from msgspec import Struct
 from shutdownlint.yaml_source.location import FixedLocation, Region
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from shutdownlint.manifests.document import Document
     from shutdownlint.manifests.object_id import ObjectId
@@ -36,6 +36,7 @@ _RULES: Final = rf"(?P<rules>{_NAME}(?>\s*,\s*{_NAME})*+)(?:\s++until\s++(?P<unt
 _COMMENT: Final = re.compile(rf"#\s*shutdownlint:\s*ignore\[\s*{_RULES}\s*\](?P<reason>[^\r\n]*)")
 #: Meant as one, however it is written.
 _MEANT: Final = re.compile(r"#\s*shutdownlint:[^\r\n]*", re.IGNORECASE)
+_UNTIL: Final = re.compile(r"\buntil\b")
 _LAST_DAY: Final = re.compile(r"\s*until\s+(?P<until>[0-9-]+)(?P<reason>.*)")
 _SAID: Final = re.compile(rf"\s*{_RULES}\s*(?:--(?P<reason>.*))?", re.DOTALL)
 
@@ -93,6 +94,22 @@ def read_comments(document: Document) -> Iterator[Suppression]:
         )
 
 
+def add_to_line(line: str, rules: Sequence[str], reason: str) -> str | None:
+    """A line (without its end) with a comment that ignores these rules.
+
+    A comment that is there gets the rules, and keeps its reason; None where it cannot be read, or
+    has a last day.
+    """
+    names = ", ".join(rules)
+    if _MEANT.search(line) is None:
+        return f"{line.rstrip()}  # shutdownlint: ignore[{names}] {reason}"
+    found = _COMMENT.search(line)
+    if found is None or _UNTIL.search(line, found.start()):
+        return None
+    end = found.end("rules")
+    return f"{line[:end]}, {names}{line[end:]}"
+
+
 def _next_with_text(lines: list[str]) -> list[int]:
     """For each line the next one that is no comment and not empty; itself where there is none."""
     found = list(range(len(lines)))
@@ -106,7 +123,7 @@ def _next_with_text(lines: list[str]) -> list[int]:
 
 
 def read_annotations(workload: Workload) -> Iterator[Suppression]:
-    """The ignores in the annotations of a workload and of its pods, parted by semicolons."""
+    """The ignores in the annotations of a workload and of its pods, separated by semicolons."""
     own = workload.object_ref / "metadata" / "annotations"
     places = [(workload.template.metadata.annotations, workload.annotations)]
     if own.key_path != workload.annotations.key_path:
@@ -129,7 +146,7 @@ def read_annotations(workload: Workload) -> Iterator[Suppression]:
 
 
 def parse_rule_list(text: str) -> tuple[str, ...]:
-    """Ids, beginnings of ids or names of rules, parted by commas."""
+    """Ids, beginnings of ids or names of rules, separated by commas."""
     return tuple(name.strip().upper() for name in text.split(","))
 
 

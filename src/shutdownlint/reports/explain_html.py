@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape
 
 from shutdownlint.reports.client_view import describe_client, describe_loss
 from shutdownlint.reports.explain_svg import draw_svg
-from shutdownlint.reports.page import draw_page, draw_table
+from shutdownlint.reports.page import draw_page, draw_table, draw_wide
 from shutdownlint.reports.report import safe
 from shutdownlint.reports.texts import (
     EVENT_TEXTS,
@@ -39,7 +39,7 @@ def render_html(explanations: Sequence[Explanation], _output: ReportOutput) -> s
     """All explanations in one page."""
     sections = [
         f"<h2>{escape(safe(explanation.pod.title))}</h2>"
-        f'<div class="wide" tabindex="0">{draw_svg([explanation], number)}</div>{draw_tables(explanation)}'
+        f"{draw_wide(draw_svg([explanation], number))}{draw_tables(explanation)}"
         for number, explanation in enumerate(explanations, 1)
     ]
     title = "Shutdown timelines"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from shutdownlint.reports.columns import align
 from shutdownlint.reports.report import safe
 from shutdownlint.reports.texts import format_verdict, format_weekly_loss, why_unplanned
 from shutdownlint.shutdown.durations import format_duration
@@ -26,16 +27,11 @@ def render_summary(explanations: Explanations, _output: ReportOutput) -> str:
         (safe(pod.title), "-", "-", "-", safe(f"not checked: {why_unplanned(pod)}"))
         for pod in explanations.unplanned
     ]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADS) - 1)]
-    lines = [
-        "  ".join((*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]))
-        for row in rows
-    ]
     found = sum(bool(explanation.findings) for explanation in explanations)
     counts = f"{plural(len(explanations), 'workload')}, {found:,} with findings"
     if explanations.unplanned:
         counts += f"; {len(explanations.unplanned):,} not checked"
-    return "".join(f"{line.rstrip()}\n" for line in (*lines, counts)) if rows[1:] else ""
+    return "".join(f"{line}\n" for line in (*align(rows), counts)) if rows[1:] else ""
 
 
 def _row(explanation: Explanation) -> tuple[str, ...]:

@@ -21,7 +21,6 @@ from shutdownlint.reports.texts import (
     format_loss,
     format_outcome,
     format_request,
-    format_setting,
     format_share,
     format_share_cost,
     format_verdict,
@@ -32,7 +31,7 @@ from shutdownlint.shutdown.durations import ZERO, format_duration
 from shutdownlint.shutdown.request import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import timedelta
 
     from shutdownlint.platforms.kubernetes.fleet import Disruption
@@ -66,15 +65,36 @@ _CLASSES: Final = {
     Activity.LINGERS: "lingers",
     Activity.RACE: _MAYBE,
 }
-_LIGHT: Final = (
-    "--ink:#1c2430;--faint:#515c68;--line:#cfd6de;--paper:#ffffff;--ok:#1a7f4b;--slow:#d39a2d;"
-    "--bad:#c0392b"
-)
+#: The colours of a picture, on light and on dark paper.
+LIGHT: Final = {
+    "ink": "#1c2430",
+    "faint": "#515c68",
+    "line": "#cfd6de",
+    "paper": "#ffffff",
+    "ok": "#1a7f4b",
+    "slow": "#d39a2d",
+    "bad": "#c0392b",
+}
+DARK: Final = {
+    "ink": "#e7ebf0",
+    "faint": "#a9b3bf",
+    "line": "#39424e",
+    "paper": "#14181d",
+    "ok": "#43b581",
+    "slow": "#e0a84a",
+    "bad": "#ef6a5a",
+}
+
+
+def color_properties(colors: Mapping[str, str]) -> str:
+    """Colours as properties of a style sheet."""
+    return ";".join(f"--{name}:{color}" for name, color in colors.items())
+
+
 _STYLE: Final = f"""
-.sdl{{{_LIGHT}}}
-@media (prefers-color-scheme:dark){{.sdl{{--ink:#e7ebf0;--faint:#a9b3bf;--line:#39424e;--paper:#14181d;
---ok:#43b581;--slow:#e0a84a;--bad:#ef6a5a}}}}
-@media print{{.sdl{{{_LIGHT}}}}}
+.sdl{{{color_properties(LIGHT)}}}
+@media (prefers-color-scheme:dark){{.sdl{{{color_properties(DARK)}}}}}
+@media print{{.sdl{{{color_properties(LIGHT)}}}}}
 .sdl text{{font:14px ui-sans-serif,system-ui,sans-serif;fill:var(--ink);
 paint-order:stroke;stroke:var(--paper);stroke-width:4px;stroke-linejoin:round}}
 .sdl .head{{font-weight:600;font-size:17px}}.sdl .part{{font-weight:600}}.sdl .faint{{fill:var(--faint)}}
@@ -165,7 +185,7 @@ class _PodPicture:
         yield from self._list("findings", map(format_finding, findings))
         if explanation.has_timeline:
             file = explanation.file
-            settings = [format_setting(s, file) for s in explanation.effective_settings]
+            settings = [setting.describe(file) for setting in explanation.effective_settings]
             yield from self._list("decided by", settings)
         yield from self._list("assumptions", explanation.assumptions)
         if not explanation.has_timeline:

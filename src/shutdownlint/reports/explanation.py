@@ -12,7 +12,7 @@ from msgspec import Struct
 from shutdownlint.platforms.kubernetes.pod_facts import PodFacts
 from shutdownlint.platforms.traffic import ClosesKeptConnections, MeasuredRequests
 from shutdownlint.shutdown.analysis import NO_TRAFFIC, ShutdownAnalysis, Traffic
-from shutdownlint.shutdown.durations import UNBOUNDED, ZERO
+from shutdownlint.shutdown.durations import P99_SHARE, UNBOUNDED, ZERO
 from shutdownlint.shutdown.kubelet import grace_of
 from shutdownlint.shutdown.lost_requests import LostRequests, count_lost
 from shutdownlint.shutdown.pod_plan import Role
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from shutdownlint.shutdown.request_shares import ShareRow
     from shutdownlint.shutdown.timeline import ContainerTimeline, Timeline
 
-#: p99 is the duration of this share of the requests.
-P99_SHARE: Final = 0.99
 _SECOND: Final = timedelta(seconds=1)
 
 
@@ -92,8 +90,6 @@ class WeeklyLoss(Struct, frozen=True):
     of_a_pod: LostRequests
     replicas: int | None
     rollouts: float | None
-    #: How long new requests are sent to the pod.
-    window: timedelta
     durations_known: bool
 
 
@@ -137,7 +133,7 @@ class Explanation:
 
     def is_rejection(self, finding: Finding) -> bool:
         """Whether a finding is one of the reasons why no pod is created."""
-        return f"{finding.message} ({finding.region})" in self.pod.rejections
+        return finding.placed_message in self.pod.rejections
 
     @cached_property
     def timeline(self) -> Timeline:
@@ -291,8 +287,7 @@ class Explanation:
             shares = ((self.plan.p99.value, P99_SHARE),)
         replicas = self.pod.replicas.value if self.pod.replicas is not None else None
         lost = count_lost(self.analysis, rate / (replicas or 1), shares)
-        window = max((sender.window.value for sender in self.plan.senders), default=ZERO)
-        return WeeklyLoss(lost, replicas, rollouts, window, durations_known=bool(shares))
+        return WeeklyLoss(lost, replicas, rollouts, durations_known=bool(shares))
 
     @property
     def ready(self) -> Setting[timedelta] | None:
@@ -358,8 +353,7 @@ def explain_pods(
     for finding in findings:
         for each in finding.group or (finding,):
             if each.workload is not None:
-                file = (each.subject_region or each.region).file
-                by_pod.setdefault((file, each.workload), []).append(each)
+                by_pod.setdefault((each.subject_file, each.workload), []).append(each)
     found = Explanations([pod for pod in pods if pod.plan is None])
     for pod in pods:
         if pod.plan is not None:

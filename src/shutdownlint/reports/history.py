@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from shutdownlint import limits
+from shutdownlint.reports.columns import align
 from shutdownlint.reports.markdown import escape_markdown
 from shutdownlint.reports.report import safe, to_json
 from shutdownlint.repository_root import read_regular_file
@@ -108,19 +109,11 @@ def _read(path: Path) -> _Report:
 
 def render_text(history: History, _output: ReportOutput) -> str:
     """A line for each report, then the teams of the last one."""
-    rows = [_HEADS, *map(_cells, history.rows)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADS))]
-    lines = [
-        "  ".join(
-            cell.ljust(width) if not column else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    ]
+    lines = align([_HEADS, *map(_cells, history.rows)], numbers=range(1, len(_HEADS)))
     if set(history.owners) - {_NO_TEAM}:
         lines += ["", "findings of the last report by team"]
         lines += [f"{count:>6,}  {safe(owner)}" for owner, count in history.owners.items()]
-    return "".join(f"{line.rstrip()}\n" for line in lines)
+    return "".join(f"{line}\n" for line in lines)
 
 
 def render_markdown(history: History, _output: ReportOutput) -> str:

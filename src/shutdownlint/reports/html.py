@@ -13,7 +13,7 @@ from shutdownlint.project import rule_url
 from shutdownlint.reports.explain_html import draw_tables
 from shutdownlint.reports.explain_svg import draw_svg
 from shutdownlint.reports.explanation import Explanation
-from shutdownlint.reports.page import draw_page
+from shutdownlint.reports.page import draw_markup, draw_page, draw_wide
 from shutdownlint.reports.report import safe
 from shutdownlint.reports.texts import format_verdict
 from shutdownlint.wording import plural
@@ -63,8 +63,7 @@ def describe_pod(pod: PlannedPod, findings: Sequence[Finding]) -> PodPage | None
     timeline = ""
     if findings:
         number = crc32(f"{pod.ref.region()} {pod.title}".encode(errors="surrogateescape"))
-        picture = f'<div class="wide" tabindex="0">{draw_svg([explanation], number)}</div>'
-        timeline = picture + draw_tables(explanation)
+        timeline = draw_wide(draw_svg([explanation], number)) + draw_tables(explanation)
     return PodPage(format_verdict(explanation), timeline)
 
 
@@ -103,16 +102,12 @@ def _by_rule(report: Report) -> str:
     counts = Counter((f.rule, f.severity, f.name) for f in report.findings)
     if not counts:
         return ""
-    rows = "".join(
-        f"<tr><td>{count:,}</td><td>{_rule(rule)}</td><td>{_badge(severity)}</td>"
-        f"<td>{_text(name)}</td></tr>"
+    rows = [
+        (f"{count:,}", _rule(rule), _badge(severity), _text(name))
         for (rule, severity, name), count in sorted(counts.items(), key=lambda c: (-c[1], c[0]))
-    )
-    heads = "".join(f'<th scope="col">{n}</th>' for n in ("findings", "rule", "severity", "name"))
-    return (
-        '<details><summary>By rule</summary><div class="wide" tabindex="0"><table><thead><tr>'
-        f"{heads}</tr></thead><tbody>{rows}</tbody></table></div></details>"
-    )
+    ]
+    table = draw_markup(("findings", "rule", "severity", "name"), rows)
+    return f"<details><summary>By rule</summary>{table}</details>"
 
 
 def _article(finding: Finding, team: str, report: Report) -> str:
@@ -148,7 +143,7 @@ def _article(finding: Finding, team: str, report: Report) -> str:
         for text in finding.assumptions
     ]
     anchor = _anchor(finding)
-    if _page_of(finding, report):
+    if _timeline_of(finding, report):
         parts.append(f'<p><a href="#{anchor}">Timeline of this workload</a></p>')
     return f"<article {attributes}>{''.join(parts)}</article>"
 
@@ -170,26 +165,22 @@ def _source(finding: Finding, report: Report) -> str:
     )
 
 
-def _page_of(finding: Finding, report: Report) -> PodPage | None:
+def _timeline_of(finding: Finding, report: Report) -> PodPage | None:
     """What is known of the pod of a finding, where there is a timeline."""
-    if finding.workload is None:
-        return None
-    file = (finding.subject_region or finding.region).file
-    described = report.result.descriptions.get((file, finding.workload), {})
-    page: PodPage | None = described.get("html")
+    page: PodPage | None = report.description("html", finding.subject_file, finding.workload)
     return page if page is not None and page.timeline else None
 
 
 def _anchor(finding: Finding) -> str:
-    file = (finding.subject_region or finding.region).file
-    return f"t{crc32(f'{file} {finding.workload}'.encode(errors='surrogateescape'))}"
+    name = f"{finding.subject_file} {finding.workload}"
+    return f"t{crc32(name.encode(errors='surrogateescape'))}"
 
 
 def _timelines(report: Report) -> str:
     """The timelines of the workloads with findings, each behind its name."""
     drawn = {}
     for finding in report.findings:
-        page = _page_of(finding, report)
+        page = _timeline_of(finding, report)
         if page is not None:
             head = f"<summary>{_text(str(finding.workload))}: {_text(page.verdict)}</summary>"
             anchor = _anchor(finding)
@@ -202,22 +193,15 @@ def _workloads(report: Report) -> str:
     found = Counter(f.workload for f in report.findings)
     rows = []
     for entry in report.result.entries:
-        described = report.result.descriptions.get((entry.region.file, entry.id), {})
-        page: PodPage | None = described.get("html")
+        page: PodPage | None = report.description("html", entry.region.file, entry.id)
         verdict = page.verdict if page is not None else "not checked"
         cells = (str(entry.id), str(found[entry.id] or ""), verdict, str(entry.region))
-        rows.append("".join(f"<td>{_text(cell)}</td>" for cell in cells))
+        rows.append([_text(cell) for cell in cells])
     if not rows:
         return ""
-    heads = "".join(
-        f'<th scope="col">{n}</th>' for n in ("workload", "findings", "verdict", "where")
-    )
-    body = "".join(f"<tr>{row}</tr>" for row in rows)
-    return (
-        f"<h2>Workloads</h2><details><summary>{plural(len(rows), 'workload')}</summary>"
-        f'<div class="wide" tabindex="0"><table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
-        "</details>"
-    )
+    table = draw_markup(("workload", "findings", "verdict", "where"), rows)
+    summary = f"<summary>{plural(len(rows), 'workload')}</summary>"
+    return f"<h2>Workloads</h2><details>{summary}{table}</details>"
 
 
 def _badge(severity: Severity) -> str:

@@ -48,14 +48,19 @@ def draw_page(title: str, body: str, script: str = "") -> str:
 
 
 def draw_table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table; nothing where it would be empty."""
-    if not rows:
-        return ""
+    """A table of texts; nothing where it would be empty."""
+    escaped = [[escape(safe(cell)) for cell in row] for row in rows]
+    return draw_markup(heads, escaped, caption) if rows else ""
+
+
+def draw_markup(heads: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> str:
+    """A table whose cells are HTML."""
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
-    body = "".join(
-        f"<tr>{''.join(f'<td>{escape(safe(cell))}</td>' for cell in row)}</tr>" for row in rows
-    )
-    return (
-        f'<div class="wide" tabindex="0"><table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
-    )
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    above = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return draw_wide(f"<table>{above}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
+
+
+def draw_wide(content: str) -> str:
+    """Something that may be wider than the page; a keyboard can scroll it."""
+    return f'<div class="wide" tabindex="0">{content}</div>'

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from shutdownlint.engine.finding import Severity
-from shutdownlint.linter.owners import OwnerLookup, Owners
+from shutdownlint.linter.owners import Owners
 from shutdownlint.linter.source_lines import SourceLines
 from shutdownlint.manifests.skips import (
     EMPTY,
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from shutdownlint.engine.finding import Finding
     from shutdownlint.linter.lint_run import LintResult
+    from shutdownlint.linter.owner_lookup import OwnerLookup
+    from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.manifests.reader import ReadStats
 
 #: Characters that are not seen, or that reorder text: soft hyphens, joiners and other zero-width
@@ -99,8 +101,16 @@ class Report(Struct):
     def owner_of(self, finding: Finding) -> str:
         """The team that owns a finding; empty where nothing names one."""
         if self._owner_lookup is None:
+            from shutdownlint.linter.owner_lookup import OwnerLookup  # noqa: PLC0415 - not for text
+
             self._owner_lookup = OwnerLookup(self.owners, self.result.entries)
         return self._owner_lookup.owner_of(finding)
+
+    def description(self, reporter: str, file: str, workload: ObjectId | None) -> Any:
+        """What a format wanted to know of a pod (``Reporter.describe``); None where it is none."""
+        if workload is None:
+            return None
+        return self.result.descriptions.get((file, workload), {}).get(reporter)
 
     @property
     def findings(self) -> Sequence[Finding]:

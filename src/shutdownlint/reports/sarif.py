@@ -169,9 +169,9 @@ class _Writer:
         """The timeline of the finding's pod; not for advice, which is about more than one."""
         if finding.workload is None or finding.severity is Severity.NOTE:
             return None
-        file = (finding.subject_region or finding.region).file
-        described = self.report.result.descriptions.get((file, finding.workload), {})
-        steps: tuple[FlowStep, ...] = described.get("sarif", ())
+        steps: tuple[FlowStep, ...] | None = self.report.description(
+            "sarif", finding.subject_file, finding.workload
+        )
         if not steps:
             return None
         locations = [

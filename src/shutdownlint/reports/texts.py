@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from shutdownlint.shutdown.analysis import Answer, Doubt, Headroom, Loss, LossKind
 from shutdownlint.shutdown.durations import ZERO, format_duration
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.kubernetes.controllers import Rollout
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.reports.explanation import Difference, Explanation, WeeklyLoss
-    from shutdownlint.shutdown.provenance import Setting
     from shutdownlint.shutdown.request import Request
     from shutdownlint.shutdown.request_shares import ShareRow
 
@@ -72,12 +71,7 @@ def why_unplanned(pod: PlannedPod) -> str:
 
 def format_finding(finding: Finding) -> str:
     """A finding in one line, for reports about a pod."""
-    return f"{finding.severity.value} {finding.rule} {finding.message} ({finding.region})"
-
-
-def format_setting(setting: Setting[Any], file: str) -> str:
-    """A setting with its value and its origin, in a text about ``file``."""
-    return f"{setting.name} {setting.value_text} ({setting.origin.describe(file)})"
+    return f"{finding.severity.value} {finding.rule} {finding.placed_message}"
 
 
 def format_difference(difference: Difference) -> str:
@@ -159,14 +153,14 @@ def format_weekly_loss(loss: WeeklyLoss) -> str:
     times, how_often = 1.0, "each time a pod stops"
     if pods and loss.rollouts is not None:
         times = pods * loss.rollouts
-        how_often = f"a week ({plural_number(loss.rollouts, 'rollout')} of {plural(pods, 'pod')})"
+        how_often = f"a week ({_plural_number(loss.rollouts, 'rollout')} of {plural(pods, 'pod')})"
     elif pods:
         times, how_often = float(pods), f"a rollout of {plural(pods, 'pod')}"
     if not pod.most:
-        if not loss.window:
+        if not pod.window:
             return "no loss is counted: no Service of the files sends it requests"
         if loss.durations_known:
-            sent = f"new requests are sent for up to {format_duration(loss.window)}"
+            sent = f"new requests are sent for up to {format_duration(pod.window)}"
             return f"no request is lost {how_often}, as {sent}"
         return "not counted: how long requests take is not known (--p99, --measured)"
     least, most = _number(pod.least * times), _number(pod.most * times)
@@ -183,7 +177,7 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
 
 
-def plural_number(value: float, noun: str) -> str:
+def _plural_number(value: float, noun: str) -> str:
     """A number that need not be whole, with its noun."""
     return f"{value:g} {noun}{'' if value == 1 else 's'}"
 

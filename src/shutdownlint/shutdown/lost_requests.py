@@ -25,6 +25,8 @@ class LostRequests(Struct, frozen=True):
 
     least: float
     most: float
+    #: How long new requests are sent to the pod.
+    window: timedelta
 
 
 def count_lost(
@@ -34,7 +36,7 @@ def count_lost(
 
     ``shares`` are the shares of the requests that take at most each duration, ascending.
     """
-    window = max((sender.window.value for sender in analysis.plan.senders), default=ZERO)
+    window = analysis.plan.propagation
     certain = possible = 0.0
     refused_from = window
     for loss in analysis.losses:
@@ -56,7 +58,7 @@ def count_lost(
     any_cut = any(loss.kind is LossKind.IN_FLIGHT_CUT for loss in analysis.losses)
     possible += cut if any_cut or headroom.max_in_flight is not None else 0.0
     certain += cut if always or not any_cut else 0.0
-    return LostRequests(per_second * certain, per_second * possible)
+    return LostRequests(per_second * certain, per_second * possible, window)
 
 
 def _time_above(limit: timedelta, shares: Sequence[tuple[timedelta, float]]) -> float:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from shutdownlint import limits
-from shutdownlint.shutdown.durations import UNBOUNDED, DurationRange
+from shutdownlint.shutdown.durations import UNBOUNDED, ZERO, DurationRange
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -182,6 +182,11 @@ class PodPlan(Struct, frozen=True):
         for reached in found:
             found += [n for n in self.container(reached).forwards_to if n not in found]
         return tuple(found[1:])
+
+    @property
+    def propagation(self) -> timedelta:
+        """How long new requests are sent to the pod after its termination starts."""
+        return max((sender.window.value for sender in self.senders), default=ZERO)
 
     @property
     def edge(self) -> ContainerPlan | None:

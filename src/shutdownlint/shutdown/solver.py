@@ -46,8 +46,7 @@ class Targets(Struct, frozen=True):
         """The targets of a pod; what is not set comes from its plan."""
         known = plan.p99.value if plan.p99 is not None else DEFAULT_REQUEST_DURATION
         job = plan.job.value if plan.job is not None else ZERO
-        propagation = max((s.window.value for s in plan.senders), default=ZERO)
-        return cls(max(job, known if p99 is None else p99), propagation)
+        return cls(max(job, known if p99 is None else p99), plan.propagation)
 
 
 class ReasonKind(StrEnum):
