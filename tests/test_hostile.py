@@ -253,8 +253,8 @@ def test_memory_follows_the_largest_document(tmp_path: Path) -> None:
         for part in range(count // 2000):
             (tmp_path / f"{count}-{part}.yaml").write_text(secret * 2000)
         code = (
-            "import resource, sys\nfrom shutdownlint.__main__ import main\n"
-            "try:\n    main()\nexcept SystemExit:\n    pass\n"
+            "import resource, sys\nfrom shutdownlint.__main__ import run\n"
+            "try:\n    run()\nexcept SystemExit:\n    pass\n"
             "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)\n"
         )
         files = [str(p) for p in tmp_path.glob(f"{count}-*.yaml")]

@@ -13,9 +13,9 @@ from tests.helpers import served
 _RUN = """
 import sys
 sys.argv = ["shutdownlint", *sys.argv[1:]]
-from shutdownlint.__main__ import main
+from shutdownlint.__main__ import run
 try:
-    main()
+    run()
 except SystemExit:
     sys.stderr.write("\\n".join(sys.modules))
 """
@@ -30,7 +30,7 @@ _FORBIDDEN = (
     "tomli_w",
     "tomllib",
     "tree_sitter",
-    "typer.rich_utils",
+    "typer",
     "urllib3",
     "multiprocessing",
     "shutdownlint.config.load",

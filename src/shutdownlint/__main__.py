@@ -1,28 +1,55 @@
 """The entry point of the ``shutdownlint`` command.
 
-``--version`` is handled here, before the command-line library is imported, so that editors and
-hooks that call it do not wait.
+``--version`` is handled here, before anything else is imported, so that editors and hooks that
+call it do not wait.
 """
 
 from __future__ import annotations
 
 import gc
+import os
 import sys
 
 from shutdownlint import __version__
 
+TYPE_CHECKING = False  # importing typing costs more than --version does
+if TYPE_CHECKING:
+    from typing import NoReturn
 
-def main() -> None:
-    """Run the command line; never returns normally (exits with the run's code)."""
+
+def main() -> NoReturn:
+    """Run the command line, and end the process with the run's code."""
+    code = 2
+    try:
+        run()
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except KeyboardInterrupt:
+        code = 128 + 2
+    except BrokenPipeError:
+        code = 1
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:  # the reader of the report has gone
+        code = code or 1
+    # Taking every object apart at the end costs a small run as much as its checks.
+    os._exit(code)
+
+
+def run() -> NoReturn:
+    """Run the command line; exits with the run's code."""
     if sys.argv[1:] in (["--version"], ["-V"]):
         sys.stdout.write(f"shutdownlint {__version__}\n")
         raise SystemExit(0)
     # A run is short and makes few cycles: looking for them costs more than they hold.
     gc.disable()
-    from shutdownlint.cli.app import run  # noqa: PLC0415 - see the module's docstring
+    from shutdownlint.cli.start import run_command  # noqa: PLC0415 - see the module's docstring
 
     try:
-        run()
+        run_command()
+    except BrokenPipeError:
+        raise
     except Exception as error:
         if "--debug" in sys.argv:
             raise

@@ -11,10 +11,10 @@ import pytest
 from shutdownlint.engine.cache import RuleLoader, _user_cache_folder
 from shutdownlint.engine.errors import RuleFileError
 from shutdownlint.engine.expressions import (
+    Compiler,
     ExpressionError,
     _google_error,
     _Portable,
-    compile_condition,
 )
 from shutdownlint.engine.finding import Fix, Severity
 from shutdownlint.engine.loader import parse_rule
@@ -124,7 +124,7 @@ def test_what_an_edit_sets_and_only_that_has_a_value(edit: str, ok: bool) -> Non
 
 def test_the_place_of_a_mistake_in_an_expression() -> None:
     with pytest.raises(ExpressionError) as caught:
-        compile_condition("on &&\n   nothing", {"on": FieldType.BOOL})
+        Compiler({"on": FieldType.BOOL}).condition("on &&\n   nothing")
     assert (caught.value.line, caught.value.column) == (2, 4)
     with pytest.raises(ExpressionError) as caught:
         _Portable("on && (", {"on": FieldType.BOOL})

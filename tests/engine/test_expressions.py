@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
+from shutdownlint.engine.evaluator import ExpressionCache
 from shutdownlint.engine.expressions import (
+    Compiler,
     Condition,
     ExpressionError,
     _Portable,
-    compile_condition,
     identifiers,
     split_conjunction,
 )
+from shutdownlint.engine.rule import RuleExpression
 from shutdownlint.engine.subjects import CaseValues, pod_subjects, problem_subject
 from shutdownlint.engine.vocabulary import Vocabulary
 from shutdownlint.linter.rule_examples import example_facts
@@ -54,7 +57,7 @@ VALUES: dict[str, Value] = {
     ],
 )
 def test_engines_agree(text: str, expected: bool) -> None:
-    assert compile_condition(text, FIELDS).holds(VALUES) is expected
+    assert Compiler(FIELDS).condition(text).holds(VALUES) is expected
     assert Condition(_Portable(text, FIELDS)).holds(VALUES) is expected
 
 
@@ -83,7 +86,7 @@ def test_engines_agree_on_every_rule_and_example() -> None:
         condition = rule.condition
         if condition is None:
             continue
-        one = compile_condition(condition.text, condition.types)
+        one = Compiler(condition.types).condition(condition.text)
         other = Condition(_Portable(condition.text, condition.types))
         for example in schema(rule.id).examples:
             facts = example_facts(example.options)
@@ -108,12 +111,16 @@ def _cases(
     return found
 
 
+def google(text: str, fields: dict[str, FieldType]) -> Condition:
+    return Compiler(fields).condition(text)
+
+
 def portable(text: str, fields: dict[str, FieldType]) -> Condition:
     return Condition(_Portable(text, fields))
 
 
 def test_errors() -> None:
-    for compiled in (compile_condition, portable):
+    for compiled in (google, portable):
         with pytest.raises(ExpressionError, match="unknown"):
             compiled("unknown > grace", FIELDS)
         with pytest.raises(ExpressionError):
@@ -124,3 +131,13 @@ def test_errors() -> None:
 
 def test_identifiers_leave_strings_out() -> None:
     assert identifiers("a == 'b c' && d.e(\"f\")") == {"a", "d", "e"}
+
+
+def test_rules_that_give_a_field_another_type_have_a_compiler_of_their_own() -> None:
+    one, other = rules()[0], rules()[0]
+    first = RuleExpression("grace > duration('1s')", {"grace": FieldType.DURATION})
+    second = RuleExpression("grace == 'long'", {"grace": FieldType.STRING})
+    cache = ExpressionCache()
+    cache.add_fields_of([replace(one, clauses=[first]), replace(other, clauses=[second])])
+    assert cache.condition(first).holds({"grace": seconds(2)})
+    assert cache.condition(second).holds({"grace": "long"})

@@ -1,18 +1,23 @@
-"""The command line. Only the command that is called is imported and built."""
+"""The command line as the library has it: help, completion, and messages about mistakes."""
 
 from __future__ import annotations
 
 import sys
+from functools import wraps
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Final
+from inspect import Parameter as Keyword
+from inspect import Signature
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
+from msgspec import UNSET
 
 from shutdownlint import __version__
-from shutdownlint.cli.output import escape_what_cannot_be_written
+from shutdownlint.cli.declarations import Argument, Option, Parameter, call, parameters_of
+from shutdownlint.cli.start import COMMANDS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 _CONFIGURATION: Final = (
     "The configuration is the nearest shutdownlint.toml, or pyproject.toml with "
@@ -27,18 +32,6 @@ _OTHER_EXIT_CODES: Final = (
     "Exit codes: 0: done. 2: wrong usage, or something could not be read or done; the lines on "
     f"stderr name it. {_CONFIGURATION}"
 )
-#: The commands, in the order of the help; each is in the module of its name.
-COMMANDS: Final = (
-    "check",
-    "explain",
-    "suggest",
-    "measure",
-    "verify",
-    "history",
-    "init",
-    "rule",
-    "schema",
-)
 
 
 def command_line(arguments: Sequence[str] | None = None) -> typer.Typer:
@@ -47,16 +40,61 @@ def command_line(arguments: Sequence[str] | None = None) -> typer.Typer:
     first = next((word for word in arguments or () if not word.startswith("-")), None)
     for name in (first,) if first in COMMANDS else COMMANDS:
         module = import_module(f"shutdownlint.cli.{name}")
-        app.command(name, epilog=_EXIT_CODES if name == "check" else _OTHER_EXIT_CODES)(
-            module.command
-        )
+        epilog = _EXIT_CODES if name == "check" else _OTHER_EXIT_CODES
+        app.command(name, epilog=epilog)(_as_library_command(module.command))
     return app
 
 
-def run() -> None:
-    """Run it; never returns normally (exits with the run's code)."""
-    escape_what_cannot_be_written()
-    command_line(sys.argv[1:])()
+def _as_library_command(command: Callable[..., None]) -> Callable[..., None]:
+    """A command with its parameters as the library declares them."""
+    keywords = [_as_keyword(parameter) for parameter in parameters_of(command)]
+
+    @wraps(command)
+    def run(**values: Any) -> None:
+        call(command, values)
+
+    run.__signature__ = Signature(keywords)  # type: ignore[attr-defined]
+    run.__annotations__ = {keyword.name: keyword.annotation for keyword in keywords}
+    return run
+
+
+def _as_keyword(parameter: Parameter) -> Keyword:
+    declaration = parameter.declaration
+    shared: dict[str, Any] = {
+        "metavar": declaration.metavar,
+        "help": declaration.help,
+        "show_default": declaration.show_default,
+    }
+    made: Any
+    if isinstance(declaration, Argument):
+        made = typer.Argument(**shared)
+    else:
+        made = typer.Option(
+            *declaration.names,
+            rich_help_panel=declaration.panel,
+            parser=_as_parser(declaration),
+            min=declaration.min,
+            max=declaration.max,
+            **shared,
+        )
+    default = Keyword.empty if parameter.default is UNSET else parameter.default
+    annotated: Any = Annotated
+    annotation = annotated[parameter.annotation.__origin__, made]
+    return Keyword(parameter.name, Keyword.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _as_parser(declaration: Option) -> Callable[[str], Any] | None:
+    parse = declaration.parse
+    if parse is None:
+        return None
+
+    def parser(text: str) -> Any:
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+
+    return parser
 
 
 def _version_callback(value: bool) -> None:

@@ -2,11 +2,9 @@
 
 # No postponed annotations here: the command line would compile each of them at every start.
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
-import typer
-
+from shutdownlint.cli.declarations import Option, OptionGroup
 from shutdownlint.cli.options import (
     BASELINE,
     FIXES,
@@ -17,7 +15,6 @@ from shutdownlint.cli.options import (
     Paths,
     ScreenOptions,
     choice,
-    expand_groups,
 )
 from shutdownlint.cli.output import (
     CLEAN,
@@ -60,14 +57,13 @@ else:
 _FORMATS = ", ".join(reporter.name for reporter in CHECK_REPORTERS)
 
 
-@dataclass
-class ReportOptions:
+class ReportOptions(OptionGroup):
     """Which reports are written."""
 
     format: Annotated[
         list[str] | None,
-        typer.Option(
-            rich_help_panel=OUTPUT,
+        Option(
+            panel=OUTPUT,
             metavar="NAME[=FILE]",
             help=f"Output format: {_FORMATS}. With =FILE it is written there; repeat for several "
             "reports.  \\[default: text]",
@@ -76,10 +72,12 @@ class ReportOptions:
     ] = None
     output: Annotated[
         list[str] | None,
-        typer.Option(
-            "--output",
-            "-o",
-            rich_help_panel=OUTPUT,
+        Option(
+            names=(
+                "--output",
+                "-o",
+            ),
+            panel=OUTPUT,
             metavar="FILE",
             help="Write the report to a file: the first --output is for the first --format, and so "
             "on. The text report goes to the terminal as well.",
@@ -88,103 +86,103 @@ class ReportOptions:
     ] = None
     quiet: Annotated[
         bool,
-        typer.Option(
-            "--quiet",
-            "-q",
-            rich_help_panel=OUTPUT,
+        Option(
+            names=(
+                "--quiet",
+                "-q",
+            ),
+            panel=OUTPUT,
             help="Print findings only: no counts, no hints, no warnings about the run.",
         ),
     ] = False
     statistics: Annotated[
         bool,
-        typer.Option(
-            "--statistics",
-            rich_help_panel=OUTPUT,
+        Option(
+            names=("--statistics",),
+            panel=OUTPUT,
             help="Count findings by rule instead of showing them; short for --format statistics.",
         ),
     ] = False
 
 
-@dataclass
-class RuleOptions:
+class RuleOptions(OptionGroup):
     """Which rules are evaluated, and what makes the run fail."""
 
     select: Annotated[
         list[str] | None,
-        typer.Option(
-            rich_help_panel=RULES,
+        Option(
+            panel=RULES,
             metavar="RULE",
             help="Only these rules: ids, prefixes or names (SL204, SL1, grace-too-short).",
         ),
     ] = None
     ignore: Annotated[
         list[str] | None,
-        typer.Option(rich_help_panel=RULES, metavar="RULE", help="Skip these rules."),
+        Option(panel=RULES, metavar="RULE", help="Skip these rules."),
     ] = None
     fail_on: Annotated[
         FailOn | None,
-        typer.Option(
-            rich_help_panel=RULES,
+        Option(
+            panel=RULES,
             help="Minimum severity that makes the exit code 1.  \\[default: warning]",
             show_default=False,
         ),
     ] = None
     min_confidence: Annotated[
         MinConfidence | None,
-        typer.Option(
-            rich_help_panel=RULES,
+        Option(
+            panel=RULES,
             help="Count findings of a lower confidence, and do not report them.  \\[default: low]",
             show_default=False,
         ),
     ] = None
     notes: Annotated[
         bool,
-        typer.Option("--notes", rich_help_panel=RULES, help="Report notes (advice) as well."),
+        Option(names=("--notes",), panel=RULES, help="Report notes (advice) as well."),
     ] = False
     allow_empty: Annotated[
         bool,
-        typer.Option(
-            "--allow-empty",
-            rich_help_panel=RULES,
+        Option(
+            names=("--allow-empty",),
+            panel=RULES,
             help="Exit with 0 where there are no manifests; without it that is exit code 2.",
         ),
     ] = False
 
 
-@dataclass
-class FixOptions:
+class FixOptions(OptionGroup):
     """Whether files are fixed, and what is known already."""
 
     fix: Annotated[
         bool,
-        typer.Option(
-            "--fix",
-            rich_help_panel=FIXES,
+        Option(
+            names=("--fix",),
+            panel=FIXES,
             help="Apply safe fixes to the files, then report what remains.",
         ),
     ] = False
     unsafe_fixes: Annotated[
         bool,
-        typer.Option(
-            "--unsafe-fixes",
-            rich_help_panel=FIXES,
+        Option(
+            names=("--unsafe-fixes",),
+            panel=FIXES,
             help="Also apply fixes that change the pod's behaviour (a sleep, mesh settings); "
             "implies --fix.",
         ),
     ] = False
     diff: Annotated[
         bool,
-        typer.Option(
-            "--diff",
-            rich_help_panel=FIXES,
+        Option(
+            names=("--diff",),
+            panel=FIXES,
             help="Show what --fix would change, and write nothing; exit with 1 if there are "
             "changes.",
         ),
     ] = False
     add_ignore: Annotated[
         str | None,
-        typer.Option(
-            rich_help_panel=FIXES,
+        Option(
+            panel=FIXES,
             metavar="REASON",
             help="Write an ignore comment with this reason at each reported line; --select narrows "
             "it down.",
@@ -193,8 +191,8 @@ class FixOptions:
     ] = None
     baseline: Annotated[
         str | None,
-        typer.Option(
-            rich_help_panel=BASELINE,
+        Option(
+            panel=BASELINE,
             metavar="FILE",
             help="Report only findings that are not in this baseline file.",
             show_default=False,
@@ -202,8 +200,8 @@ class FixOptions:
     ] = None
     write_baseline: Annotated[
         str | None,
-        typer.Option(
-            rich_help_panel=BASELINE,
+        Option(
+            panel=BASELINE,
             metavar="FILE",
             help="Write all findings to a baseline file, and exit with 0.",
             show_default=False,
@@ -211,7 +209,6 @@ class FixOptions:
     ] = None
 
 
-@expand_groups
 def command(
     *,
     paths: Paths = None,
@@ -293,21 +290,21 @@ class _CheckCommand:
             if self.fixes.fix or unsafe:
                 result = self._fix(unsafe=unsafe)
                 if self.paths == ["-"]:
-                    raise typer.Exit(self._exit_code(Report(result)))
+                    raise SystemExit(self._exit_code(Report(result)))
             else:
                 result = self._check()
         if self.fixes.write_baseline is not None:
             _write_baseline(result, self.fixes.write_baseline)
-            raise typer.Exit(CLEAN if result.complete else INCOMPLETE)
+            raise SystemExit(CLEAN if result.complete else INCOMPLETE)
         if self.fixes.baseline is not None:
             self._apply_baseline(result, self.fixes.baseline)
         if self.fixes.add_ignore is not None:
             self._add_ignores(result, self.fixes.add_ignore)
-            raise typer.Exit(CLEAN if result.complete else INCOMPLETE)
+            raise SystemExit(CLEAN if result.complete else INCOMPLETE)
         report = Report(result, self.session.config.owners, quiet=self.quiet)
         self.session.warn_unmatched(self.paths, result.entries)
         self._write_reports(report)
-        raise typer.Exit(self._exit_code(report))
+        raise SystemExit(self._exit_code(report))
 
     def _check_usage(self) -> None:
         """Refuse options that do nothing together."""
@@ -414,7 +411,7 @@ class _CheckCommand:
         for name in sorted(fixed.texts):
             write_output(unified_diff(name, fixed.originals[name], fixed.texts[name]), None)
         changed = FINDINGS if fixed.texts else CLEAN
-        raise typer.Exit(changed if result.complete else INCOMPLETE)
+        raise SystemExit(changed if result.complete else INCOMPLETE)
 
     def _fix(self, *, unsafe: bool) -> "LintResult":
         """Fix, write, and give what remains. Text from standard input goes to standard output."""

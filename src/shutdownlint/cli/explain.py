@@ -1,11 +1,9 @@
 """``explain``: draw timelines and predict requests."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from shutdownlint import limits
+from shutdownlint.cli.declarations import Option, OptionGroup
 from shutdownlint.cli.options import (
     FORMAT_OPTION,
     OUTPUT,
@@ -16,7 +14,6 @@ from shutdownlint.cli.options import (
     PathsAndWorkload,
     ScreenOptions,
     choice,
-    expand_groups,
     read_request,
 )
 from shutdownlint.cli.output import INCOMPLETE, check_outputs, usage_error, warn, write_output
@@ -32,14 +29,13 @@ else:
     ExplainFormat = choice("ExplainFormat", [reporter.name for reporter in EXPLAIN_REPORTERS])
 
 
-@dataclass
-class RequestOptions:
+class RequestOptions(OptionGroup):
     """The requests in question, and what else is on the pod."""
 
     request: Annotated[
         list[str] | None,
-        typer.Option(
-            rich_help_panel=REQUESTS,
+        Option(
+            panel=REQUESTS,
             metavar="DURATION[@ARRIVAL]",
             help="A request to follow: 10s is in flight at deletion and takes 10s more, 2s@4s "
             "arrives 4s after it and takes 2s. If repeated, the requests run in one simulation.",
@@ -48,8 +44,8 @@ class RequestOptions:
     ] = None
     outbound: Annotated[
         list[str] | None,
-        typer.Option(
-            rich_help_panel=REQUESTS,
+        Option(
+            panel=REQUESTS,
             metavar="DURATION[@ARRIVAL]",
             help="The same for a call that the app itself makes through its proxy.",
             show_default=False,
@@ -57,8 +53,8 @@ class RequestOptions:
     ] = None
     reused: Annotated[
         list[str] | None,
-        typer.Option(
-            rich_help_panel=REQUESTS,
+        Option(
+            panel=REQUESTS,
             metavar="DURATION[@ARRIVAL]",
             help="A request on a connection that the client has kept open since before the "
             "deletion.",
@@ -67,8 +63,8 @@ class RequestOptions:
     ] = None
     idle_connections: Annotated[
         int,
-        typer.Option(
-            rich_help_panel=REQUESTS,
+        Option(
+            panel=REQUESTS,
             min=0,
             metavar="N",
             help="Idle keep-alive connections of clients; proxies that wait for them stay longer.",
@@ -76,8 +72,8 @@ class RequestOptions:
     ] = 0
     idle_pool: Annotated[
         int,
-        typer.Option(
-            rich_help_panel=REQUESTS,
+        Option(
+            panel=REQUESTS,
             min=0,
             metavar="N",
             help="Idle connections that the app keeps to others through its proxy (its connection "
@@ -86,8 +82,8 @@ class RequestOptions:
     ] = 0
     idle_tcp: Annotated[
         int,
-        typer.Option(
-            rich_help_panel=REQUESTS,
+        Option(
+            panel=REQUESTS,
             min=0,
             metavar="N",
             help="Idle connections of clients without HTTP, which the app closes when it ends; "
@@ -96,8 +92,8 @@ class RequestOptions:
     ] = 0
     rate: Annotated[
         float | None,
-        typer.Option(
-            rich_help_panel=REQUESTS,
+        Option(
+            panel=REQUESTS,
             min=0,
             metavar="N",
             help="How many requests a second each workload gets; with it the lost requests are "
@@ -107,8 +103,8 @@ class RequestOptions:
     ] = None
     rollouts: Annotated[
         float | None,
-        typer.Option(
-            rich_help_panel=REQUESTS,
+        Option(
+            panel=REQUESTS,
             min=0,
             metavar="N",
             help="How many rollouts a week each workload has, to count what is lost in a week.",
@@ -117,8 +113,8 @@ class RequestOptions:
     ] = None
     open_connections: Annotated[
         float | None,
-        typer.Option(
-            rich_help_panel=REQUESTS,
+        Option(
+            panel=REQUESTS,
             min=0,
             metavar="N",
             help="How many other connections are open on average; gives a probability where the "
@@ -128,7 +124,6 @@ class RequestOptions:
     ] = None
 
 
-@expand_groups
 def command(
     *,
     paths: PathsAndWorkload = None,
@@ -138,9 +133,9 @@ def command(
     ] = None,
     summary: Annotated[
         bool,
-        typer.Option(
-            "--summary",
-            rich_help_panel=OUTPUT,
+        Option(
+            names=("--summary",),
+            panel=OUTPUT,
             help="One line for each workload; short for --format summary.",
         ),
     ] = False,
@@ -208,4 +203,4 @@ def command(
     reporter = find_reporter(EXPLAIN_REPORTERS, name)
     write_output(reporter.render(explanations, ReportOutput(output, screen.color.value)), output)
     if selected.run.stats.unreadable or session.config.refusals or not explanations:
-        raise typer.Exit(INCOMPLETE)
+        raise SystemExit(INCOMPLETE)

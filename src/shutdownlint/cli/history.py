@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from shutdownlint.cli.declarations import Argument
 from shutdownlint.cli.options import FORMAT_OPTION, OutputFile, choice
 from shutdownlint.cli.output import INCOMPLETE, check_outputs, usage_error, warn, write_output
 from shutdownlint.reports.registry import HISTORY_REPORTERS, find_reporter
@@ -16,8 +15,9 @@ else:
 
 
 def command(
+    *,
     folder: Annotated[
-        str, typer.Argument(metavar="FOLDER", help="A folder of reports of check --format json.")
+        str, Argument(metavar="FOLDER", help="A folder of reports of check --format json.")
     ],
     output_format: Annotated[
         HistoryFormat | None,
@@ -48,7 +48,7 @@ def command(
         raise usage_error(str(error)) from None
     if not history.rows:
         warn(f"{folder}: no reports (*.json)")
-        raise typer.Exit(INCOMPLETE)
+        raise SystemExit(INCOMPLETE)
     name = str(output_format.value) if output_format is not None else "text"
     reporter = find_reporter(HISTORY_REPORTERS, name)
     write_output(reporter.render(history, ReportOutput(output)), output)

@@ -1,15 +1,15 @@
 """``init``: a configuration to begin with, from what is in the repository."""
 
-from __future__ import annotations
-
+# No postponed annotations here: they are read as the program runs.
 import re
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tomli_w
-import typer
 
+from shutdownlint.cli.declarations import Argument
 from shutdownlint.cli.options import FileOptions
 from shutdownlint.cli.output import usage_error, warn, write_output
 from shutdownlint.cli.session import Session
@@ -19,8 +19,6 @@ from shutdownlint.platforms.registry import PLATFORMS, mesh_choices, mesh_remedy
 from shutdownlint.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from shutdownlint.linter.lint_run import PlannedRun
     from shutdownlint.platforms.planned_pod import PlannedPod
 
@@ -30,9 +28,8 @@ _LIST = re.compile(r'\[\n((?:  +"[^"\n]*",\n)+)\]')
 
 
 def command(
-    folder: Annotated[
-        str, typer.Argument(metavar="[FOLDER]", help="Where the manifests are.")
-    ] = ".",
+    *,
+    folder: Annotated[str, Argument(metavar="[FOLDER]", help="Where the manifests are.")] = ".",
 ) -> None:
     """Write a commented shutdownlint.toml from what the folder holds.
 
@@ -59,7 +56,7 @@ def command(
     warn(f"{path}: written; {plural(len(run.pods), 'workload')} found")
 
 
-def config_text(run: PlannedRun) -> str:
+def config_text(run: "PlannedRun") -> str:
     """The configuration: every setting with an example, and what the manifests show."""
     from shutdownlint.config.load import ConfigForm  # noqa: PLC0415 - after reading
 
@@ -106,7 +103,7 @@ def _is_table(examples: list[Any] | None) -> bool:
     return isinstance(first, dict) or (isinstance(first, list) and isinstance(first[0], dict))
 
 
-def _workload_lines(pods: list[PlannedPod]) -> Iterator[str]:
+def _workload_lines(pods: "list[PlannedPod]") -> Iterator[str]:
     """Entries for the first workloads."""
     planned = [pod for pod in pods if pod.plan is not None]
     if len(planned) > _MAX_WORKLOADS:
@@ -116,7 +113,7 @@ def _workload_lines(pods: list[PlannedPod]) -> Iterator[str]:
         yield from ("# [[workloads]]", f"# match = {_quote(match)}", '# p99 = "10s"')
 
 
-def _mesh_lines(pods: list[PlannedPod]) -> Iterator[str]:
+def _mesh_lines(pods: "list[PlannedPod]") -> Iterator[str]:
     """What the manifests show about each mesh."""
     from shutdownlint.platforms.traffic import meshes_of  # noqa: PLC0415 - after reading
 
@@ -142,7 +139,7 @@ def _mesh_lines(pods: list[PlannedPod]) -> Iterator[str]:
         yield '# mesh = ["none"]'
 
 
-def _namespace_lines(pods: list[PlannedPod]) -> Iterator[str]:
+def _namespace_lines(pods: "list[PlannedPod]") -> Iterator[str]:
     """The namespaces whose mesh the manifests do not show."""
     missing = sorted(
         {

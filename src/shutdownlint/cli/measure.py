@@ -2,16 +2,13 @@
 
 import os
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from shutdownlint.cli.declarations import Option, OptionGroup
 from shutdownlint.cli.options import (
     EnvironmentOptions,
     FileOptions,
     PathsAndWorkload,
-    expand_groups,
     parse_duration,
 )
 from shutdownlint.cli.output import (
@@ -40,14 +37,13 @@ _LONGEST_WINDOW_DAYS = 366
 _LEAST_QUANTILE = 0.5
 
 
-@dataclass
-class ServerOptions:
+class ServerOptions(OptionGroup):
     """Which Prometheus is asked, and how."""
 
     prometheus: Annotated[
         str | None,
-        typer.Option(
-            rich_help_panel=SERVER,
+        Option(
+            panel=SERVER,
             metavar="URL",
             help="The Prometheus to ask, such as http://localhost:9090. Nothing else is asked, and "
             "redirects are not followed. Default: none; the queries are printed.",
@@ -56,8 +52,8 @@ class ServerOptions:
     ] = None
     token_file: Annotated[
         str | None,
-        typer.Option(
-            rich_help_panel=SERVER,
+        Option(
+            panel=SERVER,
             metavar="FILE",
             help=f"A file with a bearer token. Or set {TOKEN}, or {USER} and {PASSWORD}.",
             show_default=False,
@@ -65,8 +61,8 @@ class ServerOptions:
     ] = None
     ca_file: Annotated[
         str | None,
-        typer.Option(
-            rich_help_panel=SERVER,
+        Option(
+            panel=SERVER,
             metavar="FILE",
             help="Certificates that the server's certificate is checked with. Default: those of "
             "the system.",
@@ -75,18 +71,18 @@ class ServerOptions:
     ] = None
     window: Annotated[
         Any,
-        typer.Option(
-            rich_help_panel=SERVER,
+        Option(
+            panel=SERVER,
             metavar="DURATION",
-            parser=parse_duration,
+            parse=parse_duration,
             help="How far back, such as 24h.  \\[default: 168h, a week]",
             show_default=False,
         ),
     ] = None
     quantile: Annotated[
         float,
-        typer.Option(
-            rich_help_panel=SERVER,
+        Option(
+            panel=SERVER,
             max=1,
             metavar="SHARE",
             help="The share of requests that have to be served: what is measured is how long they "
@@ -95,8 +91,8 @@ class ServerOptions:
     ] = 0.99
     query: Annotated[
         str | None,
-        typer.Option(
-            rich_help_panel=SERVER,
+        Option(
+            panel=SERVER,
             metavar="PROMQL",
             help="Your own query, such as one of a recording rule: $namespace, $workload, $pods "
             "(an expression) and $window are replaced. Its result is buckets with le, or one "
@@ -106,16 +102,17 @@ class ServerOptions:
     ] = None
 
 
-@expand_groups
 def command(
     *,
     paths: PathsAndWorkload = None,
     output: Annotated[
         str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            rich_help_panel="Output",
+        Option(
+            names=(
+                "--output",
+                "-o",
+            ),
+            panel="Output",
             metavar="FILE",
             help="Write what was measured to a file, for --measured and the configuration.",
             show_default=False,
@@ -150,7 +147,7 @@ def command(
     targets = targets_of(selected.pods)
     if not targets:
         selected.warn_no_match()
-        raise typer.Exit(INCOMPLETE)
+        raise SystemExit(INCOMPLETE)
     if any(target.workload.namespace is None for target in targets):
         warn("workloads without a namespace are looked for in 'default': set --namespace")
     if server.prometheus is None:
@@ -158,11 +155,11 @@ def command(
 
         write_output(format_queries(targets, settings), None)
         if selected.run.stats.unreadable:
-            raise typer.Exit(INCOMPLETE)
+            raise SystemExit(INCOMPLETE)
         return
     complete = _ask(server, targets, settings, output)
     if selected.run.stats.unreadable or not complete:
-        raise typer.Exit(INCOMPLETE)
+        raise SystemExit(INCOMPLETE)
 
 
 def _settings(options: ServerOptions) -> "Settings":

@@ -1,14 +1,10 @@
 """Options that several commands have, in groups: each field of a group is an option."""
 
-import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Sequence
 from enum import StrEnum
-from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-import typer
-
+from shutdownlint.cli.declarations import Argument, Option, OptionGroup
 from shutdownlint.cli.output import usage_error
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.registry import mesh_names
@@ -26,28 +22,18 @@ REQUESTS: Final = "Requests"
 
 
 def parse_duration(text: str) -> Any:
-    """A duration of the command line, such as 10s."""
+    """A duration of the command line, such as 10s. Raises ``ValueError``."""
     try:
         duration = go_duration(text)
     except ValueError as error:
-        raise typer.BadParameter(f"{error} (write for example 10s, 500ms or 1m30s)") from None
+        raise ValueError(f"{error} (write for example 10s, 500ms or 1m30s)") from None
     if duration.total_seconds() < 0:
-        raise typer.BadParameter("must not be negative")
+        raise ValueError("must not be negative")
     return duration
 
 
-def _parse_version(text: str) -> Version:
-    try:
-        return Version.parse(text)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
-
-
 def _parse_mesh(text: str) -> MeshFact:
-    try:
-        return parse_mesh(text, mesh_names())
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
+    return parse_mesh(text, mesh_names())
 
 
 def read_request(text: str, *, outbound: bool = False, reused: bool = False) -> Any:
@@ -80,16 +66,15 @@ else:
     Color = choice("Color", ["auto", "always", "never"])
 
 
-@dataclass
-class EnvironmentOptions:
+class EnvironmentOptions(OptionGroup):
     """What manifests do not show."""
 
     kubernetes_version: Annotated[
         Any,
-        typer.Option(
-            rich_help_panel=ENVIRONMENT,
+        Option(
+            panel=ENVIRONMENT,
             metavar="VERSION",
-            parser=_parse_version,
+            parse=Version.parse,
             help="The cluster's version, such as 1.33. Default: what the manifests show, else any "
             "version (findings then name the versions that they hold for).",
             show_default=False,
@@ -97,10 +82,10 @@ class EnvironmentOptions:
     ] = None
     mesh: Annotated[
         list[Any] | None,
-        typer.Option(
-            rich_help_panel=ENVIRONMENT,
+        Option(
+            panel=ENVIRONMENT,
             metavar="NAME[=VERSION]",
-            parser=_parse_mesh,
+            parse=_parse_mesh,
             help=f"The mesh of the pods: {', '.join(mesh_names())} or none. Also applies to "
             "namespaces that are not in the files. The version applies to all pods of that mesh. "
             "Repeatable. Default: what the manifests show.",
@@ -109,8 +94,8 @@ class EnvironmentOptions:
     ] = None
     namespace: Annotated[
         str | None,
-        typer.Option(
-            rich_help_panel=ENVIRONMENT,
+        Option(
+            panel=ENVIRONMENT,
             metavar="NAME",
             help="The namespace of manifests that write none, as with kubectl apply --namespace.",
             show_default=False,
@@ -118,10 +103,10 @@ class EnvironmentOptions:
     ] = None
     istio_version: Annotated[
         Any,
-        typer.Option(
-            rich_help_panel=ENVIRONMENT,
+        Option(
+            panel=ENVIRONMENT,
             metavar="VERSION",
-            parser=_parse_version,
+            parse=Version.parse,
             help="Istio's version, such as 1.26; it puts no pod into the mesh. Default: what the "
             "manifests show.",
             show_default=False,
@@ -129,10 +114,10 @@ class EnvironmentOptions:
     ] = None
     p99: Annotated[
         Any,
-        typer.Option(
-            rich_help_panel=ENVIRONMENT,
+        Option(
+            panel=ENVIRONMENT,
             metavar="DURATION",
-            parser=parse_duration,
+            parse=parse_duration,
             help="How long the slowest ordinary requests take (the 99th percentile), such as 10s. "
             "Default: not known, and rules that need it are not evaluated.",
             show_default=False,
@@ -140,8 +125,8 @@ class EnvironmentOptions:
     ] = None
     measured: Annotated[
         list[str] | None,
-        typer.Option(
-            rich_help_panel=ENVIRONMENT,
+        Option(
+            panel=ENVIRONMENT,
             metavar="FILE",
             help="A file of shutdownlint measure: how long requests and endpoints take. "
             "Repeatable.",
@@ -150,10 +135,10 @@ class EnvironmentOptions:
     ] = None
     propagation: Annotated[
         Any,
-        typer.Option(
-            rich_help_panel=ENVIRONMENT,
+        Option(
+            panel=ENVIRONMENT,
             metavar="DURATION",
-            parser=parse_duration,
+            parse=parse_duration,
             help="How long Services go on sending new requests to a pod after its termination "
             "starts, such as 3s; a load balancer may go on for longer. Default: 5s, as an "
             "assumption.",
@@ -162,28 +147,26 @@ class EnvironmentOptions:
     ] = None
 
 
-@dataclass
-class ScreenOptions:
+class ScreenOptions(OptionGroup):
     """How a text report is drawn."""
 
     color: Annotated[
         Color,
-        typer.Option(
-            rich_help_panel=OUTPUT,
+        Option(
+            panel=OUTPUT,
             help="Whether text is coloured; auto: on a terminal. NO_COLOR and FORCE_COLOR are "
             "respected.",
         ),
     ] = Color.auto
 
 
-@dataclass
-class FileOptions:
+class FileOptions(OptionGroup):
     """Which files are read, and how."""
 
     context: Annotated[
         list[str] | None,
-        typer.Option(
-            rich_help_panel=FILES,
+        Option(
+            panel=FILES,
             metavar="PATH",
             help="Files read for context only (namespaces, mesh configuration), not linted.",
             show_default=False,
@@ -191,8 +174,8 @@ class FileOptions:
     ] = None
     exclude: Annotated[
         list[str] | None,
-        typer.Option(
-            rich_help_panel=FILES,
+        Option(
+            panel=FILES,
             metavar="PATTERN",
             help="Files to exclude, as shell patterns, such as '*/testdata/*'.",
             show_default=False,
@@ -200,9 +183,9 @@ class FileOptions:
     ] = None
     respect_gitignore: Annotated[
         bool | None,
-        typer.Option(
-            "--respect-gitignore/--no-respect-gitignore",
-            rich_help_panel=FILES,
+        Option(
+            names=("--respect-gitignore/--no-respect-gitignore",),
+            panel=FILES,
             help="Leave out what git ignores below the paths. A path of the command line is read "
             "in any case.  \\[default: respect-gitignore]",
             show_default=False,
@@ -210,8 +193,8 @@ class FileOptions:
     ] = None
     stdin_filename: Annotated[
         str | None,
-        typer.Option(
-            rich_help_panel=FILES,
+        Option(
+            panel=FILES,
             metavar="FILE",
             help="What standard input (-) is called in reports.",
             show_default=False,
@@ -219,25 +202,25 @@ class FileOptions:
     ] = None
     render: Annotated[
         bool,
-        typer.Option(
-            "--render",
-            rich_help_panel=FILES,
+        Option(
+            names=("--render",),
+            panel=FILES,
             help="Render the charts and kustomizations below the paths with your helm, kustomize "
             "or kubectl, as the configuration describes it.",
         ),
     ] = False
     allow_network: Annotated[
         bool,
-        typer.Option(
-            "--allow-network",
-            rich_help_panel=FILES,
+        Option(
+            names=("--allow-network",),
+            panel=FILES,
             help="With --render: kustomizations may fetch remote resources and charts.",
         ),
     ] = False
     values: Annotated[
         list[str] | None,
-        typer.Option(
-            rich_help_panel=FILES,
+        Option(
+            panel=FILES,
             metavar="FILE",
             help="A values file for the charts; repeatable, later files override earlier ones.",
             show_default=False,
@@ -245,9 +228,9 @@ class FileOptions:
     ] = None
     set_values: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            rich_help_panel=FILES,
+        Option(
+            names=("--set",),
+            panel=FILES,
             metavar="KEY=VALUE",
             help="A value for the charts, as helm takes it; repeatable.",
             show_default=False,
@@ -255,8 +238,8 @@ class FileOptions:
     ] = None
     release: Annotated[
         str | None,
-        typer.Option(
-            rich_help_panel=FILES,
+        Option(
+            panel=FILES,
             metavar="NAME",
             help="The name of the charts' release. Default: the name of the chart's folder.",
             show_default=False,
@@ -264,8 +247,8 @@ class FileOptions:
     ] = None
     config: Annotated[
         str | None,
-        typer.Option(
-            rich_help_panel=FILES,
+        Option(
+            panel=FILES,
             metavar="FILE",
             help="Configuration file. Default: the nearest shutdownlint.toml, or pyproject.toml "
             "with \\[tool.shutdownlint].",
@@ -274,21 +257,21 @@ class FileOptions:
     ] = None
     isolated: Annotated[
         bool,
-        typer.Option(
-            "--isolated",
-            rich_help_panel=FILES,
+        Option(
+            names=("--isolated",),
+            panel=FILES,
             help="Ignore configuration files, and the suppressions in the checked files.",
         ),
     ] = False
     debug: Annotated[
         bool,
-        typer.Option("--debug", rich_help_panel=FILES, help="Show internal errors in full."),
+        Option(names=("--debug",), panel=FILES, help="Show internal errors in full."),
     ] = False
 
 
 Paths = Annotated[
     list[str] | None,
-    typer.Argument(
+    Argument(
         metavar="[PATH]...",
         help="Files and folders of Kubernetes YAML or JSON; - is standard input. Default: the "
         "current folder.",
@@ -297,7 +280,7 @@ Paths = Annotated[
 ]
 PathsAndWorkload = Annotated[
     list[str] | None,
-    typer.Argument(
+    Argument(
         metavar="[PATH]... [WORKLOAD]",
         help="Files and folders, and last, optionally, a workload: checkout, shop/checkout or "
         "Deployment/shop/checkout (shell patterns work).",
@@ -306,10 +289,12 @@ PathsAndWorkload = Annotated[
 ]
 OutputFile = Annotated[
     str | None,
-    typer.Option(
-        "--output",
-        "-o",
-        rich_help_panel=OUTPUT,
+    Option(
+        names=(
+            "--output",
+            "-o",
+        ),
+        panel=OUTPUT,
         metavar="FILE",
         help="Write the report to a file.",
         show_default=False,
@@ -317,40 +302,9 @@ OutputFile = Annotated[
 ]
 
 #: The option of commands with one report; each has its own formats.
-FORMAT_OPTION: Final[Any] = typer.Option(
-    "--format",
-    rich_help_panel=OUTPUT,
+FORMAT_OPTION: Final[Any] = Option(
+    names=("--format",),
+    panel=OUTPUT,
     help="Output format.  \\[default: text]",
     show_default=False,
 )
-
-
-def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """A command that takes groups of options, as one that takes each option of them."""
-    parameters = inspect.signature(command).parameters.values()
-    groups: dict[str, Any] = {
-        p.name: p.annotation for p in parameters if is_dataclass(p.annotation)
-    }
-    expanded = [p for p in parameters if p.name not in groups]
-    for group in groups.values():
-        expanded += [
-            inspect.Parameter(
-                field.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=field.default,
-                annotation=field.type,
-            )
-            for field in fields(group)
-        ]
-
-    @wraps(command)
-    def run(**values: Any) -> None:
-        made = {
-            name: group(**{field.name: values.pop(field.name) for field in fields(group)})
-            for name, group in groups.items()
-        }
-        command(**values, **made)
-
-    run.__signature__ = inspect.Signature(expanded)  # type: ignore[attr-defined]
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in expanded}
-    return run

@@ -7,8 +7,6 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from shutdownlint import limits
 
 if TYPE_CHECKING:
@@ -24,10 +22,10 @@ def warn(message: str) -> None:
     sys.stderr.write(f"shutdownlint: {safe(message)}\n")
 
 
-def usage_error(message: str) -> typer.Exit:
+def usage_error(message: str) -> SystemExit:
     """Print what the user has to change; the exit to raise."""
     warn(message)
-    return typer.Exit(INCOMPLETE)
+    return SystemExit(INCOMPLETE)
 
 
 def check_outputs(files: Iterable[str | None]) -> None:

@@ -4,9 +4,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from shutdownlint.cli.options import FileOptions, expand_groups
+from shutdownlint.cli.declarations import Argument, Option
+from shutdownlint.cli.options import FileOptions
 from shutdownlint.cli.output import CLEAN, FINDINGS, usage_error
 from shutdownlint.cli.session import Session, rule_errors
 from shutdownlint.wording import plural
@@ -15,12 +14,11 @@ if TYPE_CHECKING:
     from shutdownlint.engine.rule import Rule
 
 
-@expand_groups
 def command(
     *,
     words: Annotated[
         list[str] | None,
-        typer.Argument(
+        Argument(
             metavar="[RULE]",
             help="An id or name, such as SL101; or a word, which lists the rules with it.",
             show_default=False,
@@ -28,11 +26,11 @@ def command(
     ] = None,
     fields: Annotated[
         bool,
-        typer.Option("--fields", help="List the fields and problem kinds that rules may use."),
+        Option(names=("--fields",), help="List the fields and problem kinds that rules may use."),
     ] = False,
     test: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="DIR",
             help="Test the rules of a folder on their own examples.",
             show_default=False,
@@ -59,7 +57,7 @@ def command(
         return
     with rule_errors():
         if test is not None:
-            raise typer.Exit(_test_rules(Path(test)))
+            raise SystemExit(_test_rules(Path(test)))
         _show(" ".join(words or ()) or None, Session(files).config.selection.folders)
 
 

@@ -1,13 +1,12 @@
 """`schema`: prints JSON Schemas for editors, of the configuration and of rule files."""
 
-from __future__ import annotations
-
+# No postponed annotations here: they are read as the program runs.
 import json
 import sys
 from enum import StrEnum
 from typing import Annotated, Any
 
-import typer
+from shutdownlint.cli.declarations import Argument
 
 
 class Which(StrEnum):
@@ -18,7 +17,8 @@ class Which(StrEnum):
 
 
 def command(
-    which: Annotated[Which, typer.Argument(metavar="config|rule", help="The file.")],
+    *,
+    which: Annotated[Which, Argument(metavar="config|rule", help="The file.")],
 ) -> None:
     """Print the JSON Schema of the configuration, or of rule files.
 

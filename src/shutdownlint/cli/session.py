@@ -4,10 +4,11 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from shutdownlint import limits
 from shutdownlint.cli.options import EnvironmentOptions, FileOptions
@@ -41,8 +42,7 @@ _LONG_RUN = 500
 _REFRESH_EVERY = 50
 
 
-@dataclass
-class Selected:
+class Selected(Struct):
     """The workloads that a command is about, with the run that planned them."""
 
     run: "PlannedRun"

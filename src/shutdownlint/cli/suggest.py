@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from shutdownlint.cli.declarations import Option
 from shutdownlint.cli.options import (
     ENVIRONMENT,
     FORMAT_OPTION,
@@ -13,7 +12,6 @@ from shutdownlint.cli.options import (
     PathsAndWorkload,
     ScreenOptions,
     choice,
-    expand_groups,
 )
 from shutdownlint.cli.output import (
     INCOMPLETE,
@@ -36,14 +34,13 @@ else:
 _PATCHES = ("kustomize", "helm")
 
 
-@expand_groups
 def command(
     *,
     paths: PathsAndWorkload = None,
     serve: Annotated[
         str | None,
-        typer.Option(
-            rich_help_panel=ENVIRONMENT,
+        Option(
+            panel=ENVIRONMENT,
             metavar="SHARE",
             help="The share of the requests to serve, as they were measured (--measured), such as "
             "99%. Default: those of up to --p99.",
@@ -97,7 +94,7 @@ def command(
     reporter = find_reporter(SUGGEST_REPORTERS, name)
     write_output(reporter.render(report, ReportOutput(output, screen.color.value)), output)
     if selected.run.stats.unreadable or not suggestions:
-        raise typer.Exit(INCOMPLETE)
+        raise SystemExit(INCOMPLETE)
 
 
 def _share(text: str) -> float:

@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from shutdownlint.cli.declarations import Option
 from shutdownlint.cli.options import (
     OUTPUT,
     REQUESTS,
@@ -12,7 +11,6 @@ from shutdownlint.cli.options import (
     OutputFile,
     PathsAndWorkload,
     choice,
-    expand_groups,
     read_request,
 )
 from shutdownlint.cli.output import INCOMPLETE, check_outputs, usage_error, warn, write_output
@@ -28,14 +26,13 @@ else:
     VerifyFormat = choice("VerifyFormat", [reporter.name for reporter in VERIFY_REPORTERS])
 
 
-@expand_groups
 def command(
     *,
     paths: PathsAndWorkload = None,
     request: Annotated[
         list[str] | None,
-        typer.Option(
-            rich_help_panel=REQUESTS,
+        Option(
+            panel=REQUESTS,
             metavar="DURATION[@ARRIVAL]",
             help="A request to send, as explain takes it; repeatable. Default: requests at the "
             "borders of each loss.",
@@ -44,9 +41,9 @@ def command(
     ] = None,
     output_format: Annotated[
         VerifyFormat | None,
-        typer.Option(
-            "--format",
-            rich_help_panel=OUTPUT,
+        Option(
+            names=("--format",),
+            panel=OUTPUT,
             help="Output format.  \\[default: shell]",
             show_default=False,
         ),
@@ -86,7 +83,7 @@ def command(
     if not plans:
         if not selected.pods:
             selected.warn_no_match()
-        raise typer.Exit(INCOMPLETE)
+        raise SystemExit(INCOMPLETE)
     if any(plan.pod.id.namespace is None for plan in plans):
         warn("without a namespace the test deletes in kubectl's own: set --namespace")
     if len(plans) > 1:
@@ -98,7 +95,7 @@ def command(
         raise usage_error(f"--format {name} is for one workload: name it as the last argument")
     write_output(find_reporter(VERIFY_REPORTERS, name).render(plans, ReportOutput(output)), output)
     if selected.run.stats.unreadable or session.config.refusals:
-        raise typer.Exit(INCOMPLETE)
+        raise SystemExit(INCOMPLETE)
 
 
 def _nothing_to_test(pod: "PlannedPod") -> str:

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from shutdownlint.engine.expressions import (
+    Compiler,
     Condition,
     Expression,
     ExpressionError,
-    compile_condition,
-    compile_expression,
 )
 from shutdownlint.engine.finding import Change, Finding, Fix, Related, Severity
 from shutdownlint.engine.rule import HERE, PARENT
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from shutdownlint.engine.rule import Rule, RuleEdit, RuleExpression
     from shutdownlint.engine.subjects import CaseValues, Subject
     from shutdownlint.engine.vocabulary import Vocabulary
-    from shutdownlint.platforms.fields import Value
+    from shutdownlint.platforms.fields import FieldType, Value
     from shutdownlint.platforms.versions import Version
     from shutdownlint.shutdown.pod_plan import Assumption
     from shutdownlint.yaml_source.location import Region, SourceLocation
@@ -52,19 +51,38 @@ class ExpressionCache:
     def __init__(self) -> None:
         self._conditions: dict[tuple[str, tuple[str, ...]], Condition] = {}
         self._expressions: dict[tuple[str, tuple[str, ...]], Expression] = {}
+        self._types: dict[str, FieldType] = {}
+        self._shared = Compiler({})
+
+    def add_fields_of(self, rules: Iterable[Rule]) -> None:
+        """Make the compiler that all expressions share know the fields of these rules."""
+        known = len(self._types)
+        for rule in rules:
+            for clause in rule.clauses:
+                for name, of_type in clause.types.items():
+                    self._types.setdefault(name, of_type)
+        if len(self._types) > known:
+            self._shared = Compiler(dict(self._types))
+
+    def _compiler(self, expression: RuleExpression) -> Compiler:
+        """What compiles an expression: its own where its fields have other types elsewhere."""
+        types = expression.types
+        if all(self._types.get(name) is of_type for name, of_type in types.items()):
+            return self._shared
+        return Compiler(types)
 
     def condition(self, expression: RuleExpression) -> Condition:
         """The compiled condition. Raises ``ExpressionError``."""
         key = expression.text, (*expression.types, *expression.types.values())
         if key not in self._conditions:
-            self._conditions[key] = compile_condition(expression.text, expression.types)
+            self._conditions[key] = self._compiler(expression).condition(expression.text)
         return self._conditions[key]
 
     def expression(self, expression: RuleExpression) -> Expression:
         """The compiled expression. Raises ``ExpressionError``."""
         key = expression.text, (*expression.types, *expression.types.values())
         if key not in self._expressions:
-            self._expressions[key] = compile_expression(expression.text, expression.types)
+            self._expressions[key] = self._compiler(expression).expression(expression.text)
         return self._expressions[key]
 
 
@@ -162,6 +180,7 @@ class RuleEvaluator:
         for platform in load_platforms(used - vocabulary.platforms):
             vocabulary.add(platform)
         cache = cache if cache is not None else ExpressionCache()
+        cache.add_fields_of(rules)
         for rule in rules:
             compiled = _CompiledRule(rule, cache)
             if rule.problem is not None:

@@ -51,39 +51,53 @@ class Condition:
         return result
 
 
-def compile_expression(text: str, fields: Mapping[str, FieldType]) -> Expression:
-    """Compile an expression over these fields. Raises ``ExpressionError``."""
-    try:
-        from cel_expr_python import cel  # noqa: PLC0415 - imported only when rules are evaluated
-    except ImportError:
-        return _Portable(text, fields)
-    return _Google(text, fields, cel)
+class Compiler:
+    """Compiles expressions over these fields.
+
+    An environment of the engine costs as much as twenty expressions, so all share one.
+    """
+
+    def __init__(self, fields: Mapping[str, FieldType]) -> None:
+        self._fields = fields
+        self._environment: Any = None
+
+    def expression(self, text: str) -> Expression:
+        """Compile an expression. Raises ``ExpressionError``."""
+        try:
+            from cel_expr_python import cel  # noqa: PLC0415 - only when rules are evaluated
+        except ImportError:
+            return _Portable(text, self._fields)
+        if self._environment is None:
+            self._environment = _environment(self._fields, cel)
+        return _Google(text, self._environment, cel)
+
+    def condition(self, text: str) -> Condition:
+        """Compile a condition. Raises ``ExpressionError``."""
+        expression = self.expression(text)
+        if isinstance(expression, _Google):
+            expression.must_be_bool()
+        return Condition(expression)
 
 
-def compile_condition(text: str, fields: Mapping[str, FieldType]) -> Condition:
-    """Compile a condition over these fields. Raises ``ExpressionError``."""
-    expression = compile_expression(text, fields)
-    if isinstance(expression, _Google):
-        expression.must_be_bool()
-    return Condition(expression)
+def _environment(fields: Mapping[str, FieldType], cel: Any) -> Any:
+    types = {
+        FieldType.DURATION: cel.Type.DURATION,
+        FieldType.BOOL: cel.Type.BOOL,
+        FieldType.INT: cel.Type.INT,
+        FieldType.STRING: cel.Type.STRING,
+        FieldType.STRINGS: cel.Type.List(cel.Type.STRING),
+    }
+    return cel.NewEnv(variables={name: types[of_type] for name, of_type in fields.items()})
 
 
 _POSITION = re.compile(r"<input>:(\d+):(\d+): (.*)")
 
 
 class _Google(Expression):
-    def __init__(self, text: str, fields: Mapping[str, FieldType], cel: Any) -> None:
+    def __init__(self, text: str, environment: Any, cel: Any) -> None:
         self.cel = cel
-        types = {
-            FieldType.DURATION: cel.Type.DURATION,
-            FieldType.BOOL: cel.Type.BOOL,
-            FieldType.INT: cel.Type.INT,
-            FieldType.STRING: cel.Type.STRING,
-            FieldType.STRINGS: cel.Type.List(cel.Type.STRING),
-        }
-        variables = {name: types[field_type] for name, field_type in fields.items()}
         try:
-            self.expression = cel.NewEnv(variables=variables).compile(text)
+            self.expression = environment.compile(text)
         except RuntimeError as error:
             raise _google_error(str(error)) from None
 

@@ -10,9 +10,8 @@ from pydantic import ValidationError
 from shutdownlint import limits
 from shutdownlint.engine.errors import RuleFileError
 from shutdownlint.engine.expressions import (
+    Compiler,
     ExpressionError,
-    compile_condition,
-    compile_expression,
     identifiers,
     split_conjunction,
 )
@@ -214,10 +213,11 @@ class _RuleBuilder:
         for name in mentioned:
             self._use(name if name in self.fields else name.removesuffix(ORIGIN_SUFFIX))
         try:
+            compiler = Compiler(mentioned)
             if condition:
-                compile_condition(text, mentioned)
+                compiler.condition(text)
             else:
-                compile_expression(text, mentioned)
+                compiler.expression(text)
         except ExpressionError as error:
             line = self._line_in(key_path, error.line)
             unknown = re.search(r"undeclared reference to '(\w+)'", error.reason)
