@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from shutdownlint import files
 from shutdownlint.cli.app import command_line
 from shutdownlint.reports.registry import CHECK_REPORTERS
 from shutdownlint.reports.report import safe, to_json
@@ -141,16 +142,16 @@ def test_a_file_that_vanishes_or_cannot_be_read(
 ) -> None:
     for name in ("a", "b", "c"):
         (tmp_path / f"{name}.yaml").write_text(GOOD)
-    honest = Path.read_bytes
+    honest = files.read_file
 
-    def read_bytes(path: Path) -> bytes:
+    def read_file(path: Path, most: int = -1) -> bytes:
         if path.name == "b.yaml":
             raise PermissionError(13, "Permission denied")
         if path.name == "a.yaml":
             (tmp_path / "c.yaml").unlink(missing_ok=True)
-        return honest(path)
+        return honest(path, most)
 
-    monkeypatch.setattr(Path, "read_bytes", read_bytes)
+    monkeypatch.setattr(files, "read_file", read_file)
     result = CliRunner().invoke(command_line(), ["check", "--format", "json", str(tmp_path)])
     assert result.exit_code == 2
     data = json.loads(result.stdout)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from pathlib import Path
+
+from shutdownlint import files
 
 
 def find_repository_root(folder: Path) -> Path | None:
     """The folder with ``.git`` in or above a folder, links resolved; None where there is none."""
-    folder = Path(os.path.realpath(folder))
+    folder = Path(files.real_path(folder))
     for parent in (folder, *folder.parents):
-        if (parent / ".git").exists():
+        if files.exists(parent / ".git"):
             return parent
     return None
 
@@ -22,10 +23,9 @@ def read_regular_file(path: Path, most: int) -> bytes | None:
     A repository can have links to files of others, and to what never ends.
     """
     try:
-        if not stat.S_ISREG(os.lstat(path).st_mode):
+        if files.own_type_of(path) != stat.S_IFREG:
             return None
-        with path.open("rb") as file:
-            data = file.read(most + 1)
+        data = files.read_file(path, most + 1)
     except OSError:
         return None
     return data if len(data) <= most else None

@@ -13,8 +13,14 @@ import typer
 from msgspec import UNSET
 
 from shutdownlint import __version__
-from shutdownlint.cli.declarations import Argument, Option, Parameter, call, parameters_of
-from shutdownlint.cli.start import COMMANDS
+from shutdownlint.cli.declarations import (
+    COMMANDS,
+    Argument,
+    Option,
+    Parameter,
+    call,
+    parameters_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,9 +8,22 @@ request for help) is left to the library, which gives its own message.
 # No postponed annotations in the modules of commands: they are read as the program runs.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from msgspec import UNSET, Struct
+
+#: The commands, in the order of the help; each is in the module of its name.
+COMMANDS: Final = (
+    "check",
+    "explain",
+    "suggest",
+    "measure",
+    "verify",
+    "history",
+    "init",
+    "rule",
+    "schema",
+)
 
 
 class Option(Struct, frozen=True):

@@ -7,7 +7,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shutdownlint import limits
+from shutdownlint import files, limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,9 +45,9 @@ def read_small_file(file: str) -> str:
     """The text of a file that the user names; a usage error where it cannot be read."""
     try:
         path = Path(file)
-        if path.stat().st_size > limits.MAX_CONFIGURATION_BYTES:
+        if files.size_of(path) > limits.MAX_CONFIGURATION_BYTES:
             raise usage_error(f"{file}: larger than {limits.MAX_CONFIGURATION_BYTES:,} bytes")
-        return path.read_text(encoding="utf-8")
+        return files.read_text(path)
     except OSError as error:
         raise usage_error(f"{file}: {error.strerror}") from None
     except UnicodeDecodeError as error:

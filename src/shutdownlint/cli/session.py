@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from shutdownlint import limits
+from shutdownlint import files, limits
 from shutdownlint.cli.options import EnvironmentOptions, FileOptions
 from shutdownlint.cli.output import usage_error, warn
 from shutdownlint.config import Config, ConfigError, ConfigPattern, find_config
@@ -228,7 +228,7 @@ class _Names:
 
 def _require_paths(paths: list[str], what: str) -> None:
     """Refuse paths that do not exist: a mistyped one is no finding."""
-    missing = [path for path in paths if path != STDIN and not os.path.lexists(path)]
+    missing = [path for path in paths if path != STDIN and not files.is_there(path)]
     if missing:
         raise usage_error("; ".join(f"{what}{path}: no such file or folder" for path in missing))
 
@@ -237,7 +237,7 @@ def _is_below(folder: str, path: str) -> bool:
     """Whether a folder is the path, or in it."""
     if path == STDIN:
         return False
-    return Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(path))
+    return Path(files.real_path(folder)).is_relative_to(files.real_path(path))
 
 
 def _names_of(workload: "ObjectId") -> tuple[str, ...]:
@@ -270,9 +270,9 @@ def _load_config(file: str | None) -> Config:
     path = Path(file) if file is not None else find_config(Path.cwd())
     if path is None:
         return Config()
-    if file is None and path.is_symlink():
+    if file is None and files.is_link(path):
         # One that is found in the repository is no way to read other files.
-        real = Path(os.path.realpath(path))
+        real = Path(files.real_path(path))
         if not real.is_relative_to(find_repository_root(path.parent) or path.parent):
             raise usage_error(f"{path}: it is a link out of the repository, which is not followed")
     from shutdownlint.config.load import load_config  # noqa: PLC0415 - needs pydantic

@@ -7,21 +7,9 @@ import sys
 from importlib import import_module
 from typing import Final, NoReturn
 
-from shutdownlint.cli.declarations import call, read_words
+from shutdownlint.cli.declarations import COMMANDS, call, read_words
 from shutdownlint.cli.output import escape_what_cannot_be_written
 
-#: The commands, in the order of the help; each is in the module of its name.
-COMMANDS: Final = (
-    "check",
-    "explain",
-    "suggest",
-    "measure",
-    "verify",
-    "history",
-    "init",
-    "rule",
-    "schema",
-)
 #: Set where a shell asks for completions.
 _COMPLETION: Final = "_SHUTDOWNLINT_COMPLETE"
 

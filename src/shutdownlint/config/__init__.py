@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from shutdownlint import files
 from shutdownlint.engine.finding import Severity
 from shutdownlint.engine.selection import RuleSelection
 from shutdownlint.linter.owners import Owners
@@ -111,15 +112,15 @@ def find_config(start: Path) -> Path | None:
     for folder in (start, *start.parents):
         for name in CONFIG_NAMES:
             path = folder / name
-            if path.is_file() and (name != "pyproject.toml" or _has_table(path)):
+            if files.is_file(path) and (name != "pyproject.toml" or _has_table(path)):
                 return path
-        if (folder / ".git").exists():
+        if files.exists(folder / ".git"):
             return None
     return None
 
 
 def _has_table(path: Path) -> bool:
     try:
-        return b"[tool.shutdownlint" in path.read_bytes()
+        return b"[tool.shutdownlint" in files.read_file(path)
     except OSError:
         return False

@@ -18,7 +18,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from shutdownlint import limits
+from shutdownlint import files, limits
 from shutdownlint.config import ConfigError
 from shutdownlint.config.positions import KeyPath, key_lines, line_of
 from shutdownlint.platforms.durations import go_duration
@@ -96,9 +96,9 @@ class TomlFile:
 def read_toml(path: Path) -> TomlFile:
     """A file of the user. Raises ``ConfigError``."""
     try:
-        if path.stat().st_size > limits.MAX_CONFIGURATION_BYTES:
+        if files.size_of(path) > limits.MAX_CONFIGURATION_BYTES:
             raise ConfigError(f"{path}: larger than {limits.MAX_CONFIGURATION_BYTES:,} bytes")
-        text = path.read_text(encoding="utf-8")
+        text = files.read_text(path)
         return TomlFile(path, text, tomllib.loads(text))
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror or 'cannot be read'}") from None

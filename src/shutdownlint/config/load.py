@@ -15,7 +15,7 @@ from pydantic import (
     model_validator,
 )
 
-from shutdownlint import limits
+from shutdownlint import files, limits
 from shutdownlint.config import Config, ConfigError, ConfigPattern
 from shutdownlint.config.forms import (
     OPTIONAL_TEXT,
@@ -391,7 +391,7 @@ class _PathResolver:
             if "\0" in name:
                 raise ConfigError(f"{self.file}: {key}: {name!r} is no path")
             path = self.file.parent / name
-            real = Path(os.path.realpath(path))
+            real = Path(files.real_path(path))
             if self.root is not None and not real.is_relative_to(self.root):
                 text = f"{self.file}: {key}: {name} is outside of the repository and is not read"
                 self.refusals.append(text)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
-from shutdownlint import limits
+from shutdownlint import files, limits
 from shutdownlint.engine.errors import RuleFileError
 from shutdownlint.engine.expressions import (
     Compiler,
@@ -72,10 +72,10 @@ def parse_rule(text: str, file: str, vocabulary: Vocabulary, folder: str = "") -
 
 def _read(path: Path) -> str:
     try:
-        if path.stat().st_size > limits.MAX_CONFIGURATION_BYTES:
+        if files.size_of(path) > limits.MAX_CONFIGURATION_BYTES:
             largest = f"{limits.MAX_CONFIGURATION_BYTES:,}"
             raise RuleFileError(str(path), 1, f"larger than {largest} bytes")
-        return path.read_text(encoding="utf-8")
+        return files.read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise RuleFileError(str(path), 1, f"cannot be read: {error}") from None
 

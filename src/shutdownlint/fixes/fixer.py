@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from shutdownlint import files
 from shutdownlint.fixes.apply import FixApplier
 from shutdownlint.linter.lint_run import LintResult
 from shutdownlint.linter.linter import check
@@ -74,7 +75,7 @@ class _Fixer:
         found = self.files[file]
         if found.data is not None:
             return found.data
-        return self.stdin[file] if found.path is None else found.path.read_bytes()
+        return self.stdin[file] if found.path is None else files.read_file(found.path)
 
 
 def _is_writable(source: InputSource, file: InputFile) -> bool:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
-from shutdownlint import limits
+from shutdownlint import files, limits
 from shutdownlint.gitops.deployment import (
     Deployment,
     find_file,
@@ -150,7 +150,7 @@ def _values_files(file: str, folder: str, names: Any) -> Iterator[str]:
             found = find_file(file, name)
         else:
             path = posixpath.normpath(posixpath.join(folder, name))
-            there = folder and os.path.isfile(path)  # noqa: PTH113 - a display path
+            there = folder and files.is_file(path)
             found = path if there and is_inside(file, path) else ""
         if found:
             yield found
@@ -234,9 +234,9 @@ def _files(patterns: list[Any], file: str) -> Iterator[_Parameters]:
 
 def _read_data(path: Path) -> Any:
     try:
-        if path.stat().st_size > limits.MAX_GENERATOR_FILE_BYTES:
+        if files.size_of(path) > limits.MAX_GENERATOR_FILE_BYTES:
             return None
-        return Tree(compose(path.read_text(encoding="utf-8"))[0]).to_python()
+        return Tree(compose(files.read_file(path).decode())[0]).to_python()
     except (OSError, UnicodeDecodeError, ComposeError, BudgetExceededError, IndexError):
         return None
 
@@ -255,13 +255,14 @@ def _matching(root: str, pattern: str, *, folders: bool) -> Iterator[str]:
             continue
         for path in found[: limits.MAX_APPLICATIONS]:
             try:
-                entries = sorted(os.scandir(posixpath.join(root, path)), key=lambda e: e.name)
+                entries = files.list_folder(posixpath.join(root, path))
             except OSError:
                 continue
-            for entry in entries:
-                fits = entry.is_dir() if not last or folders else entry.is_file()
-                if fits and fnmatchcase(entry.name, step):
-                    below.append(posixpath.join(path, entry.name))
+            for name, is_folder, _ in entries:
+                found_path = posixpath.join(path, name)
+                fits = is_folder if not last or folders else files.is_file(f"{root}/{found_path}")
+                if fits and fnmatchcase(name, step):
+                    below.append(found_path)
         found = below
     yield from found
 
@@ -269,8 +270,7 @@ def _matching(root: str, pattern: str, *, folders: bool) -> Iterator[str]:
 def _folders_below(root: str, path: str) -> list[str]:
     """A folder and all folders in it."""
     found = []
-    for folder, folders, _ in os.walk(posixpath.join(root, path)):
-        folders.sort()
+    for folder, _, _ in files.walk(posixpath.join(root, path)):
         below = os.path.relpath(folder, root).replace(os.sep, "/")
         found.append("" if below == "." else below)
         if len(found) >= limits.MAX_APPLICATIONS:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
+from shutdownlint import files
 from shutdownlint.manifests.discovery import find_repository
 
 if TYPE_CHECKING:
@@ -64,8 +65,8 @@ def distinct_names(deployments: Sequence[Deployment]) -> list[str]:
 
 def is_inside(file: str, path: str) -> bool:
     """Whether a path is in the repository of an object's file, links resolved."""
-    root = os.path.realpath(find_repository(_path(file)))
-    real = os.path.realpath(path)
+    root = files.real_path(find_repository(_path(file)))
+    real = files.real_path(path)
     return real == root or real.startswith(f"{root}{os.sep}")
 
 
@@ -75,13 +76,13 @@ def find_folder(file: str, path: str) -> str:
     The repository's own root comes first, then every folder above the object's file: what is
     checked may be a copy of a part of it.
     """
-    found = (each for each in _candidates(file, path) if os.path.isdir(each))  # noqa: PTH112
+    found = (each for each in _candidates(file, path) if files.is_folder(each))
     return next((each for each in found if is_inside(file, each)), "")
 
 
 def find_file(file: str, path: str) -> str:
     """The file that a path of a repository means; empty where there is none."""
-    found = (each for each in _candidates(file, path) if os.path.isfile(each))  # noqa: PTH113
+    found = (each for each in _candidates(file, path) if files.is_file(each))
     return next((each for each in found if is_inside(file, each)), "")
 
 
@@ -97,10 +98,10 @@ def repository_roots(file: str) -> list[str]:
 
 def _root_as_written(file: str) -> str:
     """The repository of a file: below the path as the user wrote it, where that is absolute."""
-    root = os.path.realpath(find_repository(_path(file)))
+    root = files.real_path(find_repository(_path(file)))
     above = posixpath.dirname(posixpath.normpath(file))
     while posixpath.isabs(file) and above != posixpath.dirname(above):
-        if os.path.realpath(above) == root:
+        if files.real_path(above) == root:
             return above
         above = posixpath.dirname(above)
     return os.path.relpath(root).replace(os.sep, "/")

@@ -7,6 +7,7 @@ import posixpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from shutdownlint import files
 from shutdownlint.kustomize.build import KustomizeTree
 from shutdownlint.manifests.discovery import (
     InputFile,
@@ -48,9 +49,9 @@ class Repository:
         source = self.sources.get(path)
         if source is not None:
             return source.file if isinstance(source.file, InputFile) else None
-        if is_excluded(path, self._exclude) or not os.path.isfile(path):  # noqa: PTH113 - strings
+        if is_excluded(path, self._exclude) or not files.is_file(path):
             return None
-        real = os.path.realpath(path)
+        real = files.real_path(path)
         if not any(real.startswith(f"{folder}{os.sep}") for folder in self._repositories()):
             return None
         return InputFile(Path(path), display_path(path))

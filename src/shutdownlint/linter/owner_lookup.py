@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
-from shutdownlint import limits
+from shutdownlint import files, limits
 from shutdownlint.manifests.discovery import is_excluded
 from shutdownlint.repository_root import find_repository_root, read_regular_file
 
@@ -89,7 +89,7 @@ class OwnerLookup:
         sections = self._sections_of[root]
         if root is None or not sections:
             return ""
-        path = os.path.relpath(os.path.realpath(file), root).replace(os.sep, "/")
+        path = os.path.relpath(files.real_path(file), root).replace(os.sep, "/")
         return next((o for each in reversed(sections) if (o := each.owner_of(path))), "")
 
 

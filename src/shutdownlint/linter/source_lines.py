@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shutdownlint import files
 from shutdownlint.manifests.reader import decode_text
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class SourceLines:
         path = Path(file)
         try:
             # A device has no lines to show, and may have no end.
-            return _split(path.read_bytes()) if path.is_file() else []
+            return _split(files.read_file(path)) if files.is_file(path) else []
         except OSError:
             return []
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from shutdownlint import limits
+from shutdownlint import files, limits
 from shutdownlint.repository_root import find_repository_root
 
 if TYPE_CHECKING:
@@ -119,11 +119,11 @@ def find_repository(file: Path) -> Path:
     Without one it is the current folder where the file is in it, else the file's own folder and
     those beside it.
     """
-    folder = Path(os.path.realpath(file)).parent
+    folder = Path(files.real_path(file)).parent
     root = find_repository_root(folder)
     if root is not None:
         return root
-    here = Path(os.path.realpath("."))
+    here = Path(files.real_path("."))
     return here if folder.is_relative_to(here) else folder.parent.parent
 
 
@@ -143,16 +143,16 @@ def is_excluded(shown: str, patterns: Sequence[str]) -> bool:
 def _below(argument: str, search: FileSearch) -> Iterator[InputFile | InputError | IgnoredInput]:
     path = Path(argument)
     try:
-        mode = path.stat().st_mode
+        found = files.type_of(path)
     except OSError as error:
         yield InputError(display_path(argument), error.strerror or "cannot be read")
         return
-    if stat.S_ISREG(mode):
+    if found == stat.S_IFREG:
         parents = [*path.parents][: limits.MAX_PARENT_FOLDERS]
-        chart = next((each for each in parents if (each / CHART_FILE).is_file()), None)
+        chart = next((each for each in parents if files.is_file(each / CHART_FILE)), None)
         folder = display_path(chart) if chart is not None else None
         yield InputFile(path, display_path(argument), chart=folder)
-    elif stat.S_ISDIR(mode):
+    elif found == stat.S_IFDIR:
         yield from _walk(argument, search)
     else:
         yield InputError(display_path(argument), "neither a file nor a folder")
@@ -161,13 +161,15 @@ def _below(argument: str, search: FileSearch) -> Iterator[InputFile | InputError
 def _problem_of(path: str, inside: tuple[str, ...]) -> str:
     """Why a file that was found is not read: it is none, or a link out of the repository."""
     try:
-        if not stat.S_ISLNK(os.lstat(path).st_mode):
-            return "" if os.path.isfile(path) else "not a regular file"  # noqa: PTH113
-        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - strings in this walk
-            return "" if os.path.isdir(path) else "a link to what is not a regular file"  # noqa: PTH112
+        own = files.own_type_of(path)
+        if own != stat.S_IFLNK:
+            return "" if own == stat.S_IFREG else "not a regular file"
+        target = files.type_of(path)
+        if target != stat.S_IFREG:
+            return "" if target == stat.S_IFDIR else "a link to what is not a regular file"
     except OSError as error:
         return f"a link that leads nowhere ({error.strerror or 'it cannot be followed'})"
-    real = os.path.realpath(path)
+    real = files.real_path(path)
     below = any(_is_below(real, folder) for folder in inside)
     return "" if below else "a link out of the repository, which is not followed"
 
@@ -177,7 +179,10 @@ def _is_below(folder: str, other: str) -> bool:
 
 
 def _walk(root: str, search: FileSearch) -> Iterator[InputFile | InputError | IgnoredInput]:
-    from shutdownlint.manifests.ignored_files import IgnoredFiles  # noqa: PLC0415 - for folders
+    from shutdownlint.manifests.ignored_files import (  # noqa: PLC0415 - for folders
+        IGNORE_FILE,
+        IgnoredFiles,
+    )
 
     unreadable: list[InputError] = []
 
@@ -188,17 +193,18 @@ def _walk(root: str, search: FileSearch) -> Iterator[InputFile | InputError | Ig
     def shown(path: str) -> str:
         return display_path(path.removeprefix("." + os.sep) if root == "." else path)
 
-    inside = (os.path.realpath(root), str(find_repository(Path(root) / CHART_FILE)))
+    inside = (files.real_path(root), str(find_repository(Path(root) / CHART_FILE)))
     charts: list[str] = []
     ignored = IgnoredFiles(root, SKIPPED_FOLDERS) if search.gitignore else None
-    for folder, folders, files in os.walk(root, onerror=note):
-        names = [name for name in files if name.lower().endswith(search.suffixes)]
+    endings = (*search.suffixes, CHART_FILE.lower(), IGNORE_FILE)
+    for folder, folders, found in files.walk(root, endings, note):
+        names = [name for name in found if name.lower().endswith(search.suffixes)]
         folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
         if ignored is not None:
-            ignored.enter(files, folders)
+            ignored.enter(found, folders)
             for left_out in ignored.remove(folder, folders) + ignored.remove(folder, names):
                 yield IgnoredInput(shown(left_out))
-        if CHART_FILE in files:
+        if CHART_FILE in found:
             charts.append(folder)
         # Charts in a chart are rendered with it.
         chart = next((shown(each) for each in charts if _is_below(folder, each)), None)

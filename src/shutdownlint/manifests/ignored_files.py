@@ -10,11 +10,12 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from shutdownlint import limits
+from shutdownlint import files, limits
 from shutdownlint.repository_root import find_repository_root, read_regular_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
 
 IGNORE_FILE: Final = ".gitignore"
 
@@ -39,12 +40,12 @@ class IgnoredFiles:
             if above:
                 self._read(above)
 
-    def enter(self, files: list[str], folders: list[str]) -> None:
+    def enter(self, names: list[str], folders: list[str]) -> None:
         """Note what a folder of the walk has: patterns may be among it."""
         known = self._kept is not None or self.unreadable is not None
         if known or self._repository is None:
             return
-        if IGNORE_FILE in files or IGNORE_FILE in folders:
+        if IGNORE_FILE in names or IGNORE_FILE in folders:
             self._read([])
 
     def remove(self, folder: str, names: list[str]) -> list[str]:
@@ -74,10 +75,9 @@ class IgnoredFiles:
 
     def _pattern_files(self) -> Iterator[Path]:
         """The files of patterns below the root."""
-        for folder, folders, files in os.walk(self._root):
-            folders[:] = [name for name in folders if name not in self._skipped]
-            if IGNORE_FILE in files or IGNORE_FILE in folders:
-                yield Path(folder) / IGNORE_FILE
+        skipped = tuple(sorted(self._skipped))
+        for folder in files.find_folders_with(self._root, IGNORE_FILE, skipped):
+            yield Path(folder) / IGNORE_FILE
 
     def _walk(self) -> Iterator[str]:
         import rignore  # noqa: PLC0415 - only where there are patterns
@@ -102,12 +102,12 @@ class IgnoredFiles:
 
 def _pattern_files_above(root: str, repository: Path) -> list[Path]:
     """The files of patterns from the root to the repository's, and the repository's own."""
-    folder = Path(os.path.realpath(root))
+    folder = Path(files.real_path(root))
     above = [folder, *folder.parents]
     folders = above[: above.index(repository) + 1] if repository in above else above[:1]
     found = [each / IGNORE_FILE for each in folders]
     found.append(repository / ".git" / "info" / "exclude")
-    return [path for path in found if os.path.lexists(path)]
+    return [path for path in found if files.is_there(path)]
 
 
 def _is_text(path: str) -> bool:

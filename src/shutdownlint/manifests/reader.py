@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from shutdownlint import limits
+from shutdownlint import files, limits
 from shutdownlint.manifests.discovery import STDIN_NAME
 from shutdownlint.yaml_source.location import Region
 
@@ -75,13 +75,14 @@ def read_bytes(file: InputFile, stats: ReadStats) -> bytes | None:
             return file.data
         if file.path is None:
             stats.stdin_name = file.display_path
+            files.forbid("it reads standard input")
             stats.stdin = sys.stdin.buffer.read(limits.MAX_FILE_BYTES)
             return stats.stdin
-        if file.path.stat().st_size > limits.MAX_FILE_BYTES:
+        if files.size_of(file.path) > limits.MAX_FILE_BYTES:
             limit = limits.MAX_FILE_BYTES // (1024 * 1024)
             stats.fail(file.display_path, f"larger than {limit} MiB")
             return None
-        return file.path.read_bytes()
+        return files.read_file(file.path)
     except OSError as error:
         stats.fail(file.display_path, error.strerror or "cannot be read")
         return None

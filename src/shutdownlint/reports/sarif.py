@@ -10,6 +10,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
+from shutdownlint import files
 from shutdownlint.engine.finding import Severity
 from shutdownlint.engine.loader import load_schema
 from shutdownlint.fixes.replacements import list_replacements
@@ -211,7 +212,7 @@ class _Writer:
         """Whether there is such a file: standard input and renderings are none."""
         if file not in self._exists:
             rendered = file in self.report.stats.texts
-            self._exists[file] = not rendered and Path(file).is_file()
+            self._exists[file] = not rendered and files.is_file(file)
         return self._exists[file]
 
     def _physical(self, region: Region) -> Physical | None:

@@ -1,0 +1,295 @@
+"""All that a check reads of the file system goes through here, so that it can be noted.
+
+A run is kept with what it has read (``cli/run_cache.py``), and is valid as long as everything that
+it asked gives the same answers: the bytes of files, the names in folders, where links lead, and
+what does not exist. Only what is imported here at once may be imported: a run that is unchanged
+has to be known for one in a few milliseconds.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+try:  # the module of hashlib that is needed; hashlib itself loads OpenSSL
+    from _blake2 import blake2b
+except ImportError:
+    from hashlib import blake2b
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Final
+
+#: A question: what is asked, the path, and what else the answer depends on.
+Question = tuple[str, str, str]
+
+#: The questions of this run with a digest of the answers; None: nothing is noted.
+_notes: dict[Question, str] | None = None
+#: Why this run cannot be kept; empty where it can.
+_obstacle = ""
+_DIGEST_BYTES: Final = 16
+_SEPARATOR: Final = "/"
+
+
+def start_notes() -> None:
+    """Note what is asked from here on."""
+    global _notes, _obstacle
+    _notes, _obstacle = {}, ""
+
+
+def take_notes() -> dict[Question, str] | None:
+    """What was asked; None where nothing was noted, or the run cannot be kept."""
+    return None if _obstacle else _notes
+
+
+def end_notes() -> None:
+    """Note nothing more."""
+    global _notes  # noqa: PLW0603
+    _notes = None
+
+
+def add_notes(notes: dict[Question, str] | None) -> None:
+    """Add what another process of this run has asked."""
+    if notes is None:
+        forbid("another process could not note what it read")
+    elif _notes is not None:
+        for question, answer in notes.items():
+            _note(question, answer)
+
+
+def forbid(reason: str) -> None:
+    """Do not keep this run: it depends on something that is not read through this module."""
+    global _obstacle  # noqa: PLW0603
+    _obstacle = _obstacle or reason
+
+
+def digest(data: bytes) -> str:
+    """A short name of some bytes; nobody can write others with the same name."""
+    return blake2b(data, digest_size=_DIGEST_BYTES).hexdigest()
+
+
+def is_unchanged(question: Question, answer: str) -> bool:
+    """Whether a question still has its answer."""
+    kind, path, more = question
+    try:
+        found = _ASKED[kind](path, more)[1]
+    except OSError as error:
+        found = _error(error)
+    return found == answer
+
+
+def _ask(kind: str, path: str | os.PathLike[str], more: str = "") -> object:
+    name = os.fspath(path)
+    question = kind, name, more
+    try:
+        value, answer = _ASKED[kind](name, more)
+    except OSError as error:
+        if _notes is not None:
+            _note(question, _error(error))
+        raise
+    if _notes is not None:
+        _note(question, answer)
+    return value
+
+
+def _note(question: Question, answer: str) -> None:
+    if _notes is not None and _notes.setdefault(question, answer) != answer:
+        forbid(f"{question[1]} was changed while it was read")
+
+
+def _error(error: OSError) -> str:
+    return f"error {error.errno}"
+
+
+def read_file(path: str | os.PathLike[str], most: int = -1) -> bytes:
+    """The bytes of a file, ``most`` of them at most. Raises ``OSError``."""
+    data = _ask("bytes", path, "" if most < 0 else str(most))
+    assert isinstance(data, bytes)
+    return data
+
+
+def _bytes(path: str, most: str) -> tuple[bytes, str]:
+    with open(path, "rb") as file:  # noqa: PTH123 - strings, and no pathlib
+        data = file.read(int(most) if most else -1)
+    return data, digest(data)
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """The text of a file in UTF-8. Raises ``OSError`` and ``UnicodeDecodeError``."""
+    text = read_file(path).decode("utf-8")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def size_of(path: str | os.PathLike[str]) -> int:
+    """The size of a file in bytes. Raises ``OSError``."""
+    size = _ask("size", path)
+    assert isinstance(size, int)
+    return size
+
+
+def _size(path: str, _: str) -> tuple[int, str]:
+    size = os.stat(path).st_size  # noqa: PTH116
+    return size, str(size)
+
+
+def type_of(path: str | os.PathLike[str]) -> int:
+    """The type of a file, as in ``stat.S_IFMT``, links followed. Raises ``OSError``."""
+    found = _ask("type", path)
+    assert isinstance(found, int)
+    return found
+
+
+def _type(path: str, _: str) -> tuple[int, str]:
+    found = stat.S_IFMT(os.stat(path).st_mode)  # noqa: PTH116
+    return found, str(found)
+
+
+def own_type_of(path: str | os.PathLike[str]) -> int:
+    """The type of a file itself, which may be a link. Raises ``OSError``."""
+    found = _ask("own type", path)
+    assert isinstance(found, int)
+    return found
+
+
+def _own_type(path: str, _: str) -> tuple[int, str]:
+    found = stat.S_IFMT(os.lstat(path).st_mode)
+    return found, str(found)
+
+
+def is_file(path: str | os.PathLike[str]) -> bool:
+    """Whether there is a regular file, or a link to one."""
+    return _is_type(path, stat.S_IFREG)
+
+
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether there is a folder, or a link to one."""
+    return _is_type(path, stat.S_IFDIR)
+
+
+def _is_type(path: str | os.PathLike[str], wanted: int) -> bool:
+    try:
+        return type_of(path) == wanted
+    except (OSError, ValueError):
+        return False
+
+
+def exists(path: str | os.PathLike[str]) -> bool:
+    """Whether there is something, links followed."""
+    try:
+        type_of(path)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def is_there(path: str | os.PathLike[str]) -> bool:
+    """Whether there is something, be it a link that leads nowhere."""
+    try:
+        own_type_of(path)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def is_link(path: str | os.PathLike[str]) -> bool:
+    """Whether there is a symbolic link."""
+    try:
+        return own_type_of(path) == stat.S_IFLNK
+    except (OSError, ValueError):
+        return False
+
+
+def real_path(path: str | os.PathLike[str]) -> str:
+    """The absolute path with all links followed."""
+    found = _ask("real path", path)
+    assert isinstance(found, str)
+    return found
+
+
+def _real_path(path: str, _: str) -> tuple[str, str]:
+    found = os.path.realpath(path)
+    return found, found
+
+
+def list_folder(
+    path: str | os.PathLike[str], endings: tuple[str, ...] = ("",)
+) -> list[tuple[str, bool, bool]]:
+    """What a folder has, by name: whether it is a folder, and whether it is a link.
+
+    Of files only those with one of the endings (in small letters) are given. Links to folders are
+    folders. Raises ``OSError``.
+    """
+    found = _ask("folder", path, _SEPARATOR.join(endings))
+    assert isinstance(found, list)
+    return found
+
+
+def _folder(path: str, endings: str) -> tuple[list[tuple[str, bool, bool]], str]:
+    wanted = tuple(endings.split(_SEPARATOR))
+    found = []
+    with os.scandir(path) as entries:
+        for entry in entries:
+            try:
+                is_below = entry.is_dir()
+            except OSError:  # as os.walk has it: then it is no folder
+                is_below = False
+            if is_below or entry.name.lower().endswith(wanted):
+                found.append((entry.name, is_below, entry.is_symlink()))
+    found.sort()
+    lines = "\n".join(f"{name}/{below:d}{link:d}" for name, below, link in found)
+    return found, digest(lines.encode(errors="surrogateescape"))
+
+
+def walk(
+    root: str | os.PathLike[str],
+    endings: tuple[str, ...] = ("",),
+    on_error: Callable[[OSError], None] | None = None,
+) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Each folder with the folders and the files in it, from the root down, as ``os.walk`` does.
+
+    Links to folders are not followed. The caller may remove folders from the list.
+    """
+    pending = [os.fspath(root)]
+    while pending:
+        top = pending.pop()
+        try:
+            entries = list_folder(top, endings)
+        except OSError as error:
+            if on_error is not None:
+                on_error(error)
+            continue
+        links = {name for name, _, link in entries if link}
+        folders = [name for name, below, _ in entries if below]
+        yield top, folders, [name for name, below, _ in entries if not below]
+        pending += [os.path.join(top, name) for name in reversed(folders) if name not in links]  # noqa: PTH118
+
+
+def find_folders_with(
+    root: str | os.PathLike[str], name: str, skipped: tuple[str, ...]
+) -> list[str]:
+    """The folders at and below the root that have something of this name; not in skipped ones."""
+    found = _ask("folders with", root, _SEPARATOR.join((name, *skipped)))
+    assert isinstance(found, list)
+    return found
+
+
+def _folders_with(root: str, names: str) -> tuple[list[str], str]:
+    name, *skipped = names.split(_SEPARATOR)
+    found = []
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(below for below in folders if below not in skipped)
+        if name in files or name in folders:
+            found.append(folder)
+    return found, digest("\n".join(found).encode(errors="surrogateescape"))
+
+
+_ASKED: Final[dict[str, Callable[[str, str], tuple[object, str]]]] = {
+    "bytes": _bytes,
+    "size": _size,
+    "type": _type,
+    "own type": _own_type,
+    "real path": _real_path,
+    "folder": _folder,
+    "folders with": _folders_with,
+}
