@@ -19,7 +19,9 @@ except ImportError:
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Final
+    from typing import Final, TypeVar
+
+    _Made = TypeVar("_Made")
 
 #: A question: what is asked, the path, and what else the answer depends on.
 Question = tuple[str, str, str]
@@ -51,11 +53,23 @@ def end_notes() -> None:
 
 def add_notes(notes: dict[Question, str] | None) -> None:
     """Add what another process of this run has asked."""
+    if _notes is None:
+        return
     if notes is None:
         forbid("another process could not note what it read")
-    elif _notes is not None:
+    else:
         for question, answer in notes.items():
             _note(question, answer)
+
+
+def without_notes(make: Callable[[], _Made]) -> _Made:
+    """Make something of what belongs to the installation, and is not noted."""
+    global _notes  # noqa: PLW0603
+    kept, _notes = _notes, None
+    try:
+        return make()
+    finally:
+        _notes = kept
 
 
 def forbid(reason: str) -> None:
@@ -65,7 +79,7 @@ def forbid(reason: str) -> None:
 
 
 def digest(data: bytes) -> str:
-    """A short name of some bytes; nobody can write others with the same name."""
+    """A short name of some bytes. Others with the same name cannot be made."""
     return blake2b(data, digest_size=_DIGEST_BYTES).hexdigest()
 
 

@@ -33,6 +33,15 @@ MAX_CONFIGURATION_ENTRIES: Final = 1000
 #: A file that is named outright is in a chart if one of so many folders above it is one.
 MAX_PARENT_FOLDERS: Final = 6
 
+# What is kept between runs
+
+#: A run that would take more is not kept.
+MAX_KEPT_RUN_BYTES: Final = 32 * 1024 * 1024
+#: With more bytes in all, those that were used least lately are removed.
+MAX_KEPT_RUNS_BYTES: Final = 128 * 1024 * 1024
+#: With more runs in all, those that were used least lately are removed.
+MAX_KEPT_RUNS: Final = 500
+
 # YAML
 
 #: YAML that is nested deeper is refused: libyaml recurses in C once per level.

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import stat
-from pathlib import Path
 
 from shutdownlint import files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def find_root(folder: str) -> str | None:
+    """The folder with ``.git`` in or above a folder, links resolved; None where there is none."""
+    above = files.real_path(folder)
+    while not files.exists(os.path.join(above, ".git")):  # noqa: PTH118 - no pathlib
+        if above == os.path.dirname(above):  # noqa: PTH120
+            return None
+        above = os.path.dirname(above)  # noqa: PTH120
+    return above
 
 
 def find_repository_root(folder: Path) -> Path | None:
     """The folder with ``.git`` in or above a folder, links resolved; None where there is none."""
-    folder = Path(files.real_path(folder))
-    for parent in (folder, *folder.parents):
-        if files.exists(parent / ".git"):
-            return parent
-    return None
+    root = find_root(os.fspath(folder))
+    return type(folder)(root) if root is not None else None
 
 
 def read_regular_file(path: Path, most: int) -> bytes | None:

@@ -8,7 +8,8 @@ from textwrap import dedent
 
 import pytest
 
-from shutdownlint.engine.cache import RuleLoader, _user_cache_folder
+from shutdownlint.cache_folder import _named_folder
+from shutdownlint.engine.cache import RuleLoader
 from shutdownlint.engine.errors import RuleFileError
 from shutdownlint.engine.expressions import (
     Compiler,
@@ -46,23 +47,23 @@ MESHED = """
 @pytest.mark.parametrize(
     ("platform", "expected"),
     [
-        ("win32", Path("C:/Users/x/AppData/Local/shutdownlint/cache")),
-        ("darwin", Path("/home/x/Library/Caches/shutdownlint")),
-        ("linux", Path("/home/x/.cache/shutdownlint")),
-        ("zos", Path("/home/x/.cache/shutdownlint")),
+        ("win32", "C:\\Users\\x\\AppData\\Local\\shutdownlint\\cache"),
+        ("darwin", "/home/x/Library/Caches/shutdownlint"),
+        ("linux", "/home/x/.cache/shutdownlint"),
+        ("zos", "/home/x/.cache/shutdownlint"),
     ],
 )
 def test_the_cache_is_where_the_system_has_caches(
-    platform: str, expected: Path, monkeypatch: pytest.MonkeyPatch
+    platform: str, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("SHUTDOWNLINT_CACHE_DIR", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setenv("LOCALAPPDATA", "C:/Users/x/AppData/Local")
-    monkeypatch.setattr(Path, "home", lambda: Path("/home/x"))
+    monkeypatch.setenv("LOCALAPPDATA", "C:\\Users\\x\\AppData\\Local")
+    monkeypatch.setenv("HOME", "/home/x")
     monkeypatch.setattr(sys, "platform", platform)
-    assert _user_cache_folder() == expected
+    assert _named_folder() == expected
     monkeypatch.delenv("LOCALAPPDATA")
-    assert (_user_cache_folder() is None) is (platform == "win32")
+    assert (_named_folder() is None) is (platform == "win32")
 
 
 def test_a_mistake_that_concerns_a_whole_file_is_at_its_first_line(tmp_path: Path) -> None:

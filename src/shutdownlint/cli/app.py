@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _CONFIGURATION: Final = (
     "The configuration is the nearest shutdownlint.toml, or pyproject.toml with "
-    "\\[tool.shutdownlint]; SHUTDOWNLINT_CACHE_DIR names the folder for cached rules."
+    "\\[tool.shutdownlint]; SHUTDOWNLINT_CACHE_DIR names the folder of what is kept between runs."
 )
 #: The end of the help: of all commands together and of check, and of each other command.
 _EXIT_CODES: Final = (

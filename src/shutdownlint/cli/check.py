@@ -4,9 +4,11 @@
 import sys
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
+from shutdownlint import files
 from shutdownlint.cli.declarations import Option, OptionGroup
 from shutdownlint.cli.options import (
     BASELINE,
+    FILES,
     FIXES,
     OUTPUT,
     RULES,
@@ -218,6 +220,15 @@ def command(
     screen: ScreenOptions,
     environment: EnvironmentOptions,
     files: FileOptions,
+    # Asked for before this is imported: cli/run_cache.py looks for the word.
+    no_cache: Annotated[
+        bool,
+        Option(
+            names=("--no-cache",),
+            panel=FILES,
+            help="Check everything again, also where nothing has changed since an earlier run.",
+        ),
+    ] = False,
 ) -> None:
     """Check manifests for settings that lose requests when pods shut down.
 
@@ -282,6 +293,8 @@ class _CheckCommand:
         from shutdownlint.reports.report import Report  # noqa: PLC0415 - not for usage errors
 
         unsafe = self.fixes.unsafe_fixes
+        if self.fixes.fix or unsafe or self.fixes.add_ignore is not None:
+            files.forbid("it changes what it reads")
         self._check_files()
         self._check_usage()
         with rule_errors():

@@ -134,7 +134,9 @@ class _Reader:
         self._options: dict[str, tuple[Parameter, bool]] = {}
         self._argument: Parameter | None = None
         self._values: dict[str, Any] = {}
-        for parameter in parameters_of(command):
+        parameters = list(parameters_of(command))
+        self._required = [each.name for each in parameters if each.default is UNSET]
+        for parameter in parameters:
             if isinstance(parameter.declaration, Argument):
                 self._argument = parameter
                 continue
@@ -152,6 +154,8 @@ class _Reader:
                 self._take_argument(word)
             else:
                 self._take_option(word, rest)
+        if any(name not in self._values for name in self._required):
+            raise ValueError(words)
         return self._values
 
     def _take_argument(self, word: str) -> None:

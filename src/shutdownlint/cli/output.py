@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shutdownlint import files, limits
+from shutdownlint import files, limits, outputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,11 +18,12 @@ def warn(message: str) -> None:
     """Print a warning on stderr; names from the input cannot act on a terminal or a CI system."""
     from shutdownlint.reports.report import safe  # noqa: PLC0415 - most runs warn about nothing
 
-    sys.stderr.write(f"shutdownlint: {safe(message)}\n")
+    outputs.write(outputs.ERRORS, f"shutdownlint: {safe(message)}\n")
 
 
 def usage_error(message: str) -> SystemExit:
     """Print what the user has to change; the exit to raise."""
+    files.forbid("it was called in a wrong way")
     warn(message)
     return SystemExit(INCOMPLETE)
 
@@ -54,13 +54,6 @@ def read_small_file(file: str) -> str:
         raise usage_error(f"{file}: {error}") from None
 
 
-def escape_what_cannot_be_written() -> None:
-    """A character that stdout's encoding lacks is written as its escape, and fails nothing."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-
-
 def write_output(text: str | None, file: str | None) -> None:
     """Write a report to a file, or to stdout; nothing where it is drawn already.
 
@@ -69,19 +62,13 @@ def write_output(text: str | None, file: str | None) -> None:
     """
     if text is None:
         return
-    data = text.encode(errors="surrogateescape")
-    if file in (None, "-"):
-        if sys.stdout.isatty():
-            sys.stdout.write(text)
-        else:
-            sys.stdout.flush()
-            sys.stdout.buffer.write(data)
-            sys.stdout.buffer.flush()
+    if file is None or file == "-":
+        outputs.write(outputs.SCREEN if sys.stdout.isatty() else outputs.DATA, text)
         return
-    assert file is not None
     from shutdownlint.atomic_write import replace_file  # noqa: PLC0415
 
     try:
-        replace_file(Path(file), data, mode=0o644)
+        replace_file(Path(file), text.encode(errors="surrogateescape"), mode=0o644)
     except OSError as error:
         raise usage_error(f"{file}: {error.strerror}") from None
+    outputs.note(outputs.FILE, text, file)

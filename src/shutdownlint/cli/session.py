@@ -59,26 +59,26 @@ class Selected(Struct):
 class Session:
     """The configuration with the options of a command, and its files."""
 
-    def __init__(self, files: FileOptions, environment: EnvironmentOptions | None = None) -> None:
-        self.debug = files.debug
-        self.isolated = files.isolated
-        if files.isolated and files.config is None:
+    def __init__(self, given: FileOptions, environment: EnvironmentOptions | None = None) -> None:
+        self.debug = given.debug
+        self.isolated = given.isolated
+        if given.isolated and given.config is None:
             self.config = config = Config()
         else:
-            self.config = config = _load_config(files.config)
-        config.context += files.context or []
-        config.exclude += files.exclude or []
-        if files.respect_gitignore is not None:
-            config.respect_gitignore = files.respect_gitignore
-        elif files.isolated:
+            self.config = config = _load_config(given.config)
+        config.context += given.context or []
+        config.exclude += given.exclude or []
+        if given.respect_gitignore is not None:
+            config.respect_gitignore = given.respect_gitignore
+        elif given.isolated:
             # What a pull request ignores is checked as well.
             config.respect_gitignore = False
-        self.stdin_name = files.stdin_filename or STDIN_NAME
+        self.stdin_name = given.stdin_filename or STDIN_NAME
         render = config.render
-        render.enabled = render.enabled or files.render
-        render.values += files.values or []
-        render.settings += files.set_values or []
-        render.release, render.network = files.release, files.allow_network
+        render.enabled = render.enabled or given.render
+        render.values += given.values or []
+        render.settings += given.set_values or []
+        render.release, render.network = given.release, given.allow_network
         render.exclude = config.exclude
         self.p99: Any = None
         if environment is not None:
@@ -123,6 +123,7 @@ class Session:
         search = self.search
         found = (InputSource(file) for file in discover(paths, search, stdin_name=self.stdin_name))
         if config.render.enabled:
+            files.forbid("it runs programs")
             from shutdownlint.rendering.sources import add_renderings  # noqa: PLC0415 - seldom used
 
             yield from add_renderings(list(found), paths, config.render)

@@ -4,26 +4,51 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib import import_module
-from typing import Final, NoReturn
 
-from shutdownlint.cli.declarations import COMMANDS, call, read_words
-from shutdownlint.cli.output import escape_what_cannot_be_written
+from shutdownlint import files, outputs
+from shutdownlint.cli.run_cache import KeptRun
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Final, NoReturn
+
+#: The command whose runs are kept.
+_CHECK: Final = "check"
 #: Set where a shell asks for completions.
 _COMPLETION: Final = "_SHUTDOWNLINT_COMPLETE"
 
 
 def run_command() -> NoReturn:
     """Run the command line; never returns normally (exits with the run's code)."""
-    escape_what_cannot_be_written()
+    outputs.escape_what_cannot_be_written()
     name, *words = sys.argv[1:] or [""]
+    kept = KeptRun.of(words) if name == _CHECK and _COMPLETION not in os.environ else None
+    if kept is None:
+        _run(name, words)
+    code = kept.repeat()
+    if code is None:
+        kept.start()
+        try:
+            _run(name, words)
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else 0
+            kept.keep(code)
+    raise SystemExit(code)
+
+
+def _run(name: str, words: Sequence[str]) -> NoReturn:
+    from shutdownlint.cli.declarations import COMMANDS, call, read_words  # noqa: PLC0415
+
     if name in COMMANDS and _COMPLETION not in os.environ:
+        from importlib import import_module  # noqa: PLC0415
+
         command = import_module(f"shutdownlint.cli.{name}").command
         values = read_words(command, words)
         if values is not None:
             call(command, values)
             raise SystemExit(0)
+    files.forbid("the command-line library writes on its own")
     from shutdownlint.cli.app import command_line  # noqa: PLC0415 - help, mistakes, completion
 
     command_line(sys.argv[1:])()

@@ -12,6 +12,7 @@ from shutdownlint.engine.errors import RuleFileError
 # Cached rules are decoded by these types.
 from shutdownlint.engine.finding import EditAction, Severity  # noqa: TC001
 from shutdownlint.engine.template import MessageTemplate  # noqa: TC001
+from shutdownlint.installation import bundled_rules
 from shutdownlint.platforms.fields import FieldType, SubjectKind
 from shutdownlint.platforms.versions import VersionRange  # noqa: TC001
 from shutdownlint.wording import did_you_mean
@@ -101,10 +102,7 @@ def suggest_rule(name: str, rules: Iterable[Rule]) -> str:
 
 def bundled_folder() -> Path:
     """The folder of the rule files that come with shutdownlint."""
-    here = Path(__file__).resolve()
-    shipped = here.parents[1] / "rules"
-    # In a source checkout they are beside src/; the wheel has a copy.
-    return shipped if shipped.is_dir() else here.parents[3] / "rules"
+    return Path(bundled_rules())
 
 
 def merge_rules(rules: list[Rule], user_rules: list[Rule]) -> list[Rule]:

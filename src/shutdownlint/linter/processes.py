@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from shutdownlint import files
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from multiprocessing.connection import Connection
@@ -49,7 +51,9 @@ def run_tasks(tasks: Sequence[Callable[[], _Result]]) -> Iterator[_Result]:
         yield tasks[0]()
         for task, process, receiver in started:
             try:
-                yield receiver.recv()
+                result, asked = receiver.recv()
+                files.add_notes(asked)
+                yield result
             except EOFError:
                 yield task()
             process.join()
@@ -60,6 +64,6 @@ def run_tasks(tasks: Sequence[Callable[[], _Result]]) -> Iterator[_Result]:
 
 def _send_result(task: Callable[[], _Result], sender: Connection) -> None:
     try:
-        sender.send(task())
+        sender.send((task(), files.take_notes()))
     except (KeyboardInterrupt, BrokenPipeError):  # the run has been stopped
         os._exit(1)

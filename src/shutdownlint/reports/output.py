@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from shutdownlint import files, outputs
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -33,7 +35,14 @@ class ReportOutput(Struct, frozen=True):
         elif self.color == "never":
             options["no_color"] = True
         if self.file is None:
-            draw(Console(**options))
+            console = Console(**options)
+            if console.legacy_windows:  # it draws with calls of the system
+                files.forbid("it draws on a console of Windows")
+                draw(console)
+                return None
+            with console.capture() as captured:
+                draw(console)
+            outputs.write(outputs.SCREEN, captured.get())
             return None
         # Not a terminal: no colours, and a width of its own.
         text = io.StringIO()

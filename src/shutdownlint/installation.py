@@ -1,0 +1,60 @@
+"""This installation of shutdownlint: where its rules are, and what tells it from another one.
+
+Only what is imported here at once may be imported.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from shutdownlint import __version__
+from shutdownlint.files import digest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Final
+
+_PACKAGE: Final = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - no pathlib
+_state = ""
+
+
+def bundled_rules() -> str:
+    """The folder of the rules that come with shutdownlint; in a checkout it is beside ``src``."""
+    shipped = f"{_PACKAGE}/rules"
+    if os.path.isdir(shipped):  # noqa: PTH112
+        return shipped
+    return f"{os.path.dirname(os.path.dirname(_PACKAGE))}/rules"  # noqa: PTH120
+
+
+def installation_state() -> str:
+    """A short name of this installation, with Python and the libraries.
+
+    Its own files count by size and time, the folders of libraries by the time of the last change.
+    """
+    global _state  # noqa: PLW0603 - it does not change in a run
+    if not _state:
+        rules = bundled_rules()
+        folders = [_PACKAGE] if rules.startswith(_PACKAGE) else [_PACKAGE, rules]
+        lines = [__version__, sys.version]
+        for folder in folders:
+            lines += _describe(folder)
+        for folder in sorted({path for path in sys.path if path.endswith("-packages")}):
+            try:
+                lines.append(f"{folder} {os.stat(folder).st_mtime_ns}")  # noqa: PTH116
+            except OSError:
+                continue
+        _state = digest("\n".join(lines).encode(errors="surrogateescape"))
+    return _state
+
+
+def _describe(folder: str) -> Iterator[str]:
+    with os.scandir(folder) as entries:
+        for entry in sorted(entries, key=lambda each: each.name):
+            if entry.is_dir():
+                if entry.name != "__pycache__":
+                    yield from _describe(entry.path)
+            else:
+                status = entry.stat()
+                yield f"{entry.path} {status.st_size} {status.st_mtime_ns}"
