@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import signal
 from pathlib import Path
 from typing import Final
 
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.repository_root import find_repository_root
 
 _ENDING: Final = ".shutdownlint"
-_LEFTOVER: Final = re.compile(r"\..+\.([0-9]{1,9})-[0-9a-f]{16}\.shutdownlint")
+_LEFTOVER: Final = lazy_pattern(r"\..+\.([0-9]{1,9})-[0-9a-f]{16}\.shutdownlint")
 #: A new file, whatever a repository has prepared under its name.
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 _cleaned: set[Path] = set()

@@ -11,10 +11,11 @@ from shutdownlint.engine.expressions import (
     Condition,
     ExpressionError,
     _Portable,
+    comparison,
     identifiers,
     split_conjunction,
 )
-from shutdownlint.engine.rule import RuleExpression
+from shutdownlint.engine.rule import Rule, RuleExpression
 from shutdownlint.engine.subjects import CaseValues, pod_subjects, problem_subject
 from shutdownlint.engine.vocabulary import Vocabulary
 from shutdownlint.linter.rule_examples import example_facts
@@ -81,7 +82,7 @@ def test_a_condition_is_split_where_all_parts_must_hold(text: str, parts: list[s
 
 def test_engines_agree_on_every_rule_and_example() -> None:
     vocabulary = Vocabulary(all_platforms())
-    compared = 0
+    compared = plainly = 0
     for rule in rules():
         condition = rule.condition
         if condition is None:
@@ -97,7 +98,61 @@ def test_engines_agree_on_every_rule_and_example() -> None:
                     if len(values) == len(found):
                         compared += 1
                         assert one.holds(values) is other.holds(values)
+                    plainly += _compare_clauses(rule, case)
     assert compared > 150
+    assert plainly > 500
+
+
+def _compare_clauses(rule: Rule, case: CaseValues) -> int:
+    """How many parts of a condition are plain comparisons; they say what the engine says."""
+    count = 0
+    for clause in rule.clauses:
+        plain = comparison(clause.text, clause.types)
+        values = {name: case[name] for name in clause.names}
+        known = {name: value for name, value in values.items() if value is not None}
+        if plain is not None and len(known) == len(values):
+            count += 1
+            assert plain.holds(known) is Compiler(clause.types).condition(clause.text).holds(known)
+    return count
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("grace > preStop", True),
+        ("grace == duration('30s')", True),
+        ("duration('0.5m') == grace", True),
+        ("preStop < duration('7s')", False),
+        ("mode != 'classic'", False),
+        ("mode >= 'classic'", True),
+        ("count <= 3", True),
+        ("on == on", True),
+    ],
+)
+def test_a_plain_comparison_needs_no_engine(text: str, expected: bool) -> None:
+    plain = comparison(text, FIELDS)
+    assert plain is not None
+    assert plain.holds(VALUES) is expected
+    assert Compiler(FIELDS).condition(text).holds(VALUES) is expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "on",
+        "!on",
+        "count == -1",
+        "grace > preStop + preStop",
+        "mode == 'it\\'s'",
+        "on == true",
+        "mode in ['a']",
+        "grace > duration('x')",
+        "grace > preStop && on",
+        "missing == count",
+    ],
+)
+def test_everything_else_is_left_to_the_engine(text: str) -> None:
+    assert comparison(text, FIELDS) is None
 
 
 def _cases(

@@ -1,7 +1,6 @@
 """``init``: a configuration to begin with, from what is in the repository."""
 
 # No postponed annotations here: they are read as the program runs.
-import re
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from shutdownlint.cli.output import usage_error, warn, write_output
 from shutdownlint.cli.session import Session
 from shutdownlint.config import CONFIG_NAMES, Config, find_config
 from shutdownlint.linter.linter import plan_workloads
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.registry import PLATFORMS, mesh_choices, mesh_remedy
 from shutdownlint.wording import plural
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _MAX_WORKLOADS = 5
 #: A list of texts, which is written in several lines.
-_LIST = re.compile(r'\[\n((?:  +"[^"\n]*",\n)+)\]')
+_LIST = lazy_pattern(r'\[\n((?:  +"[^"\n]*",\n)+)\]')
 
 
 def command(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from dataclasses import dataclass
 from datetime import timedelta
@@ -21,6 +20,7 @@ from pydantic import (
 from shutdownlint import files, limits
 from shutdownlint.config import ConfigError
 from shutdownlint.config.positions import KeyPath, key_lines, line_of
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.wording import did_you_mean
 
@@ -57,7 +57,7 @@ class Form(BaseModel):
     )
 
 
-_IS_TYPE: Final = re.compile(r"bool$|list\[")
+_IS_TYPE: Final = lazy_pattern(r"bool$|list\[")
 _Form = TypeVar("_Form", bound=Form)
 _REASONS: Final = {
     "extra_forbidden": "is not a setting",

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import Final
 
 from shutdownlint import limits
+from shutdownlint.patterns import lazy_pattern
 
-_HEADER: Final = re.compile(r"\s*(\[\[?)([^\]#]+)\]")
-_KEY: Final = re.compile(
+_HEADER: Final = lazy_pattern(r"\s*(\[\[?)([^\]#]+)\]")
+_KEY: Final = lazy_pattern(
     r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*="""
 )
-_PART: Final = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
+_PART: Final = lazy_pattern(r"""[\w-]+|"[^"]*"|'[^']*'""")
 
 KeyPath = tuple[str | int, ...]
 

@@ -16,7 +16,6 @@ from zlib import crc32
 from msgspec import DecodeError, Struct, msgpack
 
 from shutdownlint import files
-from shutdownlint.atomic_write import replace_file
 from shutdownlint.cache_folder import cache_folder
 from shutdownlint.engine.errors import RuleFileError
 from shutdownlint.engine.rule import Rule, bundled_folder
@@ -82,6 +81,8 @@ class RuleLoader:
         if entry is not None and entry.state == wanted:
             return entry.rules
         rules = self._check(folder, name)
+        from shutdownlint.atomic_write import replace_file  # noqa: PLC0415 - once in a while
+
         try:
             cache.mkdir(parents=True, exist_ok=True)
             replace_file(file, msgpack.encode(_CacheEntry(wanted, rules)), mode=0o600)

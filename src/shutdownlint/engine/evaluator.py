@@ -13,6 +13,7 @@ from shutdownlint.engine.expressions import (
     Condition,
     Expression,
     ExpressionError,
+    comparison,
 )
 from shutdownlint.engine.finding import Change, Finding, Fix, Related, Severity
 from shutdownlint.engine.rule import HERE, PARENT
@@ -75,7 +76,8 @@ class ExpressionCache:
         """The compiled condition. Raises ``ExpressionError``."""
         key = expression.text, (*expression.types, *expression.types.values())
         if key not in self._conditions:
-            self._conditions[key] = self._compiler(expression).condition(expression.text)
+            plain = comparison(expression.text, expression.types)
+            self._conditions[key] = plain or self._compiler(expression).condition(expression.text)
         return self._conditions[key]
 
     def expression(self, expression: RuleExpression) -> Expression:

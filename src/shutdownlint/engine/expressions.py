@@ -6,15 +6,18 @@ no wheel for musl), cel-python serves, which finds such mistakes only when a rul
 
 from __future__ import annotations
 
+import operator
 import re
 from abc import ABC, abstractmethod
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from shutdownlint.patterns import lazy_pattern
+from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.fields import FieldType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from shutdownlint.platforms.fields import Value
 
@@ -79,6 +82,65 @@ class Compiler:
         return Condition(expression)
 
 
+def comparison(text: str, fields: Mapping[str, FieldType]) -> Condition | None:
+    """A condition that only compares a field with another one, or with a constant.
+
+    Most conditions do, and need no engine. What they say was checked when the rule was loaded. None
+    for all others.
+    """
+    found = _COMPARISON.fullmatch(text)
+    if found is None:
+        return None
+    try:
+        left, right = (_operand(found[part], fields) for part in ("left", "right"))
+    except ValueError:
+        return None
+    return Condition(_Comparison(left, _OPERATORS[found["operator"]], right))
+
+
+_OPERATORS: Final[dict[str, Callable[[Any, Any], bool]]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_OPERAND: Final = r"[A-Za-z_]\w*|'[^'\\]*'|[0-9]{1,9}|duration\('[0-9a-z.]+'\)"
+_COMPARISON: Final = lazy_pattern(
+    rf"(?P<left>{_OPERAND}) (?P<operator>==|!=|<=|>=|<|>) (?P<right>{_OPERAND})"
+)
+
+
+def _operand(text: str, fields: Mapping[str, FieldType]) -> Callable[[Mapping[str, Value]], Value]:
+    """How the value of an operand is got. Raises ``ValueError`` where it is no plain one."""
+    constant: Value
+    if text in fields:
+        return operator.itemgetter(text)
+    if text.startswith("duration("):
+        constant = go_duration(text.removeprefix("duration('").removesuffix("')"))
+    elif text.startswith("'"):
+        constant = text[1:-1]
+    else:
+        constant = int(text)
+    return lambda _: constant
+
+
+class _Comparison(Expression):
+    def __init__(
+        self,
+        left: Callable[[Mapping[str, Value]], Value],
+        compare: Callable[[Any, Any], bool],
+        right: Callable[[Mapping[str, Value]], Value],
+    ) -> None:
+        self._left = left
+        self._compare = compare
+        self._right = right
+
+    def value(self, values: Mapping[str, Value]) -> Value:
+        return self._compare(self._left(values), self._right(values))
+
+
 def _environment(fields: Mapping[str, FieldType], cel: Any) -> Any:
     types = {
         FieldType.DURATION: cel.Type.DURATION,
@@ -90,7 +152,7 @@ def _environment(fields: Mapping[str, FieldType], cel: Any) -> Any:
     return cel.NewEnv(variables={name: types[of_type] for name, of_type in fields.items()})
 
 
-_POSITION = re.compile(r"<input>:(\d+):(\d+): (.*)")
+_POSITION = lazy_pattern(r"<input>:(\d+):(\d+): (.*)")
 
 
 class _Google(Expression):
@@ -192,8 +254,8 @@ _CEL_WORDS = frozenset(
         "has",
     ]
 )
-_ITERATED = re.compile(r"\.(?:exists|exists_one|all|filter|map)\(\s*(\w+)\s*,")
-_STRING = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"")
+_ITERATED = lazy_pattern(r"\.(?:exists|exists_one|all|filter|map)\(\s*(\w+)\s*,")
+_STRING = lazy_pattern(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"")
 
 
 def identifiers(text: str) -> set[str]:
@@ -201,7 +263,7 @@ def identifiers(text: str) -> set[str]:
     return set(re.findall(r"[A-Za-z_]\w*", _STRING.sub("''", text)))
 
 
-_TOKEN: Final = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|&&|\|\||[()\[\]{}?]""")
+_TOKEN: Final = lazy_pattern(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|&&|\|\||[()\[\]{}?]""")
 
 
 def split_conjunction(text: str) -> list[str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from string import Formatter
 from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec import Struct
 
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.fields import edit_distance_suggestion
 
 if TYPE_CHECKING:
@@ -80,11 +80,11 @@ class MessageTemplate(Struct, frozen=True, array_like=True):
 
 
 #: Terms of a sum that are zero or not known, and a sum of one term that is left.
-_ZERO_TERM: Final = re.compile(
+_ZERO_TERM: Final = lazy_pattern(
     r"an unknown time [A-Za-z0-9-]+ \+ "
     r"|(?<![\w.])0s [A-Za-z0-9-]+ \+ | \+ 0s [A-Za-z0-9-]+|, minus 0s \w+"
 )
-_ONE_TERM: Final = re.compile(
+_ONE_TERM: Final = lazy_pattern(
     r"(?<!\+ )(?<![\w.])([0-9][0-9a-z.]*) "
     r"([A-Za-z][A-Za-z0-9 -]{0,40}(?: \([^()]{0,80}\))?) = \1(?![\w.])"
 )

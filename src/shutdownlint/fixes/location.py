@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 from yaml.nodes import MappingNode, ScalarNode
 
 from shutdownlint.manifests.document import EmbeddedNodeRef, NodeRef
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.edit_target import ValueFormat
 from shutdownlint.yaml_source.composer import ComposeError, compose
 from shutdownlint.yaml_source.editor import (
@@ -157,7 +157,7 @@ class EditLocation(Struct, frozen=True):
         return Edit(0, 0, block_text(Tree(compose(inner)[0]).to_python(), 0, "\n") + "\n")
 
 
-_ONE_NUMBER: Final = re.compile(
+_ONE_NUMBER: Final = lazy_pattern(
     r"(\s*(?:exec +)?(?:(?:/[\w/]+/)?sleep +)?)[0-9]+(?:\.[0-9]+)?s?(\s*)"
 )
 

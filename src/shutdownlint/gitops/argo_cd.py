@@ -27,6 +27,7 @@ from shutdownlint.gitops.deployment import (
 from shutdownlint.manifests.decoding import value_at
 from shutdownlint.manifests.document import EmbeddedNodeRef
 from shutdownlint.manifests.go_template import action_text, find_actions
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.yaml_source.composer import ComposeError, compose
 from shutdownlint.yaml_source.errors import BudgetExceededError
 from shutdownlint.yaml_source.tree import Tree
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.document import Document, NodeRef, Source
     from shutdownlint.yaml_source.location import KeyPath
 
-_SEGMENT: Final = re.compile(r"index\s+\.path\.segments\s+(\d+)")
+_SEGMENT: Final = lazy_pattern(r"index\s+\.path\.segments\s+(\d+)")
 _OVERRIDES: Final = (
     "namespace",
     "patches",

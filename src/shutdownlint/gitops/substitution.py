@@ -5,13 +5,13 @@ Source: Flux' documentation of post build variable substitution: ``${name}``, ``
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from yaml.nodes import ScalarNode
 
 from shutdownlint.manifests.document import Graft
 from shutdownlint.manifests.patched import PatchedDocument
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.yaml_source.tree import walk_scalars
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from shutdownlint.manifests.document import Document
 
-_VARIABLE: Final = re.compile(r"\$\{(\w+)(?::?[=-]([^{}]*))?\}")
+_VARIABLE: Final = lazy_pattern(r"\$\{(\w+)(?::?[=-]([^{}]*))?\}")
 
 
 def substitute(document: Document, variables: Mapping[str, str]) -> Document:

@@ -7,7 +7,6 @@ the steps, the fields that labels, annotations and namespaces are written to.
 from __future__ import annotations
 
 import posixpath
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, field
@@ -18,6 +17,7 @@ from shutdownlint.kustomize.patches import Selector, read_patches
 from shutdownlint.manifests.document import EmbeddedNodeRef, Graft
 from shutdownlint.manifests.patched import PatchedDocument
 from shutdownlint.manifests.reader import TransformError
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.yaml_source.composer import ComposeError, compose
 from shutdownlint.yaml_source.scalars import UNTAGGED
 from shutdownlint.yaml_source.tree import Tree, iterate_nodes
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     ReadFile = Callable[[str], list[Document]]
 
 #: A resource that is fetched.
-_REMOTE: Final = re.compile(r"://|^git@|^github\.com/|\?ref=|^git::")
+_REMOTE: Final = lazy_pattern(r"://|^git@|^github\.com/|\?ref=|^git::")
 #: What we do not do: it may change the objects.
 _UNAPPLIED: Final = ("transformers", "replacements", "vars", "configurations")
 _TEMPLATED: Final = (
@@ -52,7 +52,7 @@ _SCALED: Final = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationControl
 #: Kinds that are renamed. kustomize renames others too, and what refers to them; their names stay
 #: as they are written, so that references still find them.
 _RENAMED: Final = (*_TEMPLATED, "Pod", "CronJob", "Rollout", "HorizontalPodAutoscaler")
-_IMAGE: Final = re.compile(r"([^@]*?)(?::([^:/@]*))?(?:@(.*))?")
+_IMAGE: Final = lazy_pattern(r"([^@]*?)(?::([^:/@]*))?(?:@(.*))?")
 
 
 class Layer(Struct, eq=False):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,6 +12,7 @@ from shutdownlint import limits
 from shutdownlint.kustomize.json_patch import JsonPatchError, Operation, read_operations
 from shutdownlint.kustomize.strategic_merge import merge_patch
 from shutdownlint.manifests.patched import PatchedDocument
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.yaml_source.scalars import read_as_text
 from shutdownlint.yaml_source.tree import Tree, iterate_nodes
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 #: What a pattern may have besides letters for us to read it: wildcards and alternatives, which may
 #: stand in one group.
 _SIMPLE: Final = r"(?:[\w|/-]|\\[.-]|[.][*+]?)*"
-_SIMPLE_PATTERN: Final = re.compile(rf"\^?({_SIMPLE})(?:\(({_SIMPLE})\)({_SIMPLE}))?\$?")
-_PLAIN_NAME: Final = re.compile(r"[\w-]+")
-_REQUIREMENT: Final = re.compile(r"(!?)([\w./-]+)(?:\s*(==|=|!=)\s*([\w.-]*))?")
-_SET_REQUIREMENT: Final = re.compile(r"([\w./-]+)\s+(in|notin)\s+\(([\w.,\s-]*)\)")
+_SIMPLE_PATTERN: Final = lazy_pattern(rf"\^?({_SIMPLE})(?:\(({_SIMPLE})\)({_SIMPLE}))?\$?")
+_PLAIN_NAME: Final = lazy_pattern(r"[\w-]+")
+_REQUIREMENT: Final = lazy_pattern(r"(!?)([\w./-]+)(?:\s*(==|=|!=)\s*([\w.-]*))?")
+_SET_REQUIREMENT: Final = lazy_pattern(r"([\w./-]+)\s+(in|notin)\s+\(([\w.,\s-]*)\)")
 #: A requirement of a selector; commas inside of brackets are part of it.
-_ONE_REQUIREMENT: Final = re.compile(r"(?:[^,(]++|\([^)]*+\)?+)++")
+_ONE_REQUIREMENT: Final = lazy_pattern(r"(?:[^,(]++|\([^)]*+\)?+)++")
 
 
 class Selector(Struct, frozen=True):

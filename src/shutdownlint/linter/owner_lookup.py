@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -12,6 +11,7 @@ from msgspec import Struct, field
 
 from shutdownlint import files, limits
 from shutdownlint.manifests.discovery import is_excluded
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.repository_root import find_repository_root, read_regular_file
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: Where GitHub and GitLab look for the file, in this order (docs.github.com, about code owners).
 _PLACES: Final = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
 _ANY_FOLDERS: Final = "**"
-_SECTION: Final = re.compile(r"\^?\[[^\]]*\](?:\[\d+\])?(.*)")
+_SECTION: Final = lazy_pattern(r"\^?\[[^\]]*\](?:\[\d+\])?(.*)")
 #: Written for a space that is a part of a pattern.
 _SPACE: Final = "\0"
 

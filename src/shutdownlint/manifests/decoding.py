@@ -6,7 +6,6 @@ read. A ``Placeholder`` marks a value that a templating tool will insert.
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import (
     TYPE_CHECKING,
@@ -22,6 +21,7 @@ from typing import (
 
 from msgspec import Struct
 
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.yaml_source.tree import Shape
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from shutdownlint.yaml_source.location import KeyPath
 
-_PLACEHOLDER: Final = re.compile(
+_PLACEHOLDER: Final = lazy_pattern(
     r"\$\{|\$\(|\{\{|\{%|#\{|^<[^<>]+>$|^@.+@$|^\$\w+$|^\{[A-Z_]+\}|^__\w+__$"
 )
 

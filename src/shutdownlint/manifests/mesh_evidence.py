@@ -7,16 +7,20 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
+from shutdownlint.patterns import lazy_pattern
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from shutdownlint.manifests.kinds import MeshWord
 
 #: Of an object as people write it: the group of its version, its kind and its namespace.
-_API_VERSION: Final = re.compile(rb"^[ \-]*\"?apiVersion\"?: *[\"']?([a-z0-9.\-]+)/", re.MULTILINE)
-_KIND: Final = re.compile(rb"^\"?kind\"?: *[\"']?([A-Za-z0-9]+)", re.MULTILINE)
-_NAME: Final = re.compile(rb"\bname\"?: *[\"']?([a-z0-9\-]+)")
-_NAMESPACE: Final = re.compile(rb"\bnamespace\"?: *[\"']?([a-z0-9\-]+)")
+_API_VERSION: Final = lazy_pattern(
+    rb"^[ \-]*\"?apiVersion\"?: *[\"']?([a-z0-9.\-]+)/", re.MULTILINE
+)
+_KIND: Final = lazy_pattern(rb"^\"?kind\"?: *[\"']?([A-Za-z0-9]+)", re.MULTILINE)
+_NAME: Final = lazy_pattern(rb"\bname\"?: *[\"']?([a-z0-9\-]+)")
+_NAMESPACE: Final = lazy_pattern(rb"\bnamespace\"?: *[\"']?([a-z0-9\-]+)")
 
 
 class MeshEvidence(Struct, frozen=True):

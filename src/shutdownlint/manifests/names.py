@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
-_NAME: Final = re.compile(r"[a-zA-Z0-9]([a-zA-Z0-9._-]{0,251}[a-zA-Z0-9])?")
-_LABEL_KEY: Final = re.compile(
+from shutdownlint.patterns import lazy_pattern
+
+_NAME: Final = lazy_pattern(r"[a-zA-Z0-9]([a-zA-Z0-9._-]{0,251}[a-zA-Z0-9])?")
+_LABEL_KEY: Final = lazy_pattern(
     r"([a-zA-Z0-9][a-zA-Z0-9.-]{0,252}/)?[a-zA-Z0-9]([a-zA-Z0-9._-]{0,61}[a-zA-Z0-9])?"
 )
-_LABEL_VALUE: Final = re.compile(r"([a-zA-Z0-9]([a-zA-Z0-9._-]{0,61}[a-zA-Z0-9])?)?")
+_LABEL_VALUE: Final = lazy_pattern(r"([a-zA-Z0-9]([a-zA-Z0-9._-]{0,61}[a-zA-Z0-9])?)?")
 
 
 def is_name(text: str) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import re
 from typing import Any, Final
 
+from shutdownlint.patterns import lazy_pattern
+
 #: How each of them begins: JSON reports and baselines, GitLab's code quality, SARIF.
-_BEGINS: Final = re.compile(
+_BEGINS: Final = lazy_pattern(
     rb'\s*(?:\{\s*"tool": "shutdownlint"|\[\s*\{\s*"description": |\{\s*"\$schema": "[^"]*sarif)'
 )
 _MANIFEST_KEYS: Final = frozenset(("apiVersion", "kind"))
@@ -15,8 +15,10 @@ _MANIFEST_KEYS: Final = frozenset(("apiVersion", "kind"))
 
 def is_own_report(data: bytes) -> bool:
     """Whether a file is a report of this tool. What could be applied to a cluster is none."""
-    if not _BEGINS.match(data):
+    if data[:1].isalpha() or not _BEGINS.match(data):
         return False
+    import json  # noqa: PLC0415 - hardly any file comes here
+
     try:
         root: Any = json.loads(data)
     except (ValueError, RecursionError):

@@ -17,6 +17,7 @@ from shutdownlint.manifests.skips import (
     SkipReason,
     unrendered_chart,
 )
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.yaml_source.composer import ComposeError, compose
 from shutdownlint.yaml_source.location import Region
 from shutdownlint.yaml_source.tree import Tree, iterate_nodes
@@ -29,20 +30,20 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.reader import ReadStats
     from shutdownlint.manifests.splitter import Chunk
 
-_YTT: Final = re.compile(r"^[ \t]*#@", re.MULTILINE)
-_OTHER: Final = re.compile(r"\{%|%\{|\(\(|<%")
+_YTT: Final = lazy_pattern(r"^[ \t]*#@", re.MULTILINE)
+_OTHER: Final = lazy_pattern(r"\{%|%\{|\(\(|<%")
 #: Actions that only a template has on a line of their own: blocks, definitions, trimmed ends.
-_CONTROL: Final = re.compile(
+_CONTROL: Final = lazy_pattern(
     r"^[ \t]*\{\{-?\s*(?:/\*|(?:if|range|with|define|block|end|else|include|template)\b)",
     re.MULTILINE,
 )
-_ONLY_ACTIONS: Final = re.compile(r"[ \t]*(?:x[ \t]*)+\r?")
+_ONLY_ACTIONS: Final = lazy_pattern(r"[ \t]*(?:x[ \t]*)+\r?")
 #: What tools that fill in text replace, at the begin of a value or item.
-_PLACEHOLDER: Final = re.compile(
+_PLACEHOLDER: Final = lazy_pattern(
     r"(?:^|[:\-,\[{\s])(\{\{[^}\n]{0,60}\}\}?|\$\{[^}\n]{1,60}\}|@[A-Za-z_][\w.-]{0,60}@"
     r"|%[A-Za-z_][\w.-]{0,60}%|<[A-Za-z_][\w .-]{0,60}>|<%[^%\n]{0,60}%>)"
 )
-_HELM_SOURCE: Final = re.compile(r"^# Source: (\S.*?)\s*$", re.MULTILINE)
+_HELM_SOURCE: Final = lazy_pattern(r"^# Source: (\S.*?)\s*$", re.MULTILINE)
 
 
 class Parser:

@@ -18,6 +18,7 @@ from shutdownlint.manifests.skips import (
     NOT_KUBERNETES,
     SkipReason,
 )
+from shutdownlint.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,21 +37,21 @@ _WORKLOADS: Final = frozenset(
 )
 
 # With the line break in front of it this is found by looking for line breaks only.
-_UNUSUAL_LINE: Final = re.compile(rb"\n(?:[^A-Za-z# \r\n\-]|-(?![ \r\n]|\Z))")
-_UNUSUAL_START: Final = re.compile(rb"[^A-Za-z# \r\n\-]|-(?![ \r\n]|\Z)")
-_LONE_BREAK: Final = re.compile(rb"\r(?!\n)|\xc2\x85|\xe2\x80[\xa8\xa9]")
-_FIRST_CONTENT: Final = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\r?\n)*")
-_PLAIN_KEY: Final = re.compile(rb"[A-Za-z][A-Za-z0-9_.\-]* *:(?=[ \r\n]|\Z)")
-_KIND: Final = re.compile(rb"kind[ \t]*:")
-_VERSION: Final = re.compile(rb"^apiVersion[ \t]*:", re.MULTILINE)
-_KIND_WORD: Final = re.compile(
+_UNUSUAL_LINE: Final = lazy_pattern(rb"\n(?:[^A-Za-z# \r\n\-]|-(?![ \r\n]|\Z))")
+_UNUSUAL_START: Final = lazy_pattern(rb"[^A-Za-z# \r\n\-]|-(?![ \r\n]|\Z)")
+_LONE_BREAK: Final = lazy_pattern(rb"\r(?!\n)|\xc2\x85|\xe2\x80[\xa8\xa9]")
+_FIRST_CONTENT: Final = lazy_pattern(rb"(?:[ \t]*(?:#[^\n]*)?\r?\n)*")
+_PLAIN_KEY: Final = lazy_pattern(rb"[A-Za-z][A-Za-z0-9_.\-]* *:(?=[ \r\n]|\Z)")
+_KIND: Final = lazy_pattern(rb"kind[ \t]*:")
+_VERSION: Final = lazy_pattern(rb"^apiVersion[ \t]*:", re.MULTILINE)
+_KIND_WORD: Final = lazy_pattern(
     rb"""kind:[ ]+(?:"([A-Za-z0-9]+)"|'([A-Za-z0-9]+)'|([A-Za-z0-9]+))
          [ ]*(?:[ ]\#[^\n]*)?(?:\r?\n(?![ \t])|\Z)""",
     re.VERBOSE,
 )
 #: In double quotes these can spell a word without its letters standing side by side.
-_WORD_ESCAPE: Final = re.compile(rb"\\[xuU\r\n]")
-_BLANK: Final = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z))*\Z")
+_WORD_ESCAPE: Final = lazy_pattern(rb"\\[xuU\r\n]")
+_BLANK: Final = lazy_pattern(rb"(?:[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z))*\Z")
 
 
 #: What is in a document that holds objects of a cluster, and not in one that a person writes.

@@ -5,15 +5,16 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from shutdownlint.patterns import lazy_pattern
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_MARKER_REST: Final = re.compile(rb"[ \t]*(?:#[\x20-\x7e\t]*)?(?:\r\n|\n|\Z)")
+_MARKER_REST: Final = lazy_pattern(rb"[ \t]*(?:#[\x20-\x7e\t]*)?(?:\r\n|\n|\Z)")
 
 
 class Chunk(Struct, frozen=True):

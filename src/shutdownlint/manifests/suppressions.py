@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.yaml_source.location import FixedLocation, Region
 
 if TYPE_CHECKING:
@@ -33,12 +34,12 @@ ANNOTATION: Final = "shutdownlint.dev/ignore"
 #: Atomic groups: what was matched is not tried again in another way.
 _NAME: Final = r"(?>[A-Za-z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)+|[A-Za-z]{2,8}[0-9]{0,3}(?![A-Za-z0-9-]))"
 _RULES: Final = rf"(?P<rules>{_NAME}(?>\s*,\s*{_NAME})*+)(?:\s++until\s++(?P<until>[0-9-]++))?+"
-_COMMENT: Final = re.compile(rf"#\s*shutdownlint:\s*ignore\[\s*{_RULES}\s*\](?P<reason>[^\r\n]*)")
+_COMMENT: Final = lazy_pattern(rf"#\s*shutdownlint:\s*ignore\[\s*{_RULES}\s*\](?P<reason>[^\r\n]*)")
 #: Meant as one, however it is written.
-_MEANT: Final = re.compile(r"#\s*shutdownlint:[^\r\n]*", re.IGNORECASE)
-_UNTIL: Final = re.compile(r"\buntil\b")
-_LAST_DAY: Final = re.compile(r"\s*until\s+(?P<until>[0-9-]+)(?P<reason>.*)")
-_SAID: Final = re.compile(rf"\s*{_RULES}\s*(?:--(?P<reason>.*))?", re.DOTALL)
+_MEANT: Final = lazy_pattern(r"#\s*shutdownlint:[^\r\n]*", re.IGNORECASE)
+_UNTIL: Final = lazy_pattern(r"\buntil\b")
+_LAST_DAY: Final = lazy_pattern(r"\s*until\s+(?P<until>[0-9-]+)(?P<reason>.*)")
+_SAID: Final = lazy_pattern(rf"\s*{_RULES}\s*(?:--(?P<reason>.*))?", re.DOTALL)
 
 
 class Suppression(Struct, frozen=True, eq=False):

@@ -30,6 +30,7 @@ from shutdownlint.manifests.skips import (
     PATCH_BY_NAME,
     SkipReason,
 )
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.yaml_source.errors import BudgetExceededError
 from shutdownlint.yaml_source.tree import Tree, child, key_text
 
@@ -44,8 +45,8 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.misspelled import MisspelledKey
     from shutdownlint.yaml_source.location import KeyPath
 
-_PATCH_NAME: Final = re.compile(r"(?:^|[-_.])patch(?:es)?(?:[-_.]|$)", re.IGNORECASE)
-_ASSERTION_NAME: Final = re.compile(
+_PATCH_NAME: Final = lazy_pattern(r"(?:^|[-_.])patch(?:es)?(?:[-_.]|$)", re.IGNORECASE)
+_ASSERTION_NAME: Final = lazy_pattern(
     r"(?:^|[-_.])(?:assert|errors)(?:[-_.]|$)|^\d+-(?:assert|errors)", re.IGNORECASE
 )
 #: Kinds that the API server takes with a selector only.

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
+
+from shutdownlint.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import timedelta
 
-_SPECIAL: Final = re.compile(r"[^a-zA-Z0-9_/:@-]")
+_SPECIAL: Final = lazy_pattern(r"[^a-zA-Z0-9_/:@-]")
 #: The quantiles that are asked of native histograms, which have no buckets of their own.
 QUANTILES: Final = (0.5, 0.9, 0.95, 0.99, 0.999)
 

@@ -6,6 +6,8 @@ import re
 from datetime import timedelta
 from typing import Final
 
+from shutdownlint.patterns import lazy_pattern
+
 _UNITS: Final = {
     "ns": 1e-9,
     "us": 1e-6,
@@ -17,8 +19,8 @@ _UNITS: Final = {
     "h": 3600.0,
 }
 _PART: Final = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h)"
-_DURATION: Final = re.compile(rf"([-+]?)((?:{_PART})+)")
-_EACH: Final = re.compile(r"([0-9]*+\.?[0-9]*+)(ns|us|µs|μs|ms|s|m|h)")
+_DURATION: Final = lazy_pattern(rf"([-+]?)((?:{_PART})+)")
+_EACH: Final = lazy_pattern(r"([0-9]*+\.?[0-9]*+)(ns|us|µs|μs|ms|s|m|h)")
 _LONGEST: Final = timedelta(days=36500)
 
 
@@ -41,8 +43,8 @@ def go_duration(text: str) -> timedelta:
 
 
 _SERVER_PART: Final = r"([0-9]{1,9})(us|ms|s|m|h|d)?"
-_SERVER_DURATION: Final = re.compile(rf"(?:{_SERVER_PART} ?){{1,6}}")
-_SERVER_EACH: Final = re.compile(_SERVER_PART)
+_SERVER_DURATION: Final = lazy_pattern(rf"(?:{_SERVER_PART} ?){{1,6}}")
+_SERVER_EACH: Final = lazy_pattern(_SERVER_PART)
 _SERVER_UNITS: Final = {"us": 1e-6, "ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, None: 1}
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.facts import SourcedValue
 from shutdownlint.shutdown.request import ClientSees
 
@@ -24,7 +24,7 @@ _REFUSED_CONDITIONS: Final = SourcedValue(
     f"{_ROUTER} (wouldRetryFromReset); measured with Envoy 1.40 and Istio's default policy",
 )
 _GATEWAY_ERRORS: Final = SourcedValue((502, 503, 504), f"{_ROUTER} (isGatewayError)")
-_CODE: Final = re.compile(r"[1-5][0-9]{2}")
+_CODE: Final = lazy_pattern(r"[1-5][0-9]{2}")
 
 
 class RetryPolicy(Struct, frozen=True):

@@ -7,8 +7,10 @@ from typing import Final
 
 from msgspec import Struct
 
-_VERSION: Final = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?")
-_CLAUSE: Final = re.compile(r"\s*(>=|<=|==|>|<)\s*(v?\d+\.\d+(?:\.\d+)?)\s*")
+from shutdownlint.patterns import lazy_pattern
+
+_VERSION: Final = lazy_pattern(r"v?(\d+)\.(\d+)(?:\.(\d+))?")
+_CLAUSE: Final = lazy_pattern(r"\s*(>=|<=|==|>|<)\s*(v?\d+\.\d+(?:\.\d+)?)\s*")
 
 
 class Version(Struct, frozen=True, order=True):

@@ -19,6 +19,7 @@ from shutdownlint.manifests.parser import Parser
 from shutdownlint.manifests.reader import ReadStats
 from shutdownlint.manifests.rendered import RenderedDocument
 from shutdownlint.manifests.splitter import split
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.rendering.template_lines import (
     TemplateBlock,
     TemplateLine,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 _VALUES_FILE: Final = "values.yaml"
 #: An action that writes a value as it is, or a default where there is none.
-_PLAIN_VALUE: Final = re.compile(r"\{\{-?\s*(?:(?:int|int64|quote|toString)\s+)?\$?\.Values\.")
+_PLAIN_VALUE: Final = lazy_pattern(r"\{\{-?\s*(?:(?:int|int64|quote|toString)\s+)?\$?\.Values\.")
 
 
 class Found(Struct, frozen=True):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-import re
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from shutdownlint.manifests.discovery import CHART_FILE, InputError, InputFile
 from shutdownlint.manifests.loader import InputSource
 from shutdownlint.manifests.parser import Parser
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.rendering.chart_origins import ChartOrigins, read_documents
 from shutdownlint.rendering.targets import is_chart
 from shutdownlint.rendering.tools import ToolError, Tools, find_program
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: The commands that build a kustomization; the first that is installed is used.
 _KUSTOMIZE: Final = (("kustomize", "build"), ("kubectl", "kustomize"))
-_NOT_IN_NAMES: Final = re.compile(r"[^a-z0-9-]+")
+_NOT_IN_NAMES: Final = lazy_pattern(r"[^a-z0-9-]+")
 #: Renderings mostly wait for a program.
 _AT_ONCE: Final = 4
 

@@ -13,21 +13,22 @@ from msgspec import Struct, field
 
 from shutdownlint import limits
 from shutdownlint.manifests.go_template import action_text, find_actions, replace_actions
+from shutdownlint.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from shutdownlint.yaml_source.location import KeyPath
 
-_KEY: Final = re.compile(r"""(?P<quote>["']?)(?P<key>[\w./-]+)(?P=quote):(?=\s|$)""")
-_INDENT: Final = re.compile(r"n?indent\s+(\d+)")
-_VALUES: Final = re.compile(r"\$?\.Values((?:\.[\w-]+)+)")
-_TEXT: Final = re.compile(r'"[^"]*"')
-_INDEXED: Final = re.compile(r'index\s+\$?\.Values((?:\s+"[\w-]+")+)')
-_BRACKETS: Final = re.compile(r"\((\s*\$?\.Values(?:\.\w+)*\s*)\)")
+_KEY: Final = lazy_pattern(r"""(?P<quote>["']?)(?P<key>[\w./-]+)(?P=quote):(?=\s|$)""")
+_INDENT: Final = lazy_pattern(r"n?indent\s+(\d+)")
+_VALUES: Final = lazy_pattern(r"\$?\.Values((?:\.[\w-]+)+)")
+_TEXT: Final = lazy_pattern(r'"[^"]*"')
+_INDEXED: Final = lazy_pattern(r'index\s+\$?\.Values((?:\s+"[\w-]+")+)')
+_BRACKETS: Final = lazy_pattern(r"\((\s*\$?\.Values(?:\.\w+)*\s*)\)")
 #: A definition that writes the value that it is given, as many library charts have one.
-_WRITES_VALUE: Final = re.compile(r"\bdict\b.*\"value\"\s+\$?\.Values\.")
-_INCLUDE: Final = re.compile(r"(?:include|template)\s+\"([^\"]+)\"")
-_DEFINE: Final = re.compile(r"define\s+\"([^\"]+)\"")
-_OPENING: Final = re.compile(r"(if|with|range|define|block)\b\s*(.*)")
+_WRITES_VALUE: Final = lazy_pattern(r"\bdict\b.*\"value\"\s+\$?\.Values\.")
+_INCLUDE: Final = lazy_pattern(r"(?:include|template)\s+\"([^\"]+)\"")
+_DEFINE: Final = lazy_pattern(r"define\s+\"([^\"]+)\"")
+_OPENING: Final = lazy_pattern(r"(if|with|range|define|block)\b\s*(.*)")
 
 
 #: The keys of a value.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.reports.report import full_message, safe
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 #: A comment on GitHub holds 65,536 characters; what is left is for the person who writes it.
 MOST_CHARACTERS: Final = 60_000
-_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~&@$])")
+_SPECIAL: Final = lazy_pattern(r"([\\`*_{}\[\]<>#|~&@$])")
 
 
 def render_markdown(report: Report, _output: ReportOutput) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,9 +17,11 @@ from shutdownlint.manifests.skips import (
     NOT_KUBERNETES,
     PATCH_BY_NAME,
 )
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.wording import plural
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Sequence
     from datetime import timedelta
 
@@ -41,9 +41,9 @@ _HIDDEN: Final = (
 #: ActionCommand.TryParse: ``##[``; Azure Pipelines, logging commands: ``##vso[``).
 _COMMAND: Final = r"#(?=#(?:\[|vso\[))"
 #: Those and control characters (C0, DEL, C1) are never sent to a screen raw.
-_UNSAFE: Final = re.compile(rf"[\x00-\x08\x0a-\x1f\x7f-\x9f{_HIDDEN}]|{_COMMAND}")
+_UNSAFE: Final = lazy_pattern(rf"[\x00-\x08\x0a-\x1f\x7f-\x9f{_HIDDEN}]|{_COMMAND}")
 #: The same without the line breaks between JSON's own tokens.
-_UNSAFE_IN_JSON: Final = re.compile(rf"[\x00-\x09\x0b-\x1f\x7f-\x9f{_HIDDEN}]|{_COMMAND}")
+_UNSAFE_IN_JSON: Final = lazy_pattern(rf"[\x00-\x09\x0b-\x1f\x7f-\x9f{_HIDDEN}]|{_COMMAND}")
 
 #: Of the notes that are not shown, so many rules are named.
 _MOST_RULES: Final = 5
@@ -73,12 +73,16 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def _escape_in_json(found: re.Match[str]) -> str:
+    import json  # noqa: PLC0415 - text needs none
+
     character = found.group()
     return "\\u0023" if character == "#" else json.dumps(character)[1:-1]
 
 
 def to_json(data: Any) -> str:
     """Data as JSON text. Characters that could act on a terminal are escaped."""
+    import json  # noqa: PLC0415 - text needs none
+
     text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
     return _UNSAFE_IN_JSON.sub(_escape_in_json, text) + "\n"
 

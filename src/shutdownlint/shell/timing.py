@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.shell.syntax import (
     INIT_WRAPPERS,
     OPENS,
@@ -20,6 +20,7 @@ from shutdownlint.shell.syntax import (
 from shutdownlint.shutdown.durations import ZERO, DurationRange, seconds
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Sequence
 
 #: Commands that return as soon as they have been carried out.
@@ -65,8 +66,8 @@ INSTANT: Final = frozenset(
 #: Of those, the ones that cannot fail in a way that stops what ``&&`` hangs on them.
 _SUCCEEDS: Final = frozenset(["echo", "printf", "true", ":", "export", "date", "set"])
 _SLEEP_UNITS: Final = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_SLEEP_TIME: Final = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([smhd]?)")
-_VARIABLE: Final = re.compile(r"\$(?:\{(\w+)(?::?-([^}]*))?\}|(\w+))")
+_SLEEP_TIME: Final = lazy_pattern(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([smhd]?)")
+_VARIABLE: Final = lazy_pattern(r"\$(?:\{(\w+)(?::?-([^}]*))?\}|(\w+))")
 _UNKNOWN_TIME: Final = DurationRange(ZERO, None)
 _NO_TIME: Final = DurationRange.exact(ZERO)
 

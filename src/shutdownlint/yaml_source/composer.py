@@ -10,14 +10,17 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any, Final
 
-import yaml
+from shutdownlint import limits
+from shutdownlint.patterns import compiled_when_used
+from shutdownlint.yaml_source.scalars import UNTAGGED
+
+# Its patterns are for the parser in Python; compiling them takes longer than a small file.
+with compiled_when_used():
+    import yaml
 from yaml.composer import Composer
 from yaml.parser import Parser
 from yaml.reader import Reader
 from yaml.scanner import Scanner
-
-from shutdownlint import limits
-from shutdownlint.yaml_source.scalars import UNTAGGED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,10 +8,10 @@ Source: go.yaml.in/yaml/v2 resolve.go, read at v2.4; outcomes verified with the 
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING, Final
 
 from shutdownlint import limits
+from shutdownlint.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from yaml.nodes import ScalarNode
@@ -34,13 +34,13 @@ _WORDS: Final[dict[str, Scalar]] = {
 }
 _NUMBER_START: Final = frozenset("+-.0123456789")
 _INTEGERS: Final = (
-    (re.compile(r"[-+]?0[xX][0-9a-fA-F]+"), 16),
-    (re.compile(r"[-+]?0[bB][01]+"), 2),
-    (re.compile(r"[-+]?0[oO][0-7]+"), 8),
-    (re.compile(r"[-+]?0[0-7]+"), 8),
-    (re.compile(r"[-+]?(?:0|[1-9][0-9]*)"), 10),
+    (lazy_pattern(r"[-+]?0[xX][0-9a-fA-F]+"), 16),
+    (lazy_pattern(r"[-+]?0[bB][01]+"), 2),
+    (lazy_pattern(r"[-+]?0[oO][0-7]+"), 8),
+    (lazy_pattern(r"[-+]?0[0-7]+"), 8),
+    (lazy_pattern(r"[-+]?(?:0|[1-9][0-9]*)"), 10),
 )
-_FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_FLOAT: Final = lazy_pattern(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _UINT64_MAX: Final = 2**64 - 1
 _INT64_MIN: Final = -(2**63)
 

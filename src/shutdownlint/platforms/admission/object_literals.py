@@ -7,12 +7,15 @@ variables, calls or operators is not. Source: Kubernetes' documentation of Mutat
 from __future__ import annotations
 
 import json
-import re
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from shutdownlint import limits
+from shutdownlint.patterns import lazy_pattern
 
-_TOKEN: Final = re.compile(
+if TYPE_CHECKING:
+    import re
+
+_TOKEN: Final = lazy_pattern(
     r"""\s*(?:(?P<type>Object(?:\.\w+)*)\s*\{|(?P<name>[A-Za-z_]\w*)\s*:|(?P<number>-?[0-9]{1,18})(?![\w.])"""
     r"""|(?P<word>true|false)\b|(?P<text>"(?:[^"\\]|\\["\\n])*"|'(?:[^'\\"]|\\['\\n])*')\s*(?P<key>:)?"""
     r"""|(?P<mark>[{}\[\],]))"""

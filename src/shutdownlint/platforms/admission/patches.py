@@ -6,7 +6,6 @@ documentation of MutatingAdmissionPolicy, read for 1.34.
 
 from __future__ import annotations
 
-import re
 from io import StringIO
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +15,7 @@ from yaml.nodes import MappingNode, SequenceNode
 from shutdownlint import limits
 from shutdownlint.manifests.decoding import mappings
 from shutdownlint.manifests.document import EmbeddedNodeRef, Graft, NodeRef
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.admission.object_literals import read_object
 from shutdownlint.platforms.mutations import UnreadablePatchError
 from shutdownlint.yaml_source.tree import child
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from shutdownlint.yaml_source.location import KeyPath
 
-_STEP: Final = re.compile(r"\"([^\"]+)\"|'([^']+)'|([\w-]+)")
-_LIST_STEP: Final = re.compile(r"\[\s*name\s*:\s*(?:\"([^\"]+)\"|'([^']+)'|(\*|[\w.-]+))\s*\]")
+_STEP: Final = lazy_pattern(r"\"([^\"]+)\"|'([^']+)'|([\w-]+)")
+_LIST_STEP: Final = lazy_pattern(r"\[\s*name\s*:\s*(?:\"([^\"]+)\"|'([^']+)'|(\*|[\w.-]+))\s*\]")
 #: The keys of ``parameters`` that do not depend on other objects.
 _PLAIN: Final = frozenset(("assign", "pathTests"))
 #: An unquoted star: every element.

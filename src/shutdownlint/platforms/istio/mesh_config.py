@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.istio import facts
 from shutdownlint.platforms.istio.mesh_sources import (
     IstiodPods,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.context import AnalysisContext
     from shutdownlint.platforms.problem import Problem
 
-_REVISION: Final = re.compile(r"(\d+)-(\d+)(?:-(\d+))?")
+_REVISION: Final = lazy_pattern(r"(\d+)-(\d+)(?:-(\d+))?")
 
 
 class ProxyEnvironment(Struct, frozen=True):

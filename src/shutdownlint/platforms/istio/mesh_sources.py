@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
@@ -17,6 +16,7 @@ from shutdownlint.manifests.resources import (
     Metadata,
     PodTemplate,
 )
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.helm_installs import HelmInstall, HelmValues, helm_installs, scalar_at
 from shutdownlint.platforms.istio import facts
 from shutdownlint.platforms.istio.problems import MeshConfigRejected
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _CONTROL_PLANE: Final = "discovery"
 #: The kinds that istiod itself is found in.
 _ISTIOD_KINDS: Final = ("Deployment", "Pod")
-_CHART: Final = re.compile(r"(?:istiod|istio-discovery|istio)-(\d.*)")
+_CHART: Final = lazy_pattern(r"(?:istiod|istio-discovery|istio)-(\d.*)")
 
 
 class MeshConfig(Struct, eq=False):

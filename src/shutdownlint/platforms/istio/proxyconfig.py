@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from shutdownlint.manifests.decoding import has_placeholder
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.edit_target import ValueFormat
 from shutdownlint.platforms.istio import facts
@@ -102,7 +103,7 @@ _ELSEWHERE: Final = {
     "defaultConfig": "this level itself, without the defaultConfig key",
     "proxyConfig": "this level itself, without the proxyConfig key",
 }
-_INTEGER: Final = re.compile(r"[-+]?[0-9]+")
+_INTEGER: Final = lazy_pattern(r"[-+]?[0-9]+")
 
 
 class KeyFinding(Struct, frozen=True):

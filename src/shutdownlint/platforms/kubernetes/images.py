@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.facts import SourcedValue
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ _SHELLS: Final = SourcedValue(
     "the official images' Dockerfiles: Debian, or Alpine where the tag has alpine",
 )
 
-_PAUSE: Final = re.compile("pause(-(amd64|arm|arm64|ppc64le|s390x))?")
+_PAUSE: Final = lazy_pattern("pause(-(amd64|arm|arm64|ppc64le|s390x))?")
 
 
 class ImageName:

@@ -6,10 +6,10 @@ more conditions it is not certain that a rule is about a pod.
 
 from __future__ import annotations
 
-import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.kubernetes.containers import GRACE_FIELD
 from shutdownlint.platforms.kyverno.resources import KyvernoPolicy
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.context import AnalysisContext
 
 #: ``=(key)``: what holds if the key is there.
-_ANCHOR: Final = re.compile(r"=\((.+)\)")
+_ANCHOR: Final = lazy_pattern(r"=\((.+)\)")
 #: ``(key)``, ``<(key)``: conditions of the rule; ``X(key)``, ``^(key)`` say something else.
-_CONDITION: Final = re.compile(r"[<X^]?\(")
-_LIMIT: Final = re.compile(r"\s*+(<=|<)?\s*+([0-9]{1,9})\s*|\s*+[0-9]{1,9}\s*-\s*([0-9]{1,9})\s*")
+_CONDITION: Final = lazy_pattern(r"[<X^]?\(")
+_LIMIT: Final = lazy_pattern(r"\s*+(<=|<)?\s*+([0-9]{1,9})\s*|\s*+[0-9]{1,9}\s*-\s*([0-9]{1,9})\s*")
 _MAX_SECONDS: Final = 10**9
 
 

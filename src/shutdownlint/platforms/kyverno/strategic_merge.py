@@ -6,7 +6,6 @@ add-if-not-present anchors, patchesJson6902, foreach), read for 1.13.
 
 from __future__ import annotations
 
-import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +13,7 @@ from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from shutdownlint import limits
 from shutdownlint.manifests.document import EmbeddedNodeRef, Graft
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.mutations import UnreadablePatchError
 from shutdownlint.yaml_source.composer import ComposeError, compose
 from shutdownlint.yaml_source.scalars import UNTAGGED, read_scalar
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from shutdownlint.yaml_source.location import KeyPath
 
 #: ``(key)``: a condition; ``+(key)``: written only where the object has no such key.
-_ANCHOR: Final = re.compile(r"([^(]?)\((.+)\)")
-_ELEMENT_NAME: Final = re.compile(r"\{\{\s*element\.name\s*\}\}")
+_ANCHOR: Final = lazy_pattern(r"([^(]?)\((.+)\)")
+_ELEMENT_NAME: Final = lazy_pattern(r"\{\{\s*element\.name\s*\}\}")
 #: A range of numbers, as Kyverno's patterns write it.
-_RANGE: Final = re.compile(r"[\d.]++\w*+\s*+!?-\s*[\d.]++\w*")
+_RANGE: Final = lazy_pattern(r"[\d.]++\w*+\s*+!?-\s*[\d.]++\w*")
 #: What the API server sets where it is not written, before policies see the object.
 _DEFAULTED: Final = (
     "terminationGracePeriodSeconds",

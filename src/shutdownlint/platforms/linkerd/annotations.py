@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
@@ -11,6 +10,7 @@ from msgspec import Struct
 
 from shutdownlint.manifests.decoding import has_placeholder
 from shutdownlint.manifests.resources import Namespace
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.edit_target import ValueFormat
 from shutdownlint.platforms.linkerd import facts, problems
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.versions import Version
 
 #: linkerd2-proxy linkerd/app/src/env/types.rs:45-62.
-_PROXY_DURATION: Final = re.compile(r"\s*(\d+)(ms|s|m|h|d)?\s*")
+_PROXY_DURATION: Final = lazy_pattern(r"\s*(\d+)(ms|s|m|h|d)?\s*")
 _UNITS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _MAX_DIGITS: Final = 9
 _SECOND: Final = timedelta(seconds=1)

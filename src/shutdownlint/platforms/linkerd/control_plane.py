@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
 from shutdownlint.manifests.decoding import has_placeholder
 from shutdownlint.manifests.resources import ConfigMap
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.helm_installs import HelmInstall, helm_installs
 from shutdownlint.platforms.linkerd import facts
 from shutdownlint.platforms.versions import Version
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from shutdownlint.yaml_source.location import SourceLocation
 
 #: The version of an edge release's chart is its date: 2025.4.4 is edge-25.4.4.
-_EDGE_CHART: Final = re.compile(r"v?20(\d\d\.\d+\.\d+)")
-_RELEASE: Final = re.compile(r"(?:.*:)?(stable|edge|enterprise)-(\d+)\.(\d+)\.(\d+)")
+_EDGE_CHART: Final = lazy_pattern(r"v?20(\d\d\.\d+\.\d+)")
+_RELEASE: Final = lazy_pattern(r"(?:.*:)?(stable|edge|enterprise)-(\d+)\.(\d+)\.(\d+)")
 
 
 class ControlPlane(Struct):

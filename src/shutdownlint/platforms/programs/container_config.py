@@ -11,6 +11,7 @@ from yaml.nodes import MappingNode, ScalarNode
 from shutdownlint.manifests.decoding import mappings
 from shutdownlint.manifests.document import EmbeddedNodeRef
 from shutdownlint.manifests.resources import ConfigMap
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.yaml_source.composer import ComposeError, compose
 from shutdownlint.yaml_source.tree import Tree, key_text
 
@@ -143,8 +144,8 @@ def _mounted(
 
 #: Names the profiles of Spring Boot that are active.
 _PROFILES: Final = "SPRING_PROFILES_ACTIVE"
-_FILE: Final = re.compile(r"application(?:-(?P<profile>[\w.-]+))?\.(?P<kind>ya?ml|properties)")
-_PROPERTY: Final = re.compile(r"\s*([\w.\-]+)\s*[=:]\s*(.*?)\s*")
+_FILE: Final = lazy_pattern(r"application(?:-(?P<profile>[\w.-]+))?\.(?P<kind>ya?ml|properties)")
+_PROPERTY: Final = lazy_pattern(r"\s*([\w.\-]+)\s*[=:]\s*(.*?)\s*")
 
 
 class _Files:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.programs import facts
 from shutdownlint.platforms.programs.container_config import (
@@ -275,7 +276,7 @@ def _limits(
 
 
 #: A comment of a configuration file.
-_COMMENT: Final = re.compile(r"(?m)(?<!\S)#.*$")
+_COMMENT: Final = lazy_pattern(r"(?m)(?<!\S)#.*$")
 
 
 def _directives(

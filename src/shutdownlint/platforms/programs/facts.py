@@ -5,11 +5,11 @@ Only settings count; that an image's name sounds like a framework proves nothing
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.facts import SourcedValue
 from shutdownlint.shutdown.durations import ZERO, seconds
 
@@ -253,7 +253,7 @@ FRAMEWORKS: Final = (
 )
 #: Flags that name a configuration file, which may set anything; PM2 takes it as an argument.
 CONFIG_FLAGS: Final = ("-c", "--config", "-C")
-CONFIG_FILES: Final = re.compile(r"-[cC].+|--config=.*|.*\.config\.(?:c?js|json|ya?ml)")
+CONFIG_FILES: Final = lazy_pattern(r"-[cC].+|--config=.*|.*\.config\.(?:c?js|json|ya?ml)")
 #: How long servers built on Kubernetes' API machinery accept requests after their stop signal.
 SERVE_ON_FLAG: Final = SourcedValue(
     "--shutdown-delay-duration", "kubernetes staging/src/k8s.io/apiserver/pkg/server/config.go"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
+
+from shutdownlint.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -13,11 +14,11 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.programs.start import StartedProgram
 
 #: ``http://127.0.0.1:8080``, ``server app localhost:8080``, ``fastcgi_pass 127.0.0.1:9000``.
-_ADDRESS: Final = re.compile(r"(?<![\w.])(?:127\.0\.0\.1|localhost|\[::1\]):(\d{1,5})(?!\d)")
+_ADDRESS: Final = lazy_pattern(r"(?<![\w.])(?:127\.0\.0\.1|localhost|\[::1\]):(\d{1,5})(?!\d)")
 _LOOPBACK: Final = frozenset(("127.0.0.1", "localhost", "::1"))
 _DIGITS: Final = 5
 #: Envoy writes the address and the port apart.
-_ENVOY_ADDRESS: Final = re.compile(
+_ENVOY_ADDRESS: Final = lazy_pattern(
     r"""address["']?:[ ]?["']?(?:127\.0\.0\.1|localhost)["']?,?\s{1,40}"""
     r"""["']?port_value["']?:[ ]?(\d{1,5})(?!\d)"""
 )

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shutdownlint.manifests.decoding import has_placeholder
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.programs import facts
 from shutdownlint.platforms.programs.problems import SettingIgnored
 from shutdownlint.shutdown.durations import ZERO, seconds
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.programs.container_config import WrittenText
     from shutdownlint.platforms.programs.facts import Framework
 
-_NUMBER: Final = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)([a-z]*)", re.IGNORECASE)
+_NUMBER: Final = lazy_pattern(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)([a-z]*)", re.IGNORECASE)
 _UNITS: Final = {
     "ns": 1e-9,
     "us": 1e-6,
@@ -28,7 +29,7 @@ _UNITS: Final = {
     "d": 86400.0,
 }
 _AMOUNT: Final = r"([0-9]{1,9}(?:\.[0-9]{1,9})?)"
-_ISO: Final = re.compile(
+_ISO: Final = lazy_pattern(
     rf"P(?:{_AMOUNT}D)?(?:T(?:{_AMOUNT}H)?(?:{_AMOUNT}M)?(?:{_AMOUNT}S)?)?", re.IGNORECASE
 )
 #: Longer ones are never waited out.

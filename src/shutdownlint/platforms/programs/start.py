@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from shutdownlint import limits
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.programs import facts
 from shutdownlint.shell.signals import SignalForwarding, run_script
 from shutdownlint.shell.syntax import base_name, is_shell, shell_script, tokens
@@ -108,7 +109,7 @@ def _expand(text: str, known: Mapping[str, str]) -> str:
     return _REFERENCE.sub(lambda found: known.get(found[1], found[0]), text)
 
 
-_REFERENCE: Final = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
+_REFERENCE: Final = lazy_pattern(r"\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
 
 
 def _inside(started: StartedProgram) -> StartedProgram | None:

@@ -1,0 +1,51 @@
+"""Regular expressions that are compiled when they are first used.
+
+A run of one file uses few of some hundred, and compiling all of them would take as long as the
+check itself.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, AnyStr
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_METHODS = ("match", "search", "fullmatch", "sub", "findall", "finditer", "split")
+
+
+class _LazyPattern:
+    """Stands for a compiled pattern; from the first use on its methods are those of the pattern."""
+
+    def __init__(self, text: str | bytes, flags: int) -> None:
+        self._text = text
+        self._flags = flags
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name not in _METHODS:
+            raise AttributeError(name)
+        compiled = re.compile(self._text, self._flags)
+        for method in _METHODS:
+            setattr(self, method, getattr(compiled, method))
+        found: Callable[..., Any] = getattr(compiled, name)
+        return found
+
+
+def lazy_pattern(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """A regular expression for a module: compiled when it is first used."""
+    made: Any = _LazyPattern(text, flags)
+    pattern: re.Pattern[AnyStr] = made
+    return pattern
+
+
+@contextmanager
+def compiled_when_used() -> Iterator[None]:
+    """What a library compiles while it is imported is compiled when it is first used."""
+    compile_now = re.compile
+    re.compile = lazy_pattern  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        re.compile = compile_now
