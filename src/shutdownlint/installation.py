@@ -1,4 +1,4 @@
-"""This installation of shutdownlint: where its rules are, and what tells it from another one.
+"""This installation of shutdownlint: where its rules are, and a name that changes with it.
 
 Only what is imported here at once may be imported.
 """

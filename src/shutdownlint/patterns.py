@@ -17,7 +17,7 @@ _METHODS = ("match", "search", "fullmatch", "sub", "findall", "finditer", "split
 
 
 class _LazyPattern:
-    """Stands for a compiled pattern; from the first use on its methods are those of the pattern."""
+    """A pattern that is compiled at the first use; from then on it has the methods of the compiled one."""
 
     def __init__(self, text: str | bytes, flags: int) -> None:
         self._text = text
