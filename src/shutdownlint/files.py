@@ -19,7 +19,7 @@ except ImportError:
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Final, TypeVar
+    from typing import Any, Final, TypeVar
 
     _Made = TypeVar("_Made")
 
@@ -86,24 +86,25 @@ def digest(data: bytes) -> str:
 def is_unchanged(question: Question, answer: str) -> bool:
     """Whether a question still has its answer."""
     kind, path, more = question
+    ask, shorten = _KINDS[kind]
     try:
-        found = _ASKED[kind](path, more)[1]
+        found = shorten(ask(path, more))
     except OSError as error:
         found = _error(error)
     return found == answer
 
 
-def _ask(kind: str, path: str | os.PathLike[str], more: str = "") -> object:
+def _ask(kind: str, path: str | os.PathLike[str], more: str = "") -> Any:
+    ask, shorten = _KINDS[kind]
     name = os.fspath(path)
-    question = kind, name, more
     try:
-        value, answer = _ASKED[kind](name, more)
+        value = ask(name, more)
     except OSError as error:
         if _notes is not None:
-            _note(question, _error(error))
+            _note((kind, name, more), _error(error))
         raise
     if _notes is not None:
-        _note(question, answer)
+        _note((kind, name, more), shorten(value))
     return value
 
 
@@ -118,15 +119,13 @@ def _error(error: OSError) -> str:
 
 def read_file(path: str | os.PathLike[str], most: int = -1) -> bytes:
     """The bytes of a file, ``most`` of them at most. Raises ``OSError``."""
-    data = _ask("bytes", path, "" if most < 0 else str(most))
-    assert isinstance(data, bytes)
+    data: bytes = _ask("bytes", path, "" if most < 0 else str(most))
     return data
 
 
-def _bytes(path: str, most: str) -> tuple[bytes, str]:
+def _bytes(path: str, most: str) -> bytes:
     with open(path, "rb") as file:  # noqa: PTH123 - strings, and no pathlib
-        data = file.read(int(most) if most else -1)
-    return data, digest(data)
+        return file.read(int(most) if most else -1)
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
@@ -137,38 +136,32 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 def size_of(path: str | os.PathLike[str]) -> int:
     """The size of a file in bytes. Raises ``OSError``."""
-    size = _ask("size", path)
-    assert isinstance(size, int)
+    size: int = _ask("size", path)
     return size
 
 
-def _size(path: str, _: str) -> tuple[int, str]:
-    size = os.stat(path).st_size  # noqa: PTH116
-    return size, str(size)
+def _size(path: str, _: str) -> int:
+    return os.stat(path).st_size  # noqa: PTH116
 
 
 def type_of(path: str | os.PathLike[str]) -> int:
     """The type of a file, as in ``stat.S_IFMT``, links followed. Raises ``OSError``."""
-    found = _ask("type", path)
-    assert isinstance(found, int)
+    found: int = _ask("type", path)
     return found
 
 
-def _type(path: str, _: str) -> tuple[int, str]:
-    found = stat.S_IFMT(os.stat(path).st_mode)  # noqa: PTH116
-    return found, str(found)
+def _type(path: str, _: str) -> int:
+    return stat.S_IFMT(os.stat(path).st_mode)  # noqa: PTH116
 
 
 def own_type_of(path: str | os.PathLike[str]) -> int:
     """The type of a file itself, which may be a link. Raises ``OSError``."""
-    found = _ask("own type", path)
-    assert isinstance(found, int)
+    found: int = _ask("own type", path)
     return found
 
 
-def _own_type(path: str, _: str) -> tuple[int, str]:
-    found = stat.S_IFMT(os.lstat(path).st_mode)
-    return found, str(found)
+def _own_type(path: str, _: str) -> int:
+    return stat.S_IFMT(os.lstat(path).st_mode)
 
 
 def is_file(path: str | os.PathLike[str]) -> bool:
@@ -216,14 +209,12 @@ def is_link(path: str | os.PathLike[str]) -> bool:
 
 def real_path(path: str | os.PathLike[str]) -> str:
     """The absolute path with all links followed."""
-    found = _ask("real path", path)
-    assert isinstance(found, str)
+    found: str = _ask("real path", path)
     return found
 
 
-def _real_path(path: str, _: str) -> tuple[str, str]:
-    found = os.path.realpath(path)
-    return found, found
+def _real_path(path: str, _: str) -> str:
+    return os.path.realpath(path)
 
 
 def list_folder(
@@ -234,12 +225,11 @@ def list_folder(
     Of files only those with one of the endings (in small letters) are given. Links to folders are
     folders. Raises ``OSError``.
     """
-    found = _ask("folder", path, _SEPARATOR.join(endings))
-    assert isinstance(found, list)
+    found: list[tuple[str, bool, bool]] = _ask("folder", path, _SEPARATOR.join(endings))
     return found
 
 
-def _folder(path: str, endings: str) -> tuple[list[tuple[str, bool, bool]], str]:
+def _folder(path: str, endings: str) -> list[tuple[str, bool, bool]]:
     wanted = tuple(endings.split(_SEPARATOR))
     found = []
     with os.scandir(path) as entries:
@@ -251,8 +241,15 @@ def _folder(path: str, endings: str) -> tuple[list[tuple[str, bool, bool]], str]
             if is_below or entry.name.lower().endswith(wanted):
                 found.append((entry.name, is_below, entry.is_symlink()))
     found.sort()
-    lines = "\n".join(f"{name}/{below:d}{link:d}" for name, below, link in found)
-    return found, digest(lines.encode(errors="surrogateescape"))
+    return found
+
+
+def _short_folder(found: list[tuple[str, bool, bool]]) -> str:
+    return _short_names([f"{name}/{below:d}{link:d}" for name, below, link in found])
+
+
+def _short_names(names: list[str]) -> str:
+    return digest("\0".join(names).encode(errors="surrogateescape"))
 
 
 def walk(
@@ -283,27 +280,27 @@ def find_folders_with(
     root: str | os.PathLike[str], name: str, skipped: tuple[str, ...]
 ) -> list[str]:
     """The folders at and below the root that have something of this name; not in skipped ones."""
-    found = _ask("folders with", root, _SEPARATOR.join((name, *skipped)))
-    assert isinstance(found, list)
+    found: list[str] = _ask("folders with", root, _SEPARATOR.join((name, *skipped)))
     return found
 
 
-def _folders_with(root: str, names: str) -> tuple[list[str], str]:
+def _folders_with(root: str, names: str) -> list[str]:
     name, *skipped = names.split(_SEPARATOR)
     found = []
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(below for below in folders if below not in skipped)
         if name in files or name in folders:
             found.append(folder)
-    return found, digest("\n".join(found).encode(errors="surrogateescape"))
+    return found
 
 
-_ASKED: Final[dict[str, Callable[[str, str], tuple[object, str]]]] = {
-    "bytes": _bytes,
-    "size": _size,
-    "type": _type,
-    "own type": _own_type,
-    "real path": _real_path,
-    "folder": _folder,
-    "folders with": _folders_with,
+#: The kinds of questions: how each is asked, and how its answer is kept.
+_KINDS: Final[dict[str, tuple[Callable[[str, str], Any], Callable[[Any], str]]]] = {
+    "bytes": (_bytes, digest),
+    "size": (_size, str),
+    "type": (_type, str),
+    "own type": (_own_type, str),
+    "real path": (_real_path, str),
+    "folder": (_folder, _short_folder),
+    "folders with": (_folders_with, _short_names),
 }

@@ -17,7 +17,7 @@ _METHODS = ("match", "search", "fullmatch", "sub", "findall", "finditer", "split
 
 
 class _LazyPattern:
-    """A pattern that is compiled at the first use; from then on it has the methods of the compiled one."""
+    """A pattern that is compiled at the first use; it has the methods of the compiled one then."""
 
     def __init__(self, text: str | bytes, flags: int) -> None:
         self._text = text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -82,13 +83,20 @@ def check_text(old: bytes, new: bytes, meant: Iterable[IntendedChange]) -> None:
 
 def check_piece(old: str, new: str, meant: Iterable[IntendedChange]) -> None:
     """The same for the text of one piece of a file. Raises ``VerificationError``."""
-    before, after = _roots(old), _roots(new)
-    # Both are made for this comparison only, so it may change them.
-    _compare(_values(before), _values(after), list(meant))
+    before, duplicates = _read_old(old)
+    roots = _roots(new)
+    _compare(list(before), _values(roots), list(meant))
     if is_json(old) and not is_json(new):
         raise VerificationError("the result is not JSON any more")
-    if _count_duplicates(after) > _count_duplicates(before):
+    if _count_duplicates(roots) > duplicates:
         raise VerificationError("duplicate key in the result")
+
+
+@lru_cache(maxsize=2)
+def _read_old(text: str) -> tuple[tuple[Any, ...], int]:
+    """The values of a text, and its duplicate keys; the fixes of one text follow one another."""
+    roots = _roots(text)
+    return tuple(_values(roots)), _count_duplicates(roots)
 
 
 def _count_duplicates(roots: list[Node]) -> int:
@@ -96,7 +104,7 @@ def _count_duplicates(roots: list[Node]) -> int:
     found = 0
     for root in roots:
         for node in iterate_nodes(root):
-            if isinstance(node, MappingNode):
+            if isinstance(node, MappingNode) and len(node.value) > 1:
                 keys = [key.value for key, _ in node.value if isinstance(key, ScalarNode)]
                 found += len(keys) - len(set(keys))
     return found
@@ -129,7 +137,7 @@ def _compare(before: list[Any], after: list[Any], meant: list[IntendedChange]) -
     for each in meant:
         for side in (before, after):
             if each.inner is not None:
-                _parse_embedded(side[each.number], each.key_path)
+                side[each.number] = _with_embedded(side[each.number], each.key_path)
     for each in meant:
         inner = ("", *each.inner) if each.inner is not None else ()
         for side in (before, after):
@@ -140,18 +148,25 @@ def _compare(before: list[Any], after: list[Any], meant: list[IntendedChange]) -
         raise VerificationError("an unrelated value would change")
 
 
-def _parse_embedded(data: Any, key_path: KeyPath) -> None:
-    """Replace an entry's text by the YAML that it contains, below an empty key."""
-    parent = data
-    for step in key_path[:-1]:
-        parent = _at(parent, step)
-    text = _at(parent, key_path[-1])
-    if isinstance(text, str):
+def _with_embedded(data: Any, key_path: KeyPath) -> Any:
+    """The same data with the YAML that an entry's text contains, below an empty key."""
+    if not key_path:
+        if not isinstance(data, str):
+            return data
         try:
-            roots = compose(text)
+            roots = compose(data)
         except ComposeError as error:
             raise VerificationError(f"the embedded text is not valid YAML: {error}") from None
-        parent[key_path[-1]] = {"": Tree(roots[0]).to_python() if roots else None}
+        return {"": Tree(roots[0]).to_python() if roots else None}
+    step = key_path[0]
+    below = _at(data, step)
+    if below is None:
+        return data
+    item = _with_embedded(below, key_path[1:])
+    if isinstance(data, list):
+        assert isinstance(step, int)
+        return [*data[:step], item, *data[step + 1 :]]
+    return {**data, step: item}
 
 
 def _at(data: Any, step: str | int) -> Any:

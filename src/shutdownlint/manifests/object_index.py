@@ -11,12 +11,15 @@ from shutdownlint.manifests.namespaces import NamespaceSources
 from shutdownlint.manifests.resources import Resource
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from shutdownlint.manifests.decoding import FieldError
     from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.kinds import KindEntry
 
 _Model_co = TypeVar("_Model_co", covariant=True)
 _AnyModel = TypeVar("_AnyModel", bound=Resource)
+_Result = TypeVar("_Result")
 
 
 class LoadedResource(Struct, Generic[_Model_co], frozen=True, eq=False):
@@ -45,6 +48,8 @@ class ObjectIndex(Struct):
     namespaces: NamespaceSources = field(default_factory=NamespaceSources)
     rejected: list[tuple[NodeRef, FieldError]] = field(default_factory=list)
     live: LiveObjects = field(default_factory=LiveObjects)
+    #: What was read from an object by a function; copies have the same objects, and share it.
+    _read: dict[tuple[Any, RawObject], Any] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -59,7 +64,16 @@ class ObjectIndex(Struct):
             self.namespaces.copy(),
             list(self.rejected),
             self.live.copy(),
+            self._read,
         )
+
+    def read(self, obj: RawObject, function: Callable[[RawObject], _Result]) -> _Result:
+        """What a function of its platform reads from an object, worked out once."""
+        key = function, obj
+        if key not in self._read:
+            self._read[key] = function(obj)
+        found: _Result = self._read[key]
+        return found
 
     def all_of(self, model: type[_AnyModel]) -> list[LoadedResource[_AnyModel]]:
         """Every object of this type."""

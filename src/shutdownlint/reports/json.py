@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from shutdownlint.engine.finding import Severity
-from shutdownlint.fixes.replacements import list_replacements
 from shutdownlint.linter.fingerprint import fingerprints
 from shutdownlint.reports.report import full_message, to_json
 
@@ -26,7 +25,11 @@ def to_data(report: Report) -> dict[str, Any]:
         "tool": "shutdownlint",
         "version": 1,
         "findings": [
-            {**_finding(finding), "owner": report.owner_of(finding) or None, "fingerprint": name}
+            {
+                **_finding(report, finding),
+                "owner": report.owner_of(finding) or None,
+                "fingerprint": name,
+            }
             for finding, name in zip(
                 report.findings, fingerprints(report.findings, report.lines), strict=True
             )
@@ -49,7 +52,7 @@ def to_data(report: Report) -> dict[str, Any]:
             "known": report.result.known,
         },
         "suppressed": [
-            {**_finding(one.finding), "reason": one.reason, "in_source": one.in_source}
+            {**_finding(report, one.finding), "reason": one.reason, "in_source": one.in_source}
             for one in report.result.suppressed
         ],
         "skipped": [
@@ -60,9 +63,9 @@ def to_data(report: Report) -> dict[str, Any]:
     }
 
 
-def _fixes(finding: Finding) -> list[dict[str, Any]]:
+def _fixes(report: Report, finding: Finding) -> list[dict[str, Any]]:
     """The fix as edits, where a program can make them."""
-    edits = list_replacements(finding)
+    edits = report.replacements(finding)
     if not edits or finding.fix is None:
         return []
     data = [
@@ -79,7 +82,7 @@ def _fixes(finding: Finding) -> list[dict[str, Any]]:
     return [{"safety": "safe" if finding.fix.safe else "unsafe", "edits": data}]
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _finding(report: Report, finding: Finding) -> dict[str, Any]:
     region, workload = finding.region, finding.workload
     return {
         "rule": finding.rule,
@@ -103,7 +106,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "title": finding.title,
         "holds_for": finding.holds_for or None,
         "fix": finding.fix.description if finding.fix else None,
-        "fixes": _fixes(finding),
+        "fixes": _fixes(report, finding),
         "assumed": list(finding.assumptions),
         "related": [
             {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from shutdownlint.engine.finding import Severity
 from shutdownlint.linter.owners import Owners
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from shutdownlint.engine.finding import Finding
+    from shutdownlint.fixes.replacements import Replacement
     from shutdownlint.linter.lint_run import LintResult
     from shutdownlint.linter.owner_lookup import OwnerLookup
     from shutdownlint.manifests.object_id import ObjectId
@@ -101,6 +102,8 @@ class Report(Struct):
     quiet: bool = False
     _lines: SourceLines | None = None
     _owner_lookup: OwnerLookup | None = None
+    #: The fixes of findings as text, by the number of the finding object.
+    _replacements: dict[int, list[Replacement]] = field(default_factory=dict)
 
     def owner_of(self, finding: Finding) -> str:
         """The team that owns a finding; empty where nothing names one."""
@@ -109,6 +112,15 @@ class Report(Struct):
 
             self._owner_lookup = OwnerLookup(self.owners, self.result.entries)
         return self._owner_lookup.owner_of(finding)
+
+    def replacements(self, finding: Finding) -> list[Replacement]:
+        """A finding's fix as text edits, proven once for all formats; none where there is none."""
+        found = self._replacements.get(id(finding))
+        if found is None:
+            from shutdownlint.fixes.replacements import list_replacements  # noqa: PLC0415
+
+            found = self._replacements[id(finding)] = list_replacements(finding)
+        return found
 
     def description(self, reporter: str, file: str, workload: ObjectId | None) -> Any:
         """What a format wanted to know of a pod (``Reporter.describe``); None where it is none."""

@@ -6,14 +6,13 @@ GitHub uses the first location only, with all four region numbers and a relative
 
 from __future__ import annotations
 
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from shutdownlint import files
 from shutdownlint.engine.finding import Severity
-from shutdownlint.engine.loader import load_schema
-from shutdownlint.fixes.replacements import list_replacements
+from shutdownlint.engine.rule_text import read_explanation
 from shutdownlint.linter.fingerprint import fingerprints
 from shutdownlint.project import rule_url
 from shutdownlint.reports.report import full_message, to_json
@@ -120,7 +119,7 @@ class _Writer:
             ],
         )
         log = Log(runs=[run])
-        return to_json(log.model_dump(mode="json", by_alias=True, exclude_none=True))
+        return to_json(log.to_data())
 
     def _result(
         self, finding: Finding, index: int, name: str, ignored: SuppressedFinding | None
@@ -189,7 +188,7 @@ class _Writer:
 
     def _fixes(self, finding: Finding) -> list[SarifFix] | None:
         changes: dict[str, list[SarifReplacement]] = {}
-        for edit in list_replacements(finding):
+        for edit in self.report.replacements(finding):
             new = SarifReplacement(
                 deleted_region=_to_sarif_region(edit.region),
                 inserted_content=Content(text=edit.text),
@@ -251,26 +250,24 @@ def _left_out(count: int) -> list[Notification]:
 
 
 def _descriptor(rule: Rule) -> Descriptor:
-    form = load_schema(Path(rule.file))
-    first = form.explanation.split("\n\n")[0].replace("\n", " ").strip()
-    sources = "\n".join(f"- {source}" for source in form.sources)
+    explanation, named = read_explanation(rule)
+    first = explanation.split("\n\n")[0].replace("\n", " ").strip()
+    sources = "\n".join(f"- {source}" for source in named)
     return Descriptor(
-        id=form.id,
-        name="".join(part.capitalize() for part in form.name.split("-")),
-        help_uri=rule_url(form.id),
-        short_description=Message(text=_as_sentence(form.headline)),
+        id=rule.id,
+        name="".join(part.capitalize() for part in rule.name.split("-")),
+        help_uri=rule_url(rule.id),
+        short_description=Message(text=_as_sentence(rule.title or rule.name.replace("-", " "))),
         full_description=Message(text=first),
         help=Help(
-            text=form.explanation,
-            markdown=f"{form.explanation}\n\n**Sources**\n\n{sources}\n",
+            text=explanation,
+            markdown=f"{explanation}\n\n**Sources**\n\n{sources}\n",
         ),
-        default_configuration=Configuration(level=_LEVELS[form.severity]),
-        properties=RuleProperties.model_validate(
-            {
-                "precision": _PRECISION[form.severity],
-                "problem.severity": _PROBLEM[form.severity],
-                "tags": ["reliability", "kubernetes", "graceful-shutdown"],
-            }
+        default_configuration=Configuration(level=_LEVELS[rule.severity]),
+        properties=RuleProperties(
+            precision=_PRECISION[rule.severity],
+            severity=_PROBLEM[rule.severity],
+            tags=["reliability", "kubernetes", "graceful-shutdown"],
         ),
     )
 

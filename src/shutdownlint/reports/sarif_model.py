@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
+from msgspec import Struct, field, to_builtins
 
 from shutdownlint import __version__
 from shutdownlint.project import PROJECT_URL
@@ -15,38 +14,38 @@ SCHEMA: Final = (
 )
 
 
-class _Sarif(BaseModel):
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+class _Sarif(Struct, rename="camel"):
+    """What is None is not written."""
 
 
-class Message(_Sarif):
+class Message(_Sarif, kw_only=True):
     """A text; in messages of results, ``[text](id)`` links to a related location."""
 
     text: str
 
 
-class Help(_Sarif):
+class Help(_Sarif, kw_only=True):
     """A rule's explanation, plain and as Markdown."""
 
     text: str
     markdown: str
 
 
-class RuleProperties(_Sarif):
+class RuleProperties(_Sarif, kw_only=True):
     """What GitHub reads of a rule: how exact it is and how bad."""
 
     precision: str
-    severity: str = Field(alias="problem.severity")
+    severity: str = field(name="problem.severity")
     tags: list[str]
 
 
-class Configuration(_Sarif):
+class Configuration(_Sarif, kw_only=True):
     """A rule's own level."""
 
     level: str
 
 
-class Descriptor(_Sarif):
+class Descriptor(_Sarif, kw_only=True):
     """A rule."""
 
     id: str
@@ -59,7 +58,7 @@ class Descriptor(_Sarif):
     properties: RuleProperties
 
 
-class Driver(_Sarif):
+class Driver(_Sarif, kw_only=True):
     """The tool."""
 
     name: str = "shutdownlint"
@@ -68,26 +67,26 @@ class Driver(_Sarif):
     rules: list[Descriptor]
 
 
-class Tool(_Sarif):
+class Tool(_Sarif, kw_only=True):
     """The tool, as SARIF nests it."""
 
     driver: Driver
 
 
-class Artifact(_Sarif):
+class Artifact(_Sarif, kw_only=True):
     """A file, below the folder that the run began in unless its address is absolute."""
 
     uri: str
     uri_base_id: str | None = None
 
 
-class Content(_Sarif):
+class Content(_Sarif, kw_only=True):
     """Text that is inserted."""
 
     text: str
 
 
-class SarifRegion(_Sarif):
+class SarifRegion(_Sarif, kw_only=True):
     """A part of a file; all numbers from 1."""
 
     start_line: int
@@ -97,21 +96,21 @@ class SarifRegion(_Sarif):
     snippet: Content | None = None
 
 
-class Physical(_Sarif):
+class Physical(_Sarif, kw_only=True):
     """A part of a file, with the file."""
 
     artifact_location: Artifact
     region: SarifRegion
 
 
-class Logical(_Sarif):
+class Logical(_Sarif, kw_only=True):
     """The workload."""
 
     fully_qualified_name: str
     kind: str = "resource"
 
 
-class Location(_Sarif):
+class Location(_Sarif, kw_only=True):
     """Where."""
 
     id: int | None = None
@@ -120,27 +119,27 @@ class Location(_Sarif):
     message: Message | None = None
 
 
-class ThreadFlowLocation(_Sarif):
+class ThreadFlowLocation(_Sarif, kw_only=True):
     """A step of a code flow."""
 
     location: Location
     execution_order: int
 
 
-class ThreadFlow(_Sarif):
+class ThreadFlow(_Sarif, kw_only=True):
     """Steps, one after the other."""
 
     locations: list[ThreadFlowLocation]
 
 
-class CodeFlow(_Sarif):
+class CodeFlow(_Sarif, kw_only=True):
     """How a pod shuts down, step by step."""
 
     message: Message
     thread_flows: list[ThreadFlow]
 
 
-class ResultProperties(_Sarif):
+class ResultProperties(_Sarif, kw_only=True):
     """What else is known of a result."""
 
     confidence: str
@@ -148,35 +147,35 @@ class ResultProperties(_Sarif):
     owner: str | None = None
 
 
-class SarifReplacement(_Sarif):
+class SarifReplacement(_Sarif, kw_only=True):
     """A region, and what takes its place."""
 
     deleted_region: SarifRegion
     inserted_content: Content
 
 
-class ArtifactChange(_Sarif):
+class ArtifactChange(_Sarif, kw_only=True):
     """What a fix does to one file."""
 
     artifact_location: Artifact
     replacements: list[SarifReplacement]
 
 
-class SarifFix(_Sarif):
+class SarifFix(_Sarif, kw_only=True):
     """A fix that a program can make."""
 
     description: Message
     artifact_changes: list[ArtifactChange]
 
 
-class Suppression(_Sarif):
+class Suppression(_Sarif, kw_only=True):
     """Why a result is not to be shown."""
 
     kind: str
     justification: str
 
 
-class SarifResult(_Sarif):
+class SarifResult(_Sarif, kw_only=True):
     """A finding."""
 
     rule_id: str
@@ -193,7 +192,7 @@ class SarifResult(_Sarif):
     properties: ResultProperties
 
 
-class Notification(_Sarif):
+class Notification(_Sarif, kw_only=True):
     """Something that went wrong in the run."""
 
     level: str
@@ -201,20 +200,20 @@ class Notification(_Sarif):
     locations: list[Location] | None = None
 
 
-class Invocation(_Sarif):
+class Invocation(_Sarif, kw_only=True):
     """How the run went."""
 
     execution_successful: bool
     tool_execution_notifications: list[Notification]
 
 
-class BaseAddress(_Sarif):
+class BaseAddress(_Sarif, kw_only=True):
     """What relative addresses are relative to, in words: the reader knows where it is."""
 
     description: Message
 
 
-class SarifRun(_Sarif):
+class SarifRun(_Sarif, kw_only=True):
     """The run."""
 
     tool: Tool
@@ -224,9 +223,20 @@ class SarifRun(_Sarif):
     results: list[SarifResult]
 
 
-class Log(_Sarif):
+class Log(_Sarif, kw_only=True):
     """The whole file."""
 
-    schema_uri: str = Field(default=SCHEMA, alias="$schema")
+    schema_uri: str = field(default=SCHEMA, name="$schema")
     version: str = "2.1.0"
     runs: list[SarifRun]
+
+    def to_data(self) -> dict[str, Any]:
+        """The file as it is written."""
+        data: dict[str, Any] = _without_none(to_builtins(self))
+        return data
+
+
+def _without_none(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {key: _without_none(value) for key, value in data.items() if value is not None}
+    return [_without_none(item) for item in data] if isinstance(data, list) else data

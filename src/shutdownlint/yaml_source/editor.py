@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
@@ -148,7 +149,6 @@ class Editor:
         self.text = text
         self.root = root
         self.line_end = "\r\n" if "\r\n" in text else "\n"
-        self._shared = _shared(root)
         #: Whether the text is JSON, and must stay it.
         self.json = is_json(text)
 
@@ -236,7 +236,7 @@ class Editor:
         return found.value
 
     def _own(self, node: Node) -> None:
-        if id(node) in self._shared:
+        if id(node) in _shared(self.root):
             raise EditError("an anchor shares this text with another place")
 
     def _entry(self, key_path: KeyPath) -> tuple[int, Node]:
@@ -297,7 +297,7 @@ class Editor:
                 return max(number - 1, 0)
             if value.start_mark.line != node.start_mark.line + number:
                 return max(number - 1, 0)
-            if id(value) in self._shared:
+            if id(value) in _shared(self.root):
                 return max(number - 1, 0)
         return number
 
@@ -378,6 +378,7 @@ class Editor:
         return Edit(start, following, "")
 
 
+@lru_cache(maxsize=1)
 def _shared(root: Node) -> set[int]:
     """The nodes that are reached on more than one way: anchors with their aliases."""
     seen: set[int] = set()

@@ -120,10 +120,14 @@ def read_istiods(index: ObjectIndex) -> Iterator[IstiodPods]:
     """The objects that run istiod."""
     for obj in index.raw:
         if obj.entry.kind in _ISTIOD_KINDS:
-            template, _ = decode(PodTemplate, obj.ref.document.tree.to_python(_pod(obj).key_path))
-            containers = enumerate(template.spec.containers)
-            found = tuple(entry for entry in containers if entry[1].name == _CONTROL_PLANE)
-            yield IstiodPods(obj, template, found)
+            yield index.read(obj, _read_istiod)
+
+
+def _read_istiod(obj: RawObject) -> IstiodPods:
+    template, _ = decode(PodTemplate, obj.ref.document.tree.to_python(_pod(obj).key_path))
+    containers = enumerate(template.spec.containers)
+    found = tuple(entry for entry in containers if entry[1].name == _CONTROL_PLANE)
+    return IstiodPods(obj, template, found)
 
 
 def read_mesh_configs(index: ObjectIndex, istiods: Iterable[IstiodPods]) -> Iterator[MeshConfig]:
@@ -131,7 +135,7 @@ def read_mesh_configs(index: ObjectIndex, istiods: Iterable[IstiodPods]) -> Iter
     raw = [obj for obj in index.raw if obj.entry.kind not in _ISTIOD_KINDS]
     sources = (
         *(_from_config_map(loaded) for loaded in index.all_of(ConfigMap)),
-        *(_from_install(install) for obj in raw for install in _installs(obj)),
+        *(config for obj in raw for config in index.read(obj, _read_installs)),
         *(_from_istiod(pods) for pods in istiods),
     )
     return (config for config in sources if config is not None)
@@ -234,6 +238,10 @@ def _installs(obj: RawObject) -> Iterator[_Install]:
         yield _Install(HelmInstall(kind, ref, values, release=release), rendered=False)
     else:
         yield from map(_Install, helm_installs(obj))
+
+
+def _read_installs(obj: RawObject) -> tuple[MeshConfig | None, ...]:
+    return tuple(map(_from_install, _installs(obj)))
 
 
 def _from_install(install: _Install) -> MeshConfig | None:

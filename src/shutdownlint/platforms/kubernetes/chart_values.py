@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.document import Source
     from shutdownlint.manifests.object_index import RawObject
     from shutdownlint.platforms.context import AnalysisContext
-    from shutdownlint.platforms.helm_installs import HelmValues
+    from shutdownlint.platforms.helm_installs import HelmInstall, HelmValues
     from shutdownlint.yaml_source.location import KeyPath
 
 _GRACE: Final = "terminationGracePeriodSeconds"
@@ -46,18 +46,30 @@ def values_workloads(context: AnalysisContext) -> Iterator[Workload]:
     """The pods that values describe: of whole files, and of the parts for charts in a chart."""
     seen: set[tuple[int, KeyPath]] = set()
     for obj in context.index.raw:
-        for install in helm_installs(obj):
-            try:
-                values = install.read_values()
-            except ComposeError:
-                continue  # reported by who installs the chart
-            for name, node, place in _parts(values):
-                # An object may be read for several reasons.
-                key = id(obj.ref.document), (*install.values, name) if name else install.values
-                workload = None if key in seen else _pod(obj, name, node, place)
-                seen.add(key)
-                if workload is not None:
-                    yield workload
+        if not context.index.read(obj, _describes_pods):
+            continue
+        for install, name, node, place in _all_parts(obj):
+            # An object may be read for several reasons.
+            key = id(obj.ref.document), (*install.values, name) if name else install.values
+            workload = None if key in seen else _pod(obj, name, node, place)
+            seen.add(key)
+            if workload is not None:
+                yield workload
+
+
+def _describes_pods(obj: RawObject) -> bool:
+    """Whether the values of an object say anything about a pod: few do."""
+    return any(_says_something(node) for _, _, node, _ in _all_parts(obj))
+
+
+def _all_parts(obj: RawObject) -> Iterator[tuple[HelmInstall, str, Node, Source]]:
+    for install in helm_installs(obj):
+        try:
+            values = install.read_values()
+        except ComposeError:
+            continue  # reported by who installs the chart
+        for name, node, place in _parts(values):
+            yield install, name, node, place
 
 
 def _parts(values: HelmValues) -> Iterator[tuple[str, Node, Source]]:
@@ -74,15 +86,22 @@ def _parts(values: HelmValues) -> Iterator[tuple[str, Node, Source]]:
             yield name, value, source / name
 
 
+def _says_something(node: Node) -> bool:
+    """Whether values have the annotations of a pod, or its grace period with a hook."""
+    annotations = child(node, _ANNOTATIONS)
+    written = annotations is not None and isinstance(annotations.value, MappingNode)
+    if written and annotations is not None and annotations.value.value:
+        return True
+    return child(node, _GRACE) is not None and any(child(node, key) for key in _HOOKS)
+
+
 def _pod(obj: RawObject, name: str, node: Node, place: Source) -> Workload | None:
     """The pod that a part of the values describes; None where it says nothing about one."""
+    if not _says_something(node):
+        return None
     grace, annotations = child(node, _GRACE), child(node, _ANNOTATIONS)
     hook = next(((key, entry) for key in _HOOKS if (entry := child(node, key))), None)
     written = annotations is not None and isinstance(annotations.value, MappingNode)
-    if not (grace is not None and hook is not None) and not (
-        written and annotations is not None and annotations.value.value
-    ):
-        return None
     mark = node.start_mark
 
     def text(value: str) -> ScalarNode:

@@ -1,0 +1,18 @@
+"""What a rule's file says for people, read without the checks that loading it has made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from shutdownlint import files
+from shutdownlint.yaml_source.composer import compose
+from shutdownlint.yaml_source.tree import Tree
+
+if TYPE_CHECKING:
+    from shutdownlint.engine.rule import Rule
+
+
+def read_explanation(rule: Rule) -> tuple[str, list[str]]:
+    """The explanation of a rule, and its sources. Raises ``OSError`` where the file is gone."""
+    data: Any = Tree(compose(files.read_text(rule.file))[0]).to_python()
+    return str(data.get("explanation", "")), [str(source) for source in data.get("sources", ())]
