@@ -1,11 +1,14 @@
-"""The user's own folder for what is kept between runs."""
+"""The user's own folder for what is kept between runs, and the entries in it.
+
+Only what is imported here at once may be imported.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 
-from shutdownlint import files
+from shutdownlint import files, limits
 from shutdownlint.repository_root import find_root
 
 TYPE_CHECKING = False
@@ -50,3 +53,64 @@ def _named_folder() -> str | None:
     if sys.platform == "darwin":
         return f"{home}/Library/Caches/shutdownlint"
     return f"{os.environ.get('XDG_CACHE_HOME') or f'{home}/.cache'}/shutdownlint"
+
+
+class KeptEntries:
+    """A folder of entries, each with a digest of its data; the least lately used are removed."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def read(self, name: str) -> bytes | None:
+        """The data of an entry; None where there is none, it is damaged, or somebody else's."""
+        path = f"{self._folder}/{name}"
+        try:
+            with open(path, "rb") as file:  # noqa: PTH123 - no pathlib
+                if hasattr(os, "geteuid") and os.fstat(file.fileno()).st_uid != os.geteuid():
+                    return None
+                entry = file.read(limits.MAX_KEPT_RUN_BYTES + 1)
+        except OSError:
+            return None
+        head, _, data = entry.partition(b"\n")
+        if head != _HEAD + files.digest(data).encode():
+            return None
+        try:
+            os.utime(path)  # what is used stays for longer
+        except OSError:
+            return data
+        return data
+
+    def write(self, name: str, data: bytes) -> None:
+        """Keep an entry, if that is possible and it is not too large."""
+        if len(data) > limits.MAX_KEPT_RUN_BYTES:
+            return
+        path = f"{self._folder}/{name}"
+        new = f"{path}.{os.getpid()}-{os.urandom(8).hex()}"
+        try:
+            os.makedirs(self._folder, mode=0o700, exist_ok=True)  # noqa: PTH103
+            self._make_room(len(data))
+            with open(new, "xb", opener=_open_privately) as file:
+                file.write(_HEAD + files.digest(data).encode() + b"\n")
+                file.write(data)
+            os.replace(new, path)  # noqa: PTH105
+        except OSError:
+            return
+
+    def _make_room(self, size: int) -> None:
+        with os.scandir(self._folder) as entries:
+            found = [(s.st_mtime_ns, s.st_size, e.path) for e in entries for s in (e.stat(),)]
+        total, count = size + sum(size for _, size, _ in found), 1 + len(found)
+        if total <= limits.MAX_KEPT_RUNS_BYTES and count <= limits.MAX_KEPT_RUNS:
+            return
+        for _, bytes_of_entry, path in sorted(found):
+            if total <= limits.MAX_KEPT_RUNS_BYTES // 2 and count <= limits.MAX_KEPT_RUNS // 2:
+                return
+            os.unlink(path)  # noqa: PTH108
+            total, count = total - bytes_of_entry, count - 1
+
+
+_HEAD: Final = b"shutdownlint 1 "
+
+
+def _open_privately(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)

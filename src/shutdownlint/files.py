@@ -31,6 +31,9 @@ _notes: dict[Question, str] | None = None
 #: Why this run cannot be kept; empty where it can.
 _obstacle = ""
 _DIGEST_BYTES: Final = 16
+#: The questions for the pieces of a file, and those for what a folder has.
+MANIFEST: Final = "manifest"
+FOLDERS: Final = frozenset(("folder", "folders with"))
 _SEPARATOR: Final = "/"
 
 
@@ -43,6 +46,11 @@ def start_notes() -> None:
 def take_notes() -> dict[Question, str] | None:
     """What was asked; None where nothing was noted, or the run cannot be kept."""
     return None if _obstacle else _notes
+
+
+def is_noting() -> bool:
+    """Whether questions are noted."""
+    return _notes is not None and not _obstacle
 
 
 def end_notes() -> None:
@@ -83,6 +91,26 @@ def digest(data: bytes) -> str:
     return blake2b(data, digest_size=_DIGEST_BYTES).hexdigest()
 
 
+class Digest:
+    """A digest of several pieces."""
+
+    def __init__(self) -> None:
+        self._hash = blake2b(digest_size=_DIGEST_BYTES)
+
+    def add(self, *pieces: str | bytes | int) -> None:
+        """Add pieces; where one ends and the next one begins counts."""
+        for piece in pieces:
+            data = (
+                piece if isinstance(piece, bytes) else str(piece).encode(errors="surrogateescape")
+            )
+            self._hash.update(b"%d:" % len(data))
+            self._hash.update(data)
+
+    def name(self) -> str:
+        """The digest of all that was added."""
+        return self._hash.hexdigest()
+
+
 def is_unchanged(question: Question, answer: str) -> bool:
     """Whether a question still has its answer."""
     kind, path, more = question
@@ -120,6 +148,15 @@ def _error(error: OSError) -> str:
 def read_file(path: str | os.PathLike[str], most: int = -1) -> bytes:
     """The bytes of a file, ``most`` of them at most. Raises ``OSError``."""
     data: bytes = _ask("bytes", path, "" if most < 0 else str(most))
+    return data
+
+
+def read_manifest(path: str | os.PathLike[str]) -> bytes:
+    """The bytes of a file that is read for what it holds, piece by piece. Raises ``OSError``.
+
+    A question of its own: what a run keeps of a file depends on some of its pieces only.
+    """
+    data: bytes = _ask(MANIFEST, path)
     return data
 
 
@@ -297,6 +334,7 @@ def _folders_with(root: str, names: str) -> list[str]:
 #: The kinds of questions: how each is asked, and how its answer is kept.
 _KINDS: Final[dict[str, tuple[Callable[[str, str], Any], Callable[[Any], str]]]] = {
     "bytes": (_bytes, digest),
+    MANIFEST: (_bytes, digest),
     "size": (_size, str),
     "type": (_type, str),
     "own type": (_own_type, str),

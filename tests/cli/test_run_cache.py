@@ -23,6 +23,28 @@ MESH = "apiVersion: v1\nkind: Namespace\nmetadata: {name: default, labels: {isti
 KUSTOMIZATION = "resources: [%s]\npatches: [{path: patch.yaml}]\n"
 PATCH = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: shop}\nspec: {template: {spec: {terminationGracePeriodSeconds: %s}}}\n"
 
+#: A file with nothing but a workload, which is kept on its own.
+POD = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: one}
+spec:
+  selector: {matchLabels: {app: a}}
+  template:
+    metadata: {labels: {app: a}}
+    spec:
+      containers:
+        - {name: app, image: i, lifecycle: {preStop: {sleep: {seconds: %s}}}}%s
+"""
+ARGO = (
+    "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: x}\n"
+    "spec: {source: {path: %s, kustomize: {namePrefix: z-}}, destination: {namespace: n}}\n"
+)
+CONFIG_MAP = (
+    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: istio, namespace: istio-system}\n"
+    "data: {mesh: 'defaultConfig: {terminationDrainDuration: %s}'}\n"
+)
+IGNORE = "  # shutdownlint: ignore[SL102] known"
 OWN_RULE = """\
 id: OWN001
 name: own
@@ -38,6 +60,10 @@ CONTENTS: dict[str, list[str | None]] = {
     "app.yaml": [WORKLOAD, served(sleep=40), "a: [", None],
     "sub/app.yaml": [WORKLOAD.replace("shop", "other"), None],
     "sub/ignored.yaml": [WORKLOAD.replace("shop", "third"), None],
+    "plain/one.yaml": [POD % (5, ""), POD % (50, ""), POD % (5, IGNORE), None],
+    "plain/two.yaml": [POD % (40, ""), (POD % (9, "")).replace("one", "two"), None],
+    "argo.yaml": [ARGO % "plain", ARGO % "overlay", None],
+    "mesh.yaml": [CONFIG_MAP % "5s", CONFIG_MAP % "90s", None],
     "budget.yaml": [ROLLING % 1, ROLLING % '"100%"', None],
     "namespace.yaml": [MESH % "enabled", MESH % "disabled", None],
     "overlay/kustomization.yaml": [

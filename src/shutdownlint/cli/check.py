@@ -28,6 +28,7 @@ from shutdownlint.cli.output import (
     warn,
     write_output,
 )
+from shutdownlint.cli.run_cache import started_run
 from shutdownlint.cli.session import Session, rule_errors, split_commas
 from shutdownlint.engine.finding import Severity
 from shutdownlint.engine.selection import CONFIDENCES
@@ -365,6 +366,8 @@ class _CheckCommand:
     def _check(self) -> "LintResult":
         with self.session.progress(self.paths) as (sources, options):
             options.describe = pod_description(reporter for reporter, _ in self.reports)
+            run = started_run()
+            options.kept_pods = run.pods() if run is not None else None
             return check(sources, options)
 
     def _write_reports(self, report: "Report") -> None:

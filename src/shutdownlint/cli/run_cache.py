@@ -13,8 +13,8 @@ import os
 import sys
 import time
 
-from shutdownlint import files, limits, outputs
-from shutdownlint.cache_folder import cache_folder
+from shutdownlint import files, outputs
+from shutdownlint.cache_folder import KeptEntries, cache_folder
 from shutdownlint.installation import installation_state
 
 TYPE_CHECKING = False
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Final
 
-_FOLDER: Final = "runs"
-_HEAD: Final = b"shutdownlint run 1\n"
 _NUL: Final = b"\0"
 #: What the terminal library reads, and what decides about encodings.
 _VARIABLES: Final = (
@@ -34,12 +32,20 @@ _VARIABLES: Final = (
 _DAY: Final = 24 * 60 * 60
 
 
+#: The run that notes what it asks.
+_started: KeptRun | None = None
+
+
 class KeptRun:
     """Where the run of a command line is kept, or will be."""
 
     def __init__(self, words: Sequence[str], folder: str) -> None:
-        self._folder = f"{folder}/{_FOLDER}"
-        self._file = f"{self._folder}/{_name(words)}"
+        self._entries = KeptEntries(f"{folder}/runs")
+        self._folder = folder
+        parts = _describe(words)
+        self._name = files.digest("\0".join([*parts, _today()]).encode(errors="surrogateescape"))
+        #: A name of the same run on any day.
+        self._lasting_name = files.digest("\0".join(parts).encode(errors="surrogateescape"))
 
     @classmethod
     def of(cls, words: Sequence[str]) -> KeptRun | None:
@@ -51,16 +57,15 @@ class KeptRun:
 
     def repeat(self) -> int | None:
         """Write what the run wrote; its exit code, or None where it has to be made again."""
+        data = self._entries.read(self._name)
+        if data is None:
+            return None
+        code, questions, written = _decode(data)
         try:
-            entry = _read(self._file)
-            if entry is None:
-                return None
-            code, questions, written = entry
             if not all(files.is_unchanged(*question) for question in questions):
                 return None
-        except (OSError, ValueError):
+        except ValueError:
             return None
-        self._note_use()
         if any(where == outputs.FILE for where, _, _ in written):
             from shutdownlint.cli.output import check_outputs, write_output  # noqa: PLC0415
 
@@ -72,63 +77,45 @@ class KeptRun:
                 outputs.write(where, text)
         return code
 
-    def _note_use(self) -> None:
-        """What is used stays for longer."""
-        try:
-            os.utime(self._file)
-        except OSError:
-            return
-
     def start(self) -> None:
         """Note what the run asks and writes."""
+        global _started  # noqa: PLW0603 - one run in a process
+        _started = self
         files.start_notes()
         outputs.start_notes()
 
     def keep(self, code: int) -> None:
         """Keep the run, if it depends on nothing else than what was noted."""
+        global _started  # noqa: PLW0603
         questions, written = files.take_notes(), outputs.take_notes()
         files.end_notes()
         outputs.end_notes()
-        if questions is None:
-            return
-        data = _encode(code, questions, written)
-        if len(data) > limits.MAX_KEPT_RUN_BYTES:
-            return
-        new = f"{self._file}.{os.getpid()}-{os.urandom(8).hex()}"
-        try:
-            os.makedirs(self._folder, mode=0o700, exist_ok=True)  # noqa: PTH103 - no pathlib
-            self._make_room(len(data))
-            with open(new, "xb", opener=_open_privately) as file:
-                file.write(data)
-            os.replace(new, self._file)  # noqa: PTH105
-        except OSError:
-            return
+        _started = None
+        if questions is not None:
+            self._entries.write(self._name, _encode(code, questions, written))
 
-    def _make_room(self, size: int) -> None:
-        """Remove the runs that were used least lately, if there are too many."""
-        with os.scandir(self._folder) as entries:
-            found = [(s.st_mtime_ns, s.st_size, e.path) for e in entries for s in (e.stat(),)]
-        total, count = size + sum(size for _, size, _ in found), 1 + len(found)
-        if total <= limits.MAX_KEPT_RUNS_BYTES and count <= limits.MAX_KEPT_RUNS:
-            return
-        for _, bytes_of_entry, path in sorted(found):
-            if total <= limits.MAX_KEPT_RUNS_BYTES // 2 and count <= limits.MAX_KEPT_RUNS // 2:
-                return
-            os.unlink(path)  # noqa: PTH108
-            total, count = total - bytes_of_entry, count - 1
+    def pods(self) -> tuple[KeptEntries, str]:
+        """Where the pods of the run are kept, and under which name."""
+        return KeptEntries(f"{self._folder}/pods"), self._lasting_name
 
 
-def _open_privately(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
+def started_run() -> KeptRun | None:
+    """The run that notes what it asks; None where nothing is kept."""
+    return _started
 
 
-def _name(words: Sequence[str]) -> str:
-    """A short name of everything but the file system that decides what a run writes."""
-    parts = [installation_state(), os.getcwd(), str(int(time.time()) // _DAY), *words]  # noqa: PTH109
+def _today() -> str:
+    """The day in UTC: comments that ignore findings may end with it."""
+    return str(int(time.time()) // _DAY)
+
+
+def _describe(words: Sequence[str]) -> list[str]:
+    """Everything but the day and the file system that decides what a run writes."""
+    parts = [installation_state(), os.getcwd(), *words]  # noqa: PTH109
     parts += [f"{name}={os.environ.get(name)}" for name in _VARIABLES]
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         parts += _describe_stream(stream)
-    return files.digest("\0".join(parts).encode(errors="surrogateescape"))
+    return parts
 
 
 def _describe_stream(stream: object) -> Iterator[str]:
@@ -152,30 +139,16 @@ def _encode(
         data = text.encode(errors="surrogatepass")
         parts.append(f"{where}\0{file}\0{len(data)}\0".encode(errors="surrogateescape"))
         parts.append(data)
-    body = b"".join(parts)
-    return _HEAD + files.digest(body).encode() + b"\n" + body
+    return b"".join(parts)
 
 
-def _read(
-    file: str,
-) -> tuple[int, list[tuple[files.Question, str]], list[outputs.Output]] | None:
-    """What a file keeps; None where there is none. Raises ``ValueError`` and ``OSError``."""
-    try:
-        with open(file, "rb") as opened:  # noqa: PTH123
-            if hasattr(os, "geteuid") and os.fstat(opened.fileno()).st_uid != os.geteuid():
-                raise ValueError("it is somebody else's")
-            data = opened.read(limits.MAX_KEPT_RUN_BYTES + 1)
-    except FileNotFoundError:
-        return None
-    named, _, body = data.removeprefix(_HEAD).partition(b"\n")
-    if not data.startswith(_HEAD) or files.digest(body).encode() != named:
-        raise ValueError("damaged")
-    code, length, rest = body.split(_NUL, 2)
+def _decode(data: bytes) -> tuple[int, list[tuple[files.Question, str]], list[outputs.Output]]:
+    code, length, rest = data.split(_NUL, 2)
     block, rest = rest[: int(length)], rest[int(length) :]
-    parts = block.decode(errors="surrogateescape").split("\0")
+    parts = iter(block.decode(errors="surrogateescape").split("\0"))
     questions = [
         ((kind, path, more), answer)
-        for kind, path, more, answer in zip(*(iter(parts),) * 4, strict=True)
+        for kind, path, more, answer in zip(parts, parts, parts, parts, strict=True)
     ]
     written = []
     while rest:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from shutdownlint import files
 from shutdownlint.manifests.reader import ReadStats, read_bytes
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def text_with_deployments(file: InputFile) -> bytes:
     """The text of a file that may hold such an object; empty for every other file."""
     if file.path is None and file.data is None:
         return b""
-    data = read_bytes(file, ReadStats()) or b""
+    data = read_bytes(file, ReadStats(), files.read_manifest) or b""
     return data if has_word(data) else b""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+from bisect import bisect_left
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -42,6 +43,8 @@ class Repository:
             if isinstance(source.file, InputFile) and source.file.is_kustomization
         }
         self._folders: set[str] = set()
+        self._in_order: dict[str, int] = {}
+        self._sorted: list[str] = []
         self.tree = KustomizeTree(list(self._kustomizations), self.find)
 
     def find(self, path: str) -> InputFile | None:
@@ -55,6 +58,18 @@ class Repository:
         if not any(real.startswith(f"{folder}{os.sep}") for folder in self._repositories()):
             return None
         return InputFile(Path(path), display_path(path))
+
+    def files_below(self, folder: str) -> list[str]:
+        """The files of the run in a folder and in the folders below it, in the run's order."""
+        if folder == ".":
+            return list(self.sources)
+        if not self._in_order:
+            self._in_order = {path: number for number, path in enumerate(self.sources)}
+            self._sorted = sorted(self.sources)
+        # All that begin with "folder/" are one after the other; "0" follows "/".
+        first = bisect_left(self._sorted, f"{folder}/")
+        last = bisect_left(self._sorted, f"{folder}0")
+        return sorted(self._sorted[first:last], key=self._in_order.__getitem__)
 
     def _repositories(self) -> set[str]:
         """The folders that files may be in."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import Struct, field
 from msgspec.structs import replace
 
 from shutdownlint.engine.evaluator import ExpressionCache, RuleEvaluator
 from shutdownlint.engine.problems import RuleFailed, Unreadable
 from shutdownlint.engine.subjects import problem_subject, workload_subjects
 from shutdownlint.engine.vocabulary import Vocabulary
+from shutdownlint.linter.checked_part import CheckedPart
 from shutdownlint.linter.grouping import group_findings, merge_variants
 from shutdownlint.linter.lint_run import LintResult
 from shutdownlint.linter.pod_stage import PodStage, evaluate_pod, make_context, version_warnings
@@ -19,19 +19,18 @@ from shutdownlint.linter.processes import process_count, run_tasks
 from shutdownlint.linter.version_sweep import VersionSweep
 from shutdownlint.manifests.suppressions import read_annotations
 from shutdownlint.platforms.registry import mesh_remedy
-from shutdownlint.platforms.workload_index import WorkloadEntry, WorkloadIndex, index_entry
+from shutdownlint.platforms.workload_index import WorkloadIndex, index_entry
 from shutdownlint.wording import plural
 from shutdownlint.yaml_source.location import FixedLocation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from shutdownlint.engine.evaluator import RuleFailure
     from shutdownlint.engine.finding import Finding
+    from shutdownlint.linter.kept_pods import KeptPods
     from shutdownlint.linter.lint_run import LintOptions
     from shutdownlint.manifests.loader import Loader
     from shutdownlint.manifests.object_id import ObjectId
-    from shutdownlint.manifests.reader import ReadStats
     from shutdownlint.manifests.suppressions import Suppression
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.platform import Platform
@@ -44,24 +43,13 @@ _PARTS_PER_PROCESS: Final = 150
 _Order = tuple["Region", str, str, str]
 
 
-class CheckedPart(Struct):
-    """What checking a part of the workloads has given."""
-
-    stats: ReadStats
-    suppressions: list[Suppression]
-    findings: list[Finding] = field(default_factory=list)
-    entries: list[WorkloadEntry] = field(default_factory=list)
-    failures: dict[str, RuleFailure] = field(default_factory=dict)
-    assumed_versions: dict[str, None] = field(default_factory=dict)
-    without_mesh: int = 0
-    without_p99: int = 0
-    descriptions: dict[tuple[str, ObjectId], Any] = field(default_factory=dict)
-
-
 class WorldRun:
     """The check of one world: its pods, its other objects, and all its workloads together."""
 
-    def __init__(self, loader: Loader, options: LintOptions, evaluator: RuleEvaluator) -> None:
+    def __init__(
+        self, number: int, loader: Loader, options: LintOptions, evaluator: RuleEvaluator
+    ) -> None:
+        self.number = number
         self.loader = loader
         self.options = options
         self.context = make_context(loader, options)
@@ -71,13 +59,29 @@ class WorldRun:
         #: The rules of pods that are never created.
         self.rejecting = {rule.id for rule in evaluator.rules if rule.rejects}
         self.workloads = WorkloadIndex()
+        #: What earlier runs gave.
+        self.kept: KeptPods | None = None
         # The same workload in several files (renderings of one chart) makes the same finding.
         self._found: dict[_Order, Finding] = {}
 
+    @cached_property
+    def _sweep(self) -> VersionSweep:
+        return VersionSweep(self.context, self.platforms, self.evaluator)
+
     def check_part(self, loader: Loader, *, extra: bool) -> CheckedPart:
         """Check the workloads of a part of the files; ``extra`` are those of other objects."""
+        kept = self.kept
+        if kept is None:
+            return self._check_all(loader, extra=extra)
+        from shutdownlint.linter.kept_pods import check_files  # noqa: PLC0415 - seldom first
+
+        part = check_files(loader, kept, self.number, partial(self._check_all, extra=False))
+        part.add(self._check_all(loader.without_files(), extra=extra))
+        return part
+
+    def _check_all(self, loader: Loader, *, extra: bool) -> CheckedPart:
         stage = PodStage(loader, self.context, self.platforms, debug=self.options.debug)
-        sweep = VersionSweep(self.context, self.platforms, self.evaluator)
+        sweep = self._sweep
         part = CheckedPart(loader.stats, loader.suppressions)
         annotated: list[Suppression] = []
         for pod in stage.planned_pods(extra=extra):
@@ -91,7 +95,7 @@ class WorldRun:
                 part.entries.append(index_entry(pod, self.options.facts.owner_label))
             self._note_unknowns(pod, stage, part)
         part.suppressions = [*loader.suppressions, *annotated]
-        part.failures = self.evaluator.failures
+        part.failures = dict(self.evaluator.failures)
         part.assumed_versions = stage.assumed_versions
         return part
 
@@ -197,18 +201,40 @@ class CheckRun:
         severities, cache = options.selection.severities, options.expressions
         self.hidden = {rule.id for rule in rules if options.selection.hides(rule)}
         self.evaluator = RuleEvaluator(rules, vocabulary, severities, cache, self.hidden)
-        self.worlds = [WorldRun(loader, options, self.evaluator) for loader in loaders]
+        self.worlds = [
+            WorldRun(number, loader, options, self.evaluator)
+            for number, loader in enumerate(loaders)
+        ]
         self.main = self.worlds[0]
         for world in self.worlds:
             world.platforms, world.hidden = platforms.platforms, self.hidden
+        self._use_kept_pods(platforms)
         self.suppressions: list[Suppression] = []
         self.assumed_versions: dict[str, None] = {}
         self.without_mesh = self.without_p99 = 0
         self.descriptions: dict[tuple[str, ObjectId], Any] = {}
 
+    def _use_kept_pods(self, platforms: PlatformSet) -> None:
+        """Use what earlier runs gave, where it is known what it depended on."""
+        place, loader = self.options.kept_pods, self.main.loader
+        if place is None or loader.context_digest is None or self.options.describe is not None:
+            return
+        from shutdownlint.linter.kept_pods import KeptPods, context_name  # noqa: PLC0415
+
+        evidence = loader.mesh_evidence
+        described = ([entry.name for entry in platforms.entries], evidence)
+        context = context_name(loader.context_digest, loader.paths, described)
+        if context is not None:
+            kept = KeptPods(*place)
+            kept.use(context)
+            for world in self.worlds:
+                world.kept = kept
+
     def run(self) -> LintResult:
         """Check everything."""
         self._check_pods()
+        if self.main.kept is not None:
+            self.main.kept.save()
         self.main.check_context(lambda _: True)
         for world in self.worlds[1:]:
             world.check_context(world.files_of_variants.__contains__)
@@ -255,6 +281,8 @@ class CheckRun:
         self.without_p99 += part.without_p99
         for key, described in part.descriptions.items():
             self.descriptions.setdefault(key, described)
+        if self.main.kept is not None:
+            self.main.kept.current.update(part.kept)
 
     def hints(self) -> list[str]:
         """What would make the answers more exact."""

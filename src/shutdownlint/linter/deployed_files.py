@@ -170,8 +170,10 @@ class Expansion:
             changing = [
                 each for each in deployments if each.overrides or each.components or each.variables
             ]
-            here = [path for path in self.repository.sources if _is_in(path, folder)]
-            if tree.folder(folder) is not None or (here and not changing):
+            if tree.folder(folder) is not None:
+                continue
+            here = self.repository.files_below(folder)
+            if here and not changing:
                 continue
             if self._is_chart(folder):
                 rendered = any(_is_in(each.rendered, folder) for each in self.sources)

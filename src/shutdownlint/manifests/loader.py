@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from copy import copy
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
+from shutdownlint import files
 from shutdownlint.manifests.discovery import IgnoredInput, InputError, InputFile
 from shutdownlint.manifests.mesh_evidence import MeshEvidenceIndex, find_evidence
 from shutdownlint.manifests.own_reports import is_own_report
@@ -62,26 +64,45 @@ class InputSource(Struct, frozen=True):
 
 
 class _PendingChunk(Struct, frozen=True):
-    """A part of a file that holds workloads. ``seen``: it was parsed for its context already."""
+    """A part of a file that holds workloads. ``seen``: it was parsed for its context already.
+
+    ``key`` is a digest of it, where it gives nothing but its workloads, as they are written; all
+    others are part of the context (``Loader.context_digest``).
+    """
 
     start: int
     length: int
     first_line: int
     index: int
     seen: bool
+    key: str = ""
 
 
 class _PendingFile(Struct):
     """A file with parts that hold workloads, and how long it was when they were found.
 
-    ``again``: another world has it too, so it is not counted.
+    ``number``: how often it was read before, in this world or another one: a file is deployed by
+    several overlays, and counted once.
     """
 
     source: InputSource
     file: InputFile
     size: int
-    again: bool
+    number: int
     chunks: list[_PendingChunk] = field(default_factory=list)
+
+    @property
+    def again(self) -> bool:
+        """Whether it was read before."""
+        return self.number > 0
+
+    def key(self) -> str:
+        """A digest of its parts; of those that are part of the context their place is enough."""
+        found = files.Digest()
+        found.add(self.file.display_path, self.file.chart or "", self.source.variant, self.number)
+        for chunk in self.chunks:
+            found.add(chunk.key, chunk.index, chunk.start)
+        return found.name()
 
 
 class Loader:
@@ -113,8 +134,12 @@ class Loader:
         self._on_file = on_file
         self._pending: list[_PendingFile] = []
         self._parser: Parser | None = None
-        #: The files that were read, of all worlds.
-        self._files: set[str] = set()
+        #: How often each file was read, for all worlds.
+        self._files: Counter[str] = Counter()
+        #: The same by the paths that they were read by, of which nothing else is asked.
+        self.paths: set[str] = set()
+        #: A digest of everything that gives context; None where it is not needed.
+        self.context_digest = files.Digest() if files.is_noting() else None
 
     def further_world(self) -> Loader:
         """A loader for variants, which knows all that this one has read so far."""
@@ -135,25 +160,29 @@ class Loader:
                 continue
             if source.variant:
                 self.variants.add((source.file.display_path, source.variant))
-            again = source.file.display_path in self._files
-            self._files.add(source.file.display_path)
+            number = self._files[source.file.display_path]
+            again = number > 0
+            self._files[source.file.display_path] += 1
+            self.paths.add(str(source.file.path))
             self._on_file()
-            data = read_bytes(source.file, ReadStats() if again else self.stats)
+            stats = ReadStats() if again else self.stats
+            data = read_bytes(source.file, stats, files.read_manifest)
             self.stats.files += not again
             if data is not None:
                 if source.namespace:
                     self._make_index().namespaces.assign(source.namespace, source.file.display_path)
                 if source.context:
                     self.context_files.add(source.file.display_path)
-                self._read_file(source, source.file, data, again=again)
+                self._read_file(source, source.file, data, number)
 
-    def _read_file(self, source: InputSource, file: InputFile, data: bytes, *, again: bool) -> None:
+    def _read_file(self, source: InputSource, file: InputFile, data: bytes, number: int) -> None:
+        again = number > 0
         if is_own_report(data):
             if not again:
                 self.stats.documents += 1
                 self.stats.skipped[OWN_REPORT] += 1
             return
-        pending = _PendingFile(source, file, len(data), again)
+        pending = _PendingFile(source, file, len(data), number)
         context = source.context
         for chunk in split(data):
             self._note_mesh(file, chunk.data + source.words)
@@ -161,9 +190,11 @@ class Loader:
             kustomization = file.is_kustomization and _FLUX not in chunk.data
             if kustomization or source.patch:
                 self._on_words(chunk.data)
+                self._note_piece(source, file, chunk, None, again=again)
                 self._read_only(file, chunk, counted=not again)
                 continue
             content = self._prefilter.classify(chunk.data, source.words)
+            key = self._note_piece(source, file, chunk, content, again=again)
             if isinstance(content, SkipReason):
                 if content != EMPTY and not again:
                     self.stats.documents += 1
@@ -179,11 +210,34 @@ class Loader:
                 self.stats.documents += context and not again
             if holds_workloads:
                 part = _PendingChunk(
-                    chunk.start, len(chunk.data), chunk.first_line, chunk.index, seen
+                    chunk.start, len(chunk.data), chunk.first_line, chunk.index, seen, key
                 )
                 pending.chunks.append(part)
         if pending.chunks:
             self._pending.append(pending)
+
+    def _note_piece(
+        self,
+        source: InputSource,
+        file: InputFile,
+        chunk: Chunk,
+        content: Content | SkipReason | None,
+        *,
+        again: bool,
+    ) -> str:
+        """The digest of a piece with nothing but workloads; all others are part of the context."""
+        if self.context_digest is None or isinstance(content, SkipReason):
+            return ""
+        pieces = (chunk.index, chunk.first_line, chunk.start, chunk.data)
+        plain = InputSource(file, words=source.words)
+        if content is Content.WORKLOADS and source == plain and not again:
+            own = files.Digest()
+            own.add(*pieces, source.words)
+            return own.name()
+        about = (source.context, source.patch, source.variant, source.rendered, source.namespace)
+        self.context_digest.add(file.display_path, file.chart or "", repr(about), source.words)
+        self.context_digest.add(*pieces)
+        return ""
 
     def _note_mesh(self, file: InputFile, data: bytes) -> None:
         for evidence in find_evidence(self._kinds.mesh_words, file.display_path, data):
@@ -289,6 +343,23 @@ class Loader:
             before += size
         return [self._with_pending(share) for share in shares]
 
+    @property
+    def only_file(self) -> str:
+        """The file of a loader that has one; the path that it is read by."""
+        return str(self._pending[0].file.path)
+
+    def without_files(self) -> Loader:
+        """A loader of the same run that has no workloads."""
+        return self._with_pending([])
+
+    def by_file(self) -> Iterator[tuple[str, Loader]]:
+        """A loader for the workloads of each file, with a digest of them in this context."""
+        parser = self._make_parser()
+        for pending in self._pending:
+            part = self._with_pending([pending])
+            part._parser = parser
+            yield pending.key(), part
+
     def _with_pending(self, pending: list[_PendingFile]) -> Loader:
         part = copy(self)
         part.stats = ReadStats(stdin=self.stats.stdin, stdin_name=self.stats.stdin_name)
@@ -322,16 +393,19 @@ class Loader:
                     yield changed
 
     def _parse(self, file: InputFile, chunk: Chunk, stats: ReadStats) -> Iterator[Document]:
+        return self._make_parser().documents(file.display_path, chunk, stats, chart=file.chart)
+
+    def _make_parser(self) -> Parser:
         if self._parser is None:
             from shutdownlint.manifests.parser import Parser  # noqa: PLC0415 - needs the parser
 
             self._parser = Parser()
-        return self._parser.documents(file.display_path, chunk, stats, chart=file.chart)
+        return self._parser
 
     def _read_again(self, file: InputFile) -> bytes | None:
         if file.path is None and file.data is None:
             return self.stats.stdin
-        return read_bytes(file, self.stats)
+        return read_bytes(file, self.stats, files.read_manifest)
 
     def _note_suppressions(self, document: Document) -> None:
         if _SUPPRESSION_WORD in document.text:

@@ -13,6 +13,9 @@ from shutdownlint.manifests.discovery import STDIN_NAME
 from shutdownlint.yaml_source.location import Region
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     from shutdownlint.manifests.discovery import InputFile
     from shutdownlint.manifests.skips import SkipReason
 
@@ -66,7 +69,9 @@ def internal_error(region: Region, error: Exception) -> UnreadableInput:
     return UnreadableInput(region, reason)
 
 
-def read_bytes(file: InputFile, stats: ReadStats) -> bytes | None:
+def read_bytes(
+    file: InputFile, stats: ReadStats, read: Callable[[Path], bytes] = files.read_file
+) -> bytes | None:
     """The bytes of a file; None where it cannot be read, which is noted. Never raises."""
     try:
         if file.data is not None:
@@ -82,7 +87,7 @@ def read_bytes(file: InputFile, stats: ReadStats) -> bytes | None:
             limit = limits.MAX_FILE_BYTES // (1024 * 1024)
             stats.fail(file.display_path, f"larger than {limit} MiB")
             return None
-        return files.read_file(file.path)
+        return read(file.path)
     except OSError as error:
         stats.fail(file.display_path, error.strerror or "cannot be read")
         return None

@@ -1,0 +1,44 @@
+"""What checking a part of the workloads has given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+
+if TYPE_CHECKING:
+    from shutdownlint.engine.evaluator import RuleFailure
+    from shutdownlint.engine.finding import Finding
+    from shutdownlint.manifests.object_id import ObjectId
+    from shutdownlint.manifests.reader import ReadStats
+    from shutdownlint.manifests.suppressions import Suppression
+    from shutdownlint.platforms.workload_index import WorkloadEntry
+
+
+class CheckedPart(Struct):
+    """What checking a part of the workloads has given."""
+
+    stats: ReadStats
+    suppressions: list[Suppression]
+    findings: list[Finding] = field(default_factory=list)
+    entries: list[WorkloadEntry] = field(default_factory=list)
+    failures: dict[str, RuleFailure] = field(default_factory=dict)
+    assumed_versions: dict[str, None] = field(default_factory=dict)
+    without_mesh: int = 0
+    without_p99: int = 0
+    descriptions: dict[tuple[str, ObjectId], Any] = field(default_factory=dict)
+    #: What is kept of the files (``KeptPods.current``).
+    kept: dict[str, bytes] = field(default_factory=dict)
+
+    def add(self, other: CheckedPart) -> None:
+        """Add what other workloads have given."""
+        self.stats.add(other.stats)
+        self.suppressions += other.suppressions
+        self.findings += other.findings
+        self.entries += other.entries
+        self.failures.update(other.failures)
+        self.assumed_versions.update(other.assumed_versions)
+        self.without_mesh += other.without_mesh
+        self.without_p99 += other.without_p99
+        for key, described in other.descriptions.items():
+            self.descriptions.setdefault(key, described)

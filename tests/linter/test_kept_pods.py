@@ -1,0 +1,135 @@
+"""What is kept of the pods: only what has changed, and what that concerns, is checked again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shutdownlint.cache_folder import KeptEntries, cache_folder
+from shutdownlint.linter.check_run import WorldRun
+from shutdownlint.linter.kept_pods import CheckedFile, KeptPods
+from tests.cli.test_run_cache import POD, Screen, screen
+
+__all__ = ["screen"]
+SERVICE = "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {selector: {app: %s}, ports: [{port: 80}]}\n"
+OVERLAY = "resources: [../base.yaml]\nnamePrefix: %s-\n"
+
+
+@pytest.fixture
+def found(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """For every file with workloads whether it was kept."""
+    seen: list[bool] = []
+    honest = KeptPods.find
+
+    def find(self: KeptPods, key: str) -> CheckedFile | None:
+        checked = honest(self, key)
+        seen.append(checked is not None)
+        return checked
+
+    monkeypatch.setattr(KeptPods, "find", find)
+    return seen
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    made = tmp_path / "repository"
+    made.mkdir()
+    monkeypatch.chdir(made)
+    for number in range(4):
+        (made / f"{number}.yaml").write_text((POD % (5, "")).replace("one", f"app{number}"))
+    (made / "service.yaml").write_text(SERVICE % "b")
+    return made
+
+
+def test_a_changed_file_is_checked_again_and_no_other(
+    folder: Path, screen: Screen, found: list[bool]
+) -> None:
+    screen.run(".")
+    assert found == [False] * 4
+    found.clear()
+    (folder / "2.yaml").write_text(POD % (6, ""))
+    assert screen.run(".") == screen.run(".", "--no-cache")
+    assert found == [True, True, False, True]
+    found.clear()
+    (folder / "new.yaml").write_text(POD % (7, ""))
+    assert screen.run(".") == screen.run(".", "--no-cache")
+    assert found == [True, True, True, True, False]
+
+
+def test_with_another_context_every_pod_is_checked_again(
+    folder: Path, screen: Screen, found: list[bool]
+) -> None:
+    screen.run(".")
+    found.clear()
+    (folder / "service.yaml").write_text(SERVICE % "a")
+    assert screen.run(".") == screen.run(".", "--no-cache")
+    (folder / "shutdownlint.toml").write_text('p99 = "20s"\n')
+    assert screen.run(".") == screen.run(".", "--no-cache")
+    assert found == [False] * 8
+
+
+def test_what_needs_its_nodes_or_comments_is_not_kept(
+    folder: Path, screen: Screen, found: list[bool]
+) -> None:
+    (folder / "0.yaml").write_text(POD % (40, ""))  # a fix
+    (folder / "1.yaml").write_text(POD % (40, "  # shutdownlint: ignore[SL102] known"))
+    (folder / "2.yaml").write_text(POD % (5, "  # shutdownlint: ignore[SL102] used by nothing"))
+    screen.run(".")
+    found.clear()
+    (folder / "3.yaml").write_text(POD % (6, ""))
+    assert screen.run(".") == screen.run(".", "--no-cache")
+    assert found == [False] * 4
+
+
+def test_overlays_are_kept_each_on_its_own(folder: Path, screen: Screen, found: list[bool]) -> None:
+    (folder / "base.yaml").write_text(POD % (8, ""))
+    for name in ("blue", "green"):
+        (folder / name).mkdir()
+        (folder / name / "kustomization.yaml").write_text(OVERLAY % name)
+    screen.run(".")
+    found.clear()
+    (folder / "3.yaml").write_text(POD % (6, ""))
+    assert screen.run(".") == screen.run(".", "--no-cache")
+    assert sorted(found) == [False, True, True, True, True, True]
+    found.clear()
+    (folder / "base.yaml").write_text(POD % (9, ""))
+    assert screen.run(".") == screen.run(".", "--no-cache")
+    assert not any(found)
+
+
+def test_what_another_version_kept_is_not_used(
+    folder: Path, screen: Screen, found: list[bool]
+) -> None:
+    screen.run(".")
+    (entry,) = (Path(str(cache_folder())) / "pods").iterdir()
+    entries = KeptEntries(str(entry.parent))
+    kept = KeptPods(entries, entry.name)
+    data = entries.read(entry.name)
+    assert data is not None
+    for wrong in (b"", b"\x00", data[:-3], data.replace(b"app", b"\xc1\xc1\xc1")):
+        entries.write(entry.name, wrong)
+        (folder / "3.yaml").write_text(POD % (6 + len(wrong) % 7, ""))
+        assert screen.run(".") == screen.run(".", "--no-cache")
+    kept.use("another")
+    assert kept.find("0 x") is None
+
+
+def test_a_file_is_checked_once(
+    folder: Path, screen: Screen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked: list[int] = []
+    honest = WorldRun._check_all
+
+    def check_all(self: WorldRun, *arguments: object, **options: object) -> object:
+        part = honest(self, *arguments, **options)  # type: ignore[arg-type]
+        checked.append(len(part.entries))
+        return part
+
+    monkeypatch.setattr(WorldRun, "_check_all", check_all)
+    screen.run(".")
+    assert checked == [1, 1, 1, 1, 0]
+    checked.clear()
+    (folder / "3.yaml").write_text(POD % (6, ""))
+    screen.run(".")
+    assert checked == [1, 0]
