@@ -16,17 +16,21 @@ if TYPE_CHECKING:
 _METHODS = ("match", "search", "fullmatch", "sub", "findall", "finditer", "split")
 
 
-class _LazyPattern:
+class LazyPattern:
     """A pattern that is compiled at the first use; it has the methods of the compiled one then."""
 
     def __init__(self, text: str | bytes, flags: int) -> None:
         self._text = text
         self._flags = flags
 
+    def compiled(self) -> re.Pattern[Any]:
+        """The pattern itself."""
+        return re.compile(self._text, self._flags)
+
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name not in _METHODS:
             raise AttributeError(name)
-        compiled = re.compile(self._text, self._flags)
+        compiled = self.compiled()
         for method in _METHODS:
             setattr(self, method, getattr(compiled, method))
         found: Callable[..., Any] = getattr(compiled, name)
@@ -35,7 +39,7 @@ class _LazyPattern:
 
 def lazy_pattern(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """A regular expression for a module: compiled when it is first used."""
-    made: Any = _LazyPattern(text, flags)
+    made: Any = LazyPattern(text, flags)
     pattern: re.Pattern[AnyStr] = made
     return pattern
 

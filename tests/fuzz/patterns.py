@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import shutdownlint
+from shutdownlint.patterns import LazyPattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +55,7 @@ def collect() -> list[Expression]:
         for name, value in vars(module).items():
             for pattern in _patterns(value):
                 place = f"{module.__name__}.{name}"
-                searches = name in searching or not isinstance(value, re.Pattern)
+                searches = name in searching or isinstance(value, tuple | list)
                 found[str(pattern.pattern)] = Expression(place, pattern, searches)
         for node in ast.walk(ast.parse(source)):
             match node:
@@ -69,7 +70,9 @@ def collect() -> list[Expression]:
 
 
 def _patterns(value: object) -> Iterator[re.Pattern[Any]]:
-    if isinstance(value, re.Pattern):
+    if isinstance(value, LazyPattern):
+        yield value.compiled()
+    elif isinstance(value, re.Pattern):
         yield value
     elif isinstance(value, tuple | list):
         for part in value:

@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from tests.fuzz.patterns import collect
 from tests.fuzz.targets import TARGETS
 from tests.fuzz.whole_runs import run_batch, run_one
 
@@ -34,3 +35,7 @@ def test_whole_runs(number: int) -> None:
 @pytest.mark.parametrize("number", range(2))
 def test_batches(number: int) -> None:
     assert run_batch(f"test-{number}")[1] == ""
+
+
+def test_every_expression_of_the_program_is_found() -> None:
+    assert len(collect()) > 110
