@@ -12,6 +12,7 @@ from shutdownlint.engine.errors import RuleFileError
 from shutdownlint.engine.expressions import (
     Compiler,
     ExpressionError,
+    comparison,
     identifiers,
     split_conjunction,
 )
@@ -226,13 +227,13 @@ class _RuleBuilder:
         return RuleExpression(text, mentioned)
 
     def _clauses(self, condition: RuleExpression) -> list[RuleExpression]:
-        """The parts of a condition; what only looks at a field comes first."""
+        """The parts of a condition, the quickest first: flags, plain comparisons, all others."""
         clauses = []
         for text in split_conjunction(condition.text):
             names = identifiers(text)
             types = {name: kind for name, kind in condition.types.items() if name in names}
             clauses.append(RuleExpression(text, types))
-        return sorted(clauses, key=lambda clause: clause.wanted_flag is None)
+        return sorted(clauses, key=_cost)
 
     def _line_in(self, key_path: _Path, line: int) -> int:
         """The line of a line within a value: block text starts below its indicator."""
@@ -271,3 +272,9 @@ class _RuleBuilder:
             raise self._fail(
                 _line(self.tree, key_path), f"fix: {reason}'{HERE}' or '{PARENT}'{hint}"
             )
+
+
+def _cost(clause: RuleExpression) -> int:
+    if clause.wanted_flag is not None:
+        return 0
+    return 1 if comparison(clause.text, clause.types) is not None else 2
