@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 def main() -> NoReturn:
     """Run the command line, and end the process with the run's code."""
     code = 2
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # it was closed by who called this
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
     try:
         run()
     except SystemExit as end:

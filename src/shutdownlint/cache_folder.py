@@ -94,22 +94,30 @@ class KeptEntries:
                 file.write(data)
             os.replace(new, path)  # noqa: PTH105
         except OSError:
-            return
+            _remove(new)
 
     def _make_room(self, size: int) -> None:
         with os.scandir(self._folder) as entries:
-            found = [(s.st_mtime_ns, s.st_size, e.path) for e in entries for s in (e.stat(),)]
+            known = [e for e in entries if e.is_file(follow_symlinks=False)]
+            found = [(s.st_mtime_ns, s.st_size, e.path) for e in known for s in (e.stat(),)]
         total, count = size + sum(size for _, size, _ in found), 1 + len(found)
         if total <= limits.MAX_KEPT_RUNS_BYTES and count <= limits.MAX_KEPT_RUNS:
             return
         for _, bytes_of_entry, path in sorted(found):
             if total <= limits.MAX_KEPT_RUNS_BYTES // 2 and count <= limits.MAX_KEPT_RUNS // 2:
                 return
-            os.unlink(path)  # noqa: PTH108
+            _remove(path)
             total, count = total - bytes_of_entry, count - 1
 
 
 _HEAD: Final = b"shutdownlint 1 "
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)  # noqa: PTH108
+    except OSError:  # it is gone, or was never made
+        return
 
 
 def _open_privately(path: str, flags: int) -> int:

@@ -28,12 +28,18 @@ Question = tuple[str, str, str]
 
 #: The questions of this run with a digest of the answers; None: nothing is noted.
 _notes: dict[Question, str] | None = None
+#: The questions in their order.
+_asked: list[Question] = []
 #: Why this run cannot be kept; empty where it can.
 _obstacle = ""
 _DIGEST_BYTES: Final = 16
-#: The questions for the pieces of a file, and those for what a folder has.
+#: The question for the pieces of a file.
 MANIFEST: Final = "manifest"
-FOLDERS: Final = frozenset(("folder", "folders with"))
+_FOLDER: Final = "folder"
+_SEARCHED: Final = "searched folder"
+KEPT_BY_GIT: Final = "kept by git"
+#: The questions that only say which files a run has.
+SEARCHES: Final = frozenset((_SEARCHED, "folders with", KEPT_BY_GIT))
 _SEPARATOR: Final = "/"
 
 
@@ -41,11 +47,22 @@ def start_notes() -> None:
     """Note what is asked from here on."""
     global _notes, _obstacle
     _notes, _obstacle = {}, ""
+    _asked.clear()
 
 
 def take_notes() -> dict[Question, str] | None:
     """What was asked; None where nothing was noted, or the run cannot be kept."""
     return None if _obstacle else _notes
+
+
+def count_notes() -> int:
+    """How many questions there are, for ``asked_since``."""
+    return len(_asked)
+
+
+def asked_since(count: int) -> list[Question] | None:
+    """What was asked after the first questions; None where the run cannot be kept."""
+    return _asked[count:] if is_noting() else None
 
 
 def is_noting() -> bool:
@@ -137,7 +154,14 @@ def _ask(kind: str, path: str | os.PathLike[str], more: str = "") -> Any:
 
 
 def _note(question: Question, answer: str) -> None:
-    if _notes is not None and _notes.setdefault(question, answer) != answer:
+    if _notes is None:
+        return
+    if any("\0" in part for part in question):  # what separates them where they are kept
+        forbid("a question has a NUL")
+    elif question not in _notes:
+        _notes[question] = answer
+        _asked.append(question)
+    elif _notes[question] != answer:
         forbid(f"{question[1]} was changed while it was read")
 
 
@@ -262,7 +286,7 @@ def list_folder(
     Of files only those with one of the endings (in small letters) are given. Links to folders are
     folders. Raises ``OSError``.
     """
-    found: list[tuple[str, bool, bool]] = _ask("folder", path, _SEPARATOR.join(endings))
+    found: list[tuple[str, bool, bool]] = _ask(_FOLDER, path, _SEPARATOR.join(endings))
     return found
 
 
@@ -282,10 +306,11 @@ def _folder(path: str, endings: str) -> list[tuple[str, bool, bool]]:
 
 
 def _short_folder(found: list[tuple[str, bool, bool]]) -> str:
-    return _short_names([f"{name}/{below:d}{link:d}" for name, below, link in found])
+    return short_names([f"{name}/{below:d}{link:d}" for name, below, link in found])
 
 
-def _short_names(names: list[str]) -> str:
+def short_names(names: list[str]) -> str:
+    """A digest of names."""
     return digest("\0".join(names).encode(errors="surrogateescape"))
 
 
@@ -298,11 +323,29 @@ def walk(
 
     Links to folders are not followed. The caller may remove folders from the list.
     """
+    return _walk(_FOLDER, root, endings, on_error)
+
+
+def search(
+    root: str | os.PathLike[str],
+    endings: tuple[str, ...],
+    on_error: Callable[[OSError], None] | None = None,
+) -> Iterator[tuple[str, list[str], list[str]]]:
+    """The same for the files that a run has."""
+    return _walk(_SEARCHED, root, endings, on_error)
+
+
+def _walk(
+    kind: str,
+    root: str | os.PathLike[str],
+    endings: tuple[str, ...],
+    on_error: Callable[[OSError], None] | None,
+) -> Iterator[tuple[str, list[str], list[str]]]:
     pending = [os.fspath(root)]
     while pending:
         top = pending.pop()
         try:
-            entries = list_folder(top, endings)
+            entries = _ask(kind, top, _SEPARATOR.join(endings))
         except OSError as error:
             if on_error is not None:
                 on_error(error)
@@ -339,6 +382,17 @@ _KINDS: Final[dict[str, tuple[Callable[[str, str], Any], Callable[[Any], str]]]]
     "type": (_type, str),
     "own type": (_own_type, str),
     "real path": (_real_path, str),
-    "folder": (_folder, _short_folder),
-    "folders with": (_folders_with, _short_names),
+    _FOLDER: (_folder, _short_folder),
+    _SEARCHED: (_folder, _short_folder),
+    "folders with": (_folders_with, short_names),
 }
+
+
+def add_kind(kind: str, ask: Callable[[str, str], Any], shorten: Callable[[Any], str]) -> None:
+    """Add a kind of questions that another module asks."""
+    _KINDS[kind] = ask, shorten
+
+
+def ask(kind: str, path: str, more: str = "") -> Any:
+    """Ask a question of an added kind."""
+    return _ask(kind, path, more)

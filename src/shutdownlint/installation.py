@@ -52,9 +52,9 @@ def installation_state() -> str:
 def _describe(folder: str) -> Iterator[str]:
     with os.scandir(folder) as entries:
         for entry in sorted(entries, key=lambda each: each.name):
-            if entry.is_dir():
+            if entry.is_dir(follow_symlinks=False):
                 if entry.name != "__pycache__":
                     yield from _describe(entry.path)
             else:
-                status = entry.stat()
+                status = entry.stat(follow_symlinks=False)
                 yield f"{entry.path} {status.st_size} {status.st_mtime_ns}"

@@ -41,6 +41,17 @@ def check_outputs(files: Iterable[str | None]) -> None:
                 raise usage_error(f"{file}: {error.strerror}") from None
 
 
+def can_write(file: str) -> bool:
+    """Whether a file can be written."""
+    from shutdownlint.atomic_write import check_target  # noqa: PLC0415
+
+    try:
+        check_target(Path(file))
+    except OSError:
+        return False
+    return True
+
+
 def read_small_file(file: str) -> str:
     """The text of a file that the user names; a usage error where it cannot be read."""
     try:

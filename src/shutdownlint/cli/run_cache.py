@@ -60,16 +60,19 @@ class KeptRun:
         data = self._entries.read(self._name)
         if data is None:
             return None
-        code, questions, written = _decode(data)
         try:
+            code, questions, written = _decode(data)
+            if any(question[0] == files.KEPT_BY_GIT for question, _ in questions):
+                from shutdownlint.manifests import ignored_files  # noqa: F401, PLC0415 - asks it
             if not all(files.is_unchanged(*question) for question in questions):
                 return None
-        except ValueError:
+        except (ValueError, LookupError):  # it is not one that this version wrote
             return None
         if any(where == outputs.FILE for where, _, _ in written):
-            from shutdownlint.cli.output import check_outputs, write_output  # noqa: PLC0415
+            from shutdownlint.cli.output import can_write, write_output  # noqa: PLC0415
 
-            check_outputs(file for where, file, _ in written if where == outputs.FILE)
+            if not all(can_write(file) for where, file, _ in written if where == outputs.FILE):
+                return None  # made again, it says why
         for where, file, text in written:
             if where == outputs.FILE:
                 write_output(text, file)

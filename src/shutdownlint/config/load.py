@@ -237,7 +237,7 @@ class ConfigForm(Form):
         default_factory=list,
         description="Files that are excluded, with * and ?.",
     )
-    suffixes: list[str] = Field(
+    suffixes: list[PatternText] = Field(
         examples=[[".golden"]],
         default_factory=list,
         description="Endings that are read besides .yaml, .yml and .json.",

@@ -61,7 +61,7 @@ class RuleLoader:
             reason = "has no rule files (*.yaml)" if folder.is_dir() else "is not a folder"
             raise RuleFileError(str(folder), 1, reason)
         try:
-            state = [files.digest(files.read_file(path)) for path in found]
+            state = [f"{path} {files.digest(files.read_file(path))}" for path in found]
         except OSError:  # checking it says what is wrong
             return self._check(folder, "")
         return self._load(folder, "", state)
@@ -72,7 +72,7 @@ class RuleLoader:
         if named is None:
             return self._check(folder, name)
         cache = Path(named)
-        file = cache / f"rules-{crc32(os.fsencode(folder)):08x}"
+        file = cache / f"rules-{crc32(os.fsencode(folder.absolute())):08x}"
         wanted = (installation_state(), str(folder), *state)
         try:
             entry = msgpack.decode(file.read_bytes(), type=_CacheEntry)

@@ -112,23 +112,23 @@ class KeptPods:
 
     def add(self, key: str, checked: CheckedFile) -> None:
         """Keep what a file gave."""
-        self.current[key] = msgpack.encode(
-            _encode(
-                [
-                    checked.documents,
-                    list(checked.skipped.items()),
-                    checked.findings,
-                    checked.entries,
-                    checked.assumed_versions,
-                    checked.without_mesh,
-                    checked.without_p99,
-                ]
-            )
-        )
+        data = [
+            checked.documents,
+            list(checked.skipped.items()),
+            checked.findings,
+            checked.entries,
+            checked.assumed_versions,
+            checked.without_mesh,
+            checked.without_p99,
+        ]
+        try:
+            self.current[key] = msgpack.encode(_encode(data))
+        except (ValueError, OverflowError):  # a name that is not UTF-8, a number of 20 digits
+            return
 
     def save(self) -> None:
-        """Write what is kept."""
-        if self.current != self._kept:
+        """Write what is kept, if the run noted everything that it asked."""
+        if files.is_noting() and self.current != self._kept:
             self._entries.write(self._name, msgpack.encode((self._context, self.current)))
 
 
@@ -146,9 +146,12 @@ def check_files(
         if known is not None:
             known.add_to(part)
             continue
-        before = len(files.take_notes() or ())
+        before = files.count_notes()
         found = check(single)
-        asked = list(files.take_notes() or ())[before:]
+        asked = files.asked_since(before)
+        if asked is None:  # it was changed meanwhile
+            part.add(found)
+            continue
         alone = all(path == single.only_file and kind in _OWN for kind, path, _ in asked)
         if alone and (checked := CheckedFile.of(found)):
             kept.add(key, checked)
@@ -171,7 +174,7 @@ def context_name(
     name = files.Digest()
     name.add(digest.name(), *map(repr, described))
     for (kind, path, more), answer in sorted(notes.items()):
-        if kind in files.FOLDERS or kind == files.MANIFEST:
+        if kind in files.SEARCHES or kind == files.MANIFEST:
             continue
         if kind in ("size", "type", "own type") and posixpath.normpath(path) in own:
             continue

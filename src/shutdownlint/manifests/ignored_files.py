@@ -71,7 +71,8 @@ class IgnoredFiles:
             if read_regular_file(path, limits.MAX_GITIGNORE_BYTES) is None:
                 self.unreadable = str(path)
                 return
-        self._kept = set(self._walk())
+        skipped = "/".join(sorted(self._skipped))
+        self._kept = set(files.ask(files.KEPT_BY_GIT, self._root, skipped))
 
     def _pattern_files(self) -> Iterator[Path]:
         """The files of patterns below the root."""
@@ -79,25 +80,35 @@ class IgnoredFiles:
         for folder in files.find_folders_with(self._root, IGNORE_FILE, skipped):
             yield Path(folder) / IGNORE_FILE
 
-    def _walk(self) -> Iterator[str]:
-        import rignore  # noqa: PLC0415 - only where there are patterns
 
-        top = os.path.abspath(self._root)  # noqa: PTH100 - links stay
-        start = len(top.rstrip(os.sep)) + 1
-        paths = rignore.walk(
-            Path(top),
-            ignore_hidden=False,
-            read_ignore_files=False,
-            read_global_git_ignore=False,
-            additional_ignores=[f"{name}/" for name in sorted(self._skipped)],
-        )
-        while True:
-            try:
-                yield str(next(paths))[start:]
-            except StopIteration:
-                return
-            except ValueError:  # a name that is not UTF-8; the walk goes on
-                continue
+def _kept_by_git(root: str, skipped: str) -> list[str]:
+    """What git keeps below a folder, relative to it.
+
+    Which files of patterns count (those of worktrees, of repositories in this one) is known to the
+    library, so the whole answer is noted.
+    """
+    import rignore  # noqa: PLC0415 - only where there are patterns
+
+    top = os.path.abspath(root)  # noqa: PTH100 - links stay
+    start = len(top.rstrip(os.sep)) + 1
+    paths = rignore.walk(
+        Path(top),
+        ignore_hidden=False,
+        read_ignore_files=False,
+        read_global_git_ignore=False,
+        additional_ignores=[f"{name}/" for name in skipped.split("/")],
+    )
+    found = []
+    while True:
+        try:
+            found.append(str(next(paths))[start:])
+        except StopIteration:
+            return sorted(found)
+        except ValueError:  # a name that is not UTF-8; the walk goes on
+            continue
+
+
+files.add_kind(files.KEPT_BY_GIT, _kept_by_git, files.short_names)
 
 
 def _pattern_files_above(root: str, repository: Path) -> list[Path]:

@@ -108,8 +108,9 @@ class _PendingFile(Struct):
 class Loader:
     """Reads the files of a run. Bad input never raises; it is noted in ``stats``.
 
-    ``on_words`` is called with the bytes of every document that is parsed, before its objects are
-    read. ``index`` is None until a document has been parsed.
+    ``any_deployed``: some files are deployed by kustomizations, Argo CD or Flux. ``on_words`` is
+    called with the bytes of every document that is parsed, before its objects are read. ``index``
+    is None until a document has been parsed.
     """
 
     def __init__(
@@ -119,8 +120,10 @@ class Loader:
         on_file: Callable[[], None],
         *,
         debug: bool = False,
+        any_deployed: bool = False,
     ) -> None:
         self._debug = debug
+        self._any_deployed = any_deployed
         self.stats = ReadStats()
         self.index: ObjectIndex | None = None
         self.context_files: set[str] = set()
@@ -226,7 +229,10 @@ class Loader:
         again: bool,
     ) -> str:
         """The digest of a piece with nothing but workloads; all others are part of the context."""
-        if self.context_digest is None or isinstance(content, SkipReason):
+        if self.context_digest is None:
+            return ""
+        # Objects that say how others are deployed are skipped themselves.
+        if isinstance(content, SkipReason) and not self._any_deployed:
             return ""
         pieces = (chunk.index, chunk.first_line, chunk.start, chunk.data)
         plain = InputSource(file, words=source.words)
