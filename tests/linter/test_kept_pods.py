@@ -9,7 +9,10 @@ import pytest
 from shutdownlint.cache_folder import KeptEntries, cache_folder
 from shutdownlint.linter.check_run import WorldRun
 from shutdownlint.linter.kept_pods import CheckedFile, KeptPods
+from shutdownlint.linter.rule_examples import example_facts
+from shutdownlint.manifests.skips import EMPTY
 from tests.cli.test_run_cache import POD, Screen, screen
+from tests.helpers import check_files, rules, schema
 
 __all__ = ["screen"]
 SERVICE = "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {selector: {app: %s}, ports: [{port: 80}]}\n"
@@ -113,6 +116,20 @@ def test_what_another_version_kept_is_not_used(
         assert screen.run(".") == screen.run(".", "--no-cache")
     kept.use("another")
     assert kept.find("0 x") is None
+
+
+def test_what_every_rule_reports_comes_back_as_it_was(tmp_path: Path) -> None:
+    kept, compared = KeptPods(KeptEntries(str(tmp_path)), "x"), 0
+    for rule in rules():
+        for example in schema(rule.id).examples:
+            result = check_files({"a.yaml": example.bad}, example_facts(example.options))
+            findings = [f for f in result.findings if f.fix is None or not f.fix.changes]
+            checked = CheckedFile(3, {EMPTY: 2}, findings, result.entries, ["istio"], 1, 0)
+            kept.add(rule.id, checked)
+            kept._kept = kept.current
+            assert kept.find(rule.id) == checked
+            compared += len(findings) + len(result.entries)
+    assert compared > 200
 
 
 def test_a_file_is_checked_once(

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 #: What is kept is data of these types, by their numbers here.
 _TYPES: Final = (tuple, frozenset, Severity, Confidence, Finding, Fix, Related, Region, ObjectId)
 _ALL_TYPES: Final = (*_TYPES, SkipReason, WorkloadEntry)
+_PLAIN: Final = (str, int, bool, type(None))
 #: The questions of reading a file again.
 _OWN: Final = (files.MANIFEST, "size")
 _NUMBERS: Final = {of_type: number for number, of_type in enumerate(_ALL_TYPES)}
@@ -194,6 +195,8 @@ def _encode(value: Any) -> Any:
         return [_encode(item) for item in value]
     if isinstance(value, dict):
         return {str(key): _encode(item) for key, item in value.items()}
+    if type(value) not in _PLAIN:
+        raise ValueError(f"{type(value)} is not kept")
     return value
 
 
