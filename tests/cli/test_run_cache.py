@@ -130,6 +130,16 @@ def repeated(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     return found
 
 
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with one workload, which is the current one."""
+    made = tmp_path / "repository"
+    made.mkdir()
+    monkeypatch.chdir(made)
+    (made / "app.yaml").write_text(WORKLOAD)
+    return made
+
+
 def edit(folder: Path, name: str, text: str | None) -> None:
     path = folder / name
     if name == "git":
@@ -175,12 +185,8 @@ def test_any_sequence_of_edits_gives_the_report_of_a_run_that_keeps_nothing(
 
 
 def test_a_report_in_a_file_is_written_again(
-    screen: Screen, repeated: list[bool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    screen: Screen, repeated: list[bool], tmp_path: Path, folder: Path
 ) -> None:
-    folder = tmp_path / "repository"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    (folder / "app.yaml").write_text(WORKLOAD)
     words = (".", "--format", "sarif=out.sarif", "--format", "text")
     first = screen.run(*words)
     text = Path("out.sarif").read_text()
@@ -197,26 +203,20 @@ def test_a_report_in_a_file_is_written_again(
     assert not (tmp_path / "elsewhere").exists()
 
 
+@pytest.mark.usefixtures("folder")
 def test_what_changes_files_reads_input_or_runs_programs_is_not_kept(
-    screen: Screen, repeated: list[bool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    screen: Screen, repeated: list[bool]
 ) -> None:
-    folder = tmp_path / "repository"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    (folder / "app.yaml").write_text(WORKLOAD)
     for words in (("--fix", "."), ("--add-ignore", "known", "."), ("--render", "."), ("missing",)):
         screen.run(*words)
         screen.run(*words)
     assert repeated == [False] * 8
 
 
+@pytest.mark.usefixtures("folder")
 def test_a_damaged_or_foreign_entry_is_not_used(
-    screen: Screen, repeated: list[bool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    screen: Screen, repeated: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tmp_path / "repository"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    (folder / "app.yaml").write_text(WORKLOAD)
     first = screen.run(".")
     (entry,) = (Path(str(cache_folder.cache_folder())) / "runs").iterdir()
     data = entry.read_bytes()
@@ -245,14 +245,9 @@ def test_nothing_is_kept_in_a_repository(
     assert repeated == []
 
 
-def test_there_are_only_so_many_kept_runs(
-    screen: Screen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("folder")
+def test_there_are_only_so_many_kept_runs(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MAX_KEPT_RUNS", 6)
-    folder = tmp_path / "repository"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    (folder / "app.yaml").write_text(WORKLOAD)
     for number in range(20):
         screen.run(".", "--p99", f"{number}s")
     assert 3 <= len([*(Path(str(cache_folder.cache_folder())) / "runs").iterdir()]) <= 6
