@@ -13,7 +13,7 @@ from shutdownlint import __main__ as program
 
 
 class EndedError(Exception):
-    """Stands for the end of the process."""
+    """Raised where the process would end."""
 
 
 def raising(error: BaseException) -> Callable[[], NoReturn]:
