@@ -16,7 +16,7 @@ from zlib import crc32
 from msgspec import DecodeError, Struct, msgpack
 
 from shutdownlint import files
-from shutdownlint.cache_folder import cache_folder
+from shutdownlint.cache_folder import KeptEntries, cache_folder
 from shutdownlint.engine.errors import RuleFileError
 from shutdownlint.engine.rule import Rule, bundled_folder
 from shutdownlint.installation import installation_state
@@ -68,26 +68,19 @@ class RuleLoader:
 
     def _load(self, folder: Path, name: str, state: Iterable[str] = ()) -> list[Rule]:
         """The rules of a folder; ``state`` is what they depend on beside the installation."""
-        named = cache_folder()
-        if named is None:
+        cache = cache_folder()
+        if cache is None:
             return self._check(folder, name)
-        cache = Path(named)
-        file = cache / f"rules-{crc32(os.fsencode(folder.absolute())):08x}"
+        entries, key = KeptEntries(cache), f"rules-{crc32(os.fsencode(folder.absolute())):08x}"
         wanted = (installation_state(), str(folder), *state)
         try:
-            entry = msgpack.decode(file.read_bytes(), type=_CacheEntry)
-        except (OSError, DecodeError):
+            entry = msgpack.decode(entries.read(key) or b"", type=_CacheEntry)
+        except DecodeError:
             entry = None
         if entry is not None and entry.state == wanted:
             return entry.rules
         rules = self._check(folder, name)
-        from shutdownlint.atomic_write import replace_file  # noqa: PLC0415 - once in a while
-
-        try:
-            cache.mkdir(parents=True, exist_ok=True)
-            replace_file(file, msgpack.encode(_CacheEntry(wanted, rules)), mode=0o600)
-        except OSError:
-            return rules
+        entries.write(key, msgpack.encode(_CacheEntry(wanted, rules)))
         return rules
 
     def _check(self, folder: Path, name: str) -> list[Rule]:
