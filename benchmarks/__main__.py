@@ -50,21 +50,15 @@ spec:
     spec: {containers: [{name: a, image: b}]}
 """
 #: Its preStop hook takes longer than the grace period: there is a safe fix.
-FIXABLE: Final = """\
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: a%d}
-spec:
-  selector: {matchLabels: {app: a%d}}
-  template:
-    metadata: {labels: {app: a%d}}
-    spec:
+FIXABLE: Final = WORKLOAD.replace(
+    "{containers: [{name: a, image: b}]}",
+    """
       terminationGracePeriodSeconds: 30
       containers:
         - name: a
           image: b
-          lifecycle: {preStop: {sleep: {seconds: 40}}}
-"""
+          lifecycle: {preStop: {sleep: {seconds: 40}}}""",
+)
 
 
 class Bench:

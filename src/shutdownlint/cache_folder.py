@@ -9,7 +9,7 @@ import os
 import sys
 
 from shutdownlint import files, limits
-from shutdownlint.repository_root import find_root
+from shutdownlint.repository_root import find_root, is_below
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,13 +31,9 @@ def cache_folder(paths: Iterable[str] = ()) -> str | None:
         return None
     real = files.real_path(folder)
     checked = (".", *(path for path in paths if not path.startswith("-")))
-    if find_root(real) or any(_is_below(real, files.real_path(path)) for path in checked):
+    if find_root(real) or any(is_below(real, files.real_path(path)) for path in checked):
         return None
     return real
-
-
-def _is_below(folder: str, other: str) -> bool:
-    return folder == other or folder.startswith(os.path.join(other, ""))  # noqa: PTH118
 
 
 def _named_folder() -> str | None:
@@ -68,7 +64,7 @@ class KeptEntries:
             with open(path, "rb") as file:  # noqa: PTH123 - no pathlib
                 if hasattr(os, "geteuid") and os.fstat(file.fileno()).st_uid != os.geteuid():
                     return None
-                entry = file.read(limits.MAX_KEPT_RUN_BYTES + 1)
+                entry = file.read(limits.MAX_CACHE_ENTRY_BYTES + 1)
         except OSError:
             return None
         head, _, data = entry.partition(b"\n")
@@ -82,7 +78,7 @@ class KeptEntries:
 
     def write(self, name: str, data: bytes) -> None:
         """Keep an entry, if that is possible and it is not too large."""
-        if len(data) > limits.MAX_KEPT_RUN_BYTES:
+        if len(data) > limits.MAX_CACHE_ENTRY_BYTES:
             return
         path = f"{self._folder}/{name}"
         new = f"{path}.{os.getpid()}-{os.urandom(8).hex()}"
@@ -101,10 +97,10 @@ class KeptEntries:
             known = [e for e in entries if e.is_file(follow_symlinks=False)]
             found = [(s.st_mtime_ns, s.st_size, e.path) for e in known for s in (e.stat(),)]
         total, count = size + sum(size for _, size, _ in found), 1 + len(found)
-        if total <= limits.MAX_KEPT_RUNS_BYTES and count <= limits.MAX_KEPT_RUNS:
+        if total <= limits.MAX_CACHE_BYTES and count <= limits.MAX_CACHE_ENTRIES:
             return
         for _, bytes_of_entry, path in sorted(found):
-            if total <= limits.MAX_KEPT_RUNS_BYTES // 2 and count <= limits.MAX_KEPT_RUNS // 2:
+            if total <= limits.MAX_CACHE_BYTES // 2 and count <= limits.MAX_CACHE_ENTRIES // 2:
                 return
             _remove(path)
             total, count = total - bytes_of_entry, count - 1

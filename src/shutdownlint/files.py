@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import stat
+from itertools import islice
 
 try:  # the module of hashlib that is needed; hashlib itself loads OpenSSL
     from _blake2 import blake2b
@@ -26,10 +27,8 @@ if TYPE_CHECKING:
 #: A question: what is asked, the path, and what else the answer depends on.
 Question = tuple[str, str, str]
 
-#: The questions of this run with a digest of the answers; None: nothing is noted.
+#: The questions of this run, in their order, with a digest of the answers; None: nothing is noted.
 _notes: dict[Question, str] | None = None
-#: The questions in their order.
-_asked: list[Question] = []
 #: Why this run cannot be kept; empty where it can.
 _obstacle = ""
 _DIGEST_BYTES: Final = 16
@@ -44,10 +43,9 @@ _SEPARATOR: Final = "/"
 
 
 def start_notes() -> None:
-    """Note what is asked from here on."""
+    """Begin to note what is asked."""
     global _notes, _obstacle
     _notes, _obstacle = {}, ""
-    _asked.clear()
 
 
 def take_notes() -> dict[Question, str] | None:
@@ -56,13 +54,15 @@ def take_notes() -> dict[Question, str] | None:
 
 
 def count_notes() -> int:
-    """How many questions there are, for ``asked_since``."""
-    return len(_asked)
+    """How many questions there are, for ``notes_since``."""
+    return len(_notes or ())
 
 
-def asked_since(count: int) -> list[Question] | None:
-    """What was asked after the first questions; None where the run cannot be kept."""
-    return _asked[count:] if is_noting() else None
+def notes_since(count: int) -> dict[Question, str] | None:
+    """What was asked after the first ``count`` questions; None where the run cannot be kept."""
+    if _notes is None or _obstacle:
+        return None
+    return dict(islice(reversed(_notes.items()), len(_notes) - count))
 
 
 def is_noting() -> bool:
@@ -158,10 +158,7 @@ def _note(question: Question, answer: str) -> None:
         return
     if any("\0" in part for part in question):  # what separates them where they are kept
         forbid("a question has a NUL")
-    elif question not in _notes:
-        _notes[question] = answer
-        _asked.append(question)
-    elif _notes[question] != answer:
+    elif _notes.setdefault(question, answer) != answer:
         forbid(f"{question[1]} was changed while it was read")
 
 

@@ -35,12 +35,12 @@ MAX_PARENT_FOLDERS: Final = 6
 
 # What is kept between runs
 
-#: A run that would take more is not kept.
-MAX_KEPT_RUN_BYTES: Final = 32 * 1024 * 1024
-#: With more bytes in all, those that were used least lately are removed.
-MAX_KEPT_RUNS_BYTES: Final = 128 * 1024 * 1024
-#: With more runs in all, those that were used least lately are removed.
-MAX_KEPT_RUNS: Final = 500
+#: What would take more is not kept.
+MAX_CACHE_ENTRY_BYTES: Final = 32 * 1024 * 1024
+#: With more bytes in a folder of the cache, what was used least lately is removed.
+MAX_CACHE_BYTES: Final = 128 * 1024 * 1024
+#: With more entries in a folder of the cache, what was used least lately is removed.
+MAX_CACHE_ENTRIES: Final = 500
 
 # YAML
 

@@ -12,26 +12,28 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-#: What is written to the terminal in its own encoding; as UTF-8, whatever the locale; to stderr.
+#: stdout, in the encoding of the terminal.
 SCREEN: Final = "screen"
+#: stdout, as UTF-8 in every locale.
 DATA: Final = "data"
+#: stderr.
 ERRORS: Final = "errors"
-#: What is written to a file.
+#: A file that the command line names.
 FILE: Final = "file"
 
-#: Where something was written, the file, and the text.
+#: A destination, the path where it is a file, and the text.
 Output = tuple[str, str, str]
 _notes: list[Output] | None = None
 
 
 def start_notes() -> None:
-    """Note what is written from here on."""
+    """Begin to note what the run writes."""
     global _notes  # noqa: PLW0603 - one run in a process
     _notes = []
 
 
 def take_notes() -> list[Output]:
-    """What was written."""
+    """All texts so far, in their order."""
     return _notes or []
 
 
@@ -42,7 +44,7 @@ def end_notes() -> None:
 
 
 def note(where: str, text: str, file: str = "") -> None:
-    """Note what is written elsewhere."""
+    """Note a text that the caller writes itself."""
     if _notes is not None:
         _notes.append((where, file, text))
 
@@ -61,7 +63,7 @@ def write(where: str, text: str) -> None:
 
 
 def escape_what_cannot_be_written() -> None:
-    """A character that stdout's encoding lacks is written as its escape, and fails nothing."""
+    """Make stdout and stderr write an escape for a character that their encoding lacks."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

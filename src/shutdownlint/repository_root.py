@@ -22,6 +22,11 @@ def find_root(folder: str) -> str | None:
     return above
 
 
+def is_below(path: str, folder: str) -> bool:
+    """Whether a path is a folder, or in it; both are written in the same way."""
+    return path == folder or path.startswith(os.path.join(folder, ""))  # noqa: PTH118
+
+
 def find_repository_root(folder: Path) -> Path | None:
     """The folder with ``.git`` in or above a folder, links resolved; None where there is none."""
     root = find_root(os.fspath(folder))

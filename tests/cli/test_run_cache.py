@@ -131,13 +131,19 @@ def repeated(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with one workload, which is the current one."""
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, which is the current one; the cache is outside of it."""
     made = tmp_path / "repository"
     made.mkdir()
     monkeypatch.chdir(made)
-    (made / "app.yaml").write_text(WORKLOAD)
     return made
+
+
+@pytest.fixture
+def folder(own_folder: Path) -> Path:
+    """The same with one workload."""
+    (own_folder / "app.yaml").write_text(WORKLOAD)
+    return own_folder
 
 
 def edit(folder: Path, name: str, text: str | None) -> None:
@@ -247,7 +253,7 @@ def test_nothing_is_kept_in_a_repository(
 
 @pytest.mark.usefixtures("folder")
 def test_there_are_only_so_many_kept_runs(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MAX_KEPT_RUNS", 6)
+    monkeypatch.setattr(limits, "MAX_CACHE_ENTRIES", 6)
     for number in range(20):
         screen.run(".", "--p99", f"{number}s")
     assert 3 <= len([*(Path(str(cache_folder.cache_folder())) / "runs").iterdir()]) <= 6

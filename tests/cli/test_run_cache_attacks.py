@@ -12,9 +12,9 @@ import pytest
 
 from shutdownlint import files
 from shutdownlint.cache_folder import KeptEntries, cache_folder
-from tests.cli.test_run_cache import OWN_RULE, POD, Screen, repeated, screen
+from tests.cli.test_run_cache import OWN_RULE, POD, Screen, own_folder, repeated, screen
 
-__all__ = ["repeated", "screen"]
+__all__ = ["own_folder", "repeated", "screen"]
 SET = """\
 apiVersion: argoproj.io/v1alpha1
 kind: ApplicationSet
@@ -36,11 +36,9 @@ spec:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    made = tmp_path / "repository"
-    (made / ".git").mkdir(parents=True)
-    monkeypatch.chdir(made)
-    return made
+def folder(own_folder: Path) -> Path:
+    (own_folder / ".git").mkdir()
+    return own_folder
 
 
 def same(screen: Screen, *words: str) -> tuple[int, str, str]:
@@ -215,7 +213,7 @@ def test_a_folder_among_the_entries_and_a_full_disk_leave_nothing(
     assert [path.name for path in runs.iterdir()] == ["folder"]
     monkeypatch.undo()
     monkeypatch.chdir(folder)
-    monkeypatch.setattr("shutdownlint.limits.MAX_KEPT_RUNS", 2)
+    monkeypatch.setattr("shutdownlint.limits.MAX_CACHE_ENTRIES", 2)
     entries = KeptEntries(str(runs))
     for number in range(5):
         entries.write(str(number), b"x")

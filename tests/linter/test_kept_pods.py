@@ -11,10 +11,10 @@ from shutdownlint.linter.check_run import WorldRun
 from shutdownlint.linter.kept_pods import CheckedFile, KeptPods
 from shutdownlint.linter.rule_examples import example_facts
 from shutdownlint.manifests.skips import EMPTY
-from tests.cli.test_run_cache import POD, Screen, screen
+from tests.cli.test_run_cache import OWN_RULE, POD, Screen, own_folder, screen
 from tests.helpers import check_files, rules, schema
 
-__all__ = ["screen"]
+__all__ = ["own_folder", "screen"]
 SERVICE = "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {selector: {app: %s}, ports: [{port: 80}]}\n"
 OVERLAY = "resources: [../base.yaml]\nnamePrefix: %s-\n"
 
@@ -35,14 +35,11 @@ def found(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    made = tmp_path / "repository"
-    made.mkdir()
-    monkeypatch.chdir(made)
+def folder(own_folder: Path) -> Path:
     for number in range(4):
-        (made / f"{number}.yaml").write_text((POD % (5, "")).replace("one", f"app{number}"))
-    (made / "service.yaml").write_text(SERVICE % "b")
-    return made
+        (own_folder / f"{number}.yaml").write_text((POD % (5, "")).replace("one", f"app{number}"))
+    (own_folder / "service.yaml").write_text(SERVICE % "b")
+    return own_folder
 
 
 def test_a_changed_file_is_checked_again_and_no_other(
@@ -118,13 +115,26 @@ def test_what_another_version_kept_is_not_used(
     assert kept.find("0 x") is None
 
 
+def test_after_a_rule_has_failed_nothing_kept_is_used(folder: Path, screen: Screen) -> None:
+    (folder / "rules").mkdir()
+    condition = "(preStop < duration('8s') || hookCommand[5] == 'x')"
+    rule = OWN_RULE.replace("preStop < duration('15s')", condition)
+    (folder / "rules" / "own.yaml").write_text(rule)
+    (folder / "shutdownlint.toml").write_text('rules = ["rules"]\n')
+    assert screen.run(".")[1].count("a rule of our own") == 4
+    (folder / "0.yaml").write_text(POD % (9, ""))
+    kept = screen.run(".")
+    assert kept == screen.run(".", "--no-cache")
+    assert "a rule of our own" not in kept[1]
+
+
 def test_what_every_rule_reports_comes_back_as_it_was(tmp_path: Path) -> None:
     kept, compared = KeptPods(KeptEntries(str(tmp_path)), "x"), 0
     for rule in rules():
         for example in schema(rule.id).examples:
             result = check_files({"a.yaml": example.bad}, example_facts(example.options))
             findings = [f for f in result.findings if f.fix is None or not f.fix.changes]
-            checked = CheckedFile(3, {EMPTY: 2}, findings, result.entries, ["istio"], 1, 0)
+            checked = CheckedFile(3, ((EMPTY, 2),), findings, result.entries, ("istio",), 1, 0)
             kept.add(rule.id, checked)
             kept._kept = kept.current
             assert kept.find(rule.id) == checked

@@ -90,9 +90,19 @@ class Rule(Struct, frozen=True):
     platforms: tuple[str, ...] = ()
     folder: str = ""
 
+    @property
+    def headline(self) -> str:
+        """The title; the words of the name where it has none."""
+        return headline(self.title, self.name)
+
 
 #: Where all ids and names are.
 LISTED = "('shutdownlint rule' lists all rules)"
+
+
+def headline(title: str, name: str) -> str:
+    """A rule in a few words: its title, or the words of its name where it has none."""
+    return title or name.replace("-", " ")
 
 
 def suggest_rule(name: str, rules: Iterable[Rule]) -> str:

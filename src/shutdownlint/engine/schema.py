@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
 from shutdownlint.engine.finding import Severity
+from shutdownlint.engine.rule import headline
 from shutdownlint.platforms.fields import SubjectKind
 from shutdownlint.platforms.registry import PLATFORMS
 from shutdownlint.platforms.versions import VersionRange
@@ -178,7 +179,7 @@ class RuleSchema(SchemaModel):
     @property
     def headline(self) -> str:
         """The title; the words of the name where it has none."""
-        return self.title or self.name.replace("-", " ")
+        return headline(self.title, self.name)
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
@@ -17,6 +17,7 @@ from shutdownlint.linter.lint_run import LintResult
 from shutdownlint.linter.pod_stage import PodStage, evaluate_pod, make_context, version_warnings
 from shutdownlint.linter.processes import process_count, run_tasks
 from shutdownlint.linter.version_sweep import VersionSweep
+from shutdownlint.manifests.reader import ReadStats
 from shutdownlint.manifests.suppressions import read_annotations
 from shutdownlint.platforms.registry import mesh_remedy
 from shutdownlint.platforms.workload_index import WorkloadIndex, index_entry
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from shutdownlint.linter.kept_pods import KeptPods
     from shutdownlint.linter.lint_run import LintOptions
     from shutdownlint.manifests.loader import Loader
-    from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.manifests.suppressions import Suppression
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.platform import Platform
@@ -209,10 +209,8 @@ class CheckRun:
         for world in self.worlds:
             world.platforms, world.hidden = platforms.platforms, self.hidden
         self._use_kept_pods(platforms)
-        self.suppressions: list[Suppression] = []
-        self.assumed_versions: dict[str, None] = {}
-        self.without_mesh = self.without_p99 = 0
-        self.descriptions: dict[tuple[str, ObjectId], Any] = {}
+        #: What the parts gave beside findings and entries, which their worlds have.
+        self.checked = CheckedPart(ReadStats(), [])
 
     def _use_kept_pods(self, platforms: PlatformSet) -> None:
         """Use what earlier runs gave, where it is known what it depended on."""
@@ -223,7 +221,7 @@ class CheckRun:
 
         evidence = loader.mesh_evidence
         described = ([entry.name for entry in platforms.entries], evidence)
-        context = context_name(loader.context_digest, loader.paths, described)
+        context = context_name(loader.context_digest, described)
         if context is not None:
             kept = KeptPods(*place)
             kept.use(context)
@@ -234,7 +232,7 @@ class CheckRun:
         """Check everything."""
         self._check_pods()
         if self.main.kept is not None:
-            self.main.kept.save()
+            self.main.kept.save(self.checked.kept)
         self.main.check_context(lambda _: True)
         for world in self.worlds[1:]:
             world.check_context(world.files_of_variants.__contains__)
@@ -271,28 +269,18 @@ class CheckRun:
         for share, checked in zip(shares, run_tasks(tasks), strict=True):
             for (world, _, _), result in zip(share, checked, strict=True):
                 world.take(result)
-                self._take(result)
-
-    def _take(self, part: CheckedPart) -> None:
-        self.suppressions += part.suppressions
-        self.evaluator.failures.update(part.failures)
-        self.assumed_versions.update(part.assumed_versions)
-        self.without_mesh += part.without_mesh
-        self.without_p99 += part.without_p99
-        for key, described in part.descriptions.items():
-            self.descriptions.setdefault(key, described)
-        if self.main.kept is not None:
-            self.main.kept.current.update(part.kept)
+                self.checked.add_notes(result)
+        self.evaluator.failures.update(self.checked.failures)
 
     def hints(self) -> list[str]:
         """What would make the answers more exact."""
         found = []
-        if self.without_mesh:
-            pods = plural(self.without_mesh, "workload")
+        if self.checked.without_mesh:
+            pods = plural(self.checked.without_mesh, "workload")
             text = f"no mesh is assumed for {pods} in namespaces that are not among the files"
             found.append(f"{text}: {mesh_remedy()}")
-        if self.without_p99:
-            pods = plural(self.without_p99, "workload")
+        if self.checked.without_p99:
+            pods = plural(self.checked.without_p99, "workload")
             text = f"how long requests take is not known for {pods}"
             found.append(f"{text}: set it with --p99, such as --p99 10s")
         return found
@@ -335,15 +323,15 @@ class CheckRun:
             entries=[entry for world in self.worlds for entry in world.workloads.entries],
             objects=objects + sum(w.context.index.count - objects for w in self.worlds[1:]),
             complete=not stats.unreadable and not self.evaluator.failures,
-            warnings=version_warnings(self.assumed_versions),
+            warnings=version_warnings(self.checked.assumed_versions),
             hints=self.hints(),
             rules=self.evaluator.rules,
-            descriptions=self.descriptions,
+            descriptions=self.checked.descriptions,
             ignored=ignored,
             left_out=self.options.selection.left_out,
         )
         noted = [s for world in self.worlds for s in world.loader.suppressions]
-        own = [] if self.options.isolated else [*noted, *self.suppressions]
+        own = [] if self.options.isolated else [*noted, *self.checked.suppressions]
         suppressions = [*own, *self.options.facts.suppressions]
         if suppressions:
             from shutdownlint.linter.suppression import apply_suppressions  # noqa: PLC0415

@@ -33,12 +33,17 @@ class CheckedPart(Struct):
     def add(self, other: CheckedPart) -> None:
         """Add what other workloads have given."""
         self.stats.add(other.stats)
-        self.suppressions += other.suppressions
         self.findings += other.findings
         self.entries += other.entries
+        self.add_notes(other)
+
+    def add_notes(self, other: CheckedPart) -> None:
+        """Add what is about the run as a whole."""
+        self.suppressions += other.suppressions
         self.failures.update(other.failures)
         self.assumed_versions.update(other.assumed_versions)
         self.without_mesh += other.without_mesh
         self.without_p99 += other.without_p99
         for key, described in other.descriptions.items():
             self.descriptions.setdefault(key, described)
+        self.kept.update(other.kept)

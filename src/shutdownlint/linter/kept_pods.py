@@ -8,6 +8,7 @@ suppressions, or where something could not be read.
 from __future__ import annotations
 
 import posixpath
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import DecodeError, Struct, msgpack
@@ -16,34 +17,32 @@ from shutdownlint import files
 from shutdownlint.engine.finding import Finding, Fix, Related, Severity
 from shutdownlint.linter.checked_part import CheckedPart
 from shutdownlint.manifests.object_id import ObjectId
+from shutdownlint.manifests.reader import ReadStats
 from shutdownlint.manifests.skips import SkipReason
 from shutdownlint.platforms.workload_index import WorkloadEntry
 from shutdownlint.shutdown.pod_plan import Confidence
 from shutdownlint.yaml_source.location import Region
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from shutdownlint.cache_folder import KeptEntries
+    from shutdownlint.manifests.context_digest import ContextDigest
     from shutdownlint.manifests.loader import Loader
 
-#: What is kept is data of these types, by their numbers here.
-_TYPES: Final = (tuple, frozenset, Severity, Confidence, Finding, Fix, Related, Region, ObjectId)
-_ALL_TYPES: Final = (*_TYPES, SkipReason, WorkloadEntry)
 _PLAIN: Final = (str, int, bool, type(None))
 #: The questions of reading a file again.
 _OWN: Final = (files.MANIFEST, "size")
-_NUMBERS: Final = {of_type: number for number, of_type in enumerate(_ALL_TYPES)}
 
 
-class CheckedFile(Struct):
+class CheckedFile(Struct, frozen=True):
     """What the workloads of a file gave, as data."""
 
     documents: int
-    skipped: dict[SkipReason, int]
+    skipped: tuple[tuple[SkipReason, int], ...]
     findings: list[Finding]
     entries: list[WorkloadEntry]
-    assumed_versions: list[str]
+    assumed_versions: tuple[str, ...]
     without_mesh: int
     without_p99: int
 
@@ -56,27 +55,38 @@ class CheckedFile(Struct):
             return None
         return cls(
             part.stats.documents,
-            dict(part.stats.skipped),
+            tuple(part.stats.skipped.items()),
             part.findings,
             part.entries,
-            list(part.assumed_versions),
+            tuple(part.assumed_versions),
             part.without_mesh,
             part.without_p99,
         )
 
-    def add_to(self, part: CheckedPart) -> None:
-        """Add it to what other files gave."""
-        part.stats.documents += self.documents
-        part.stats.skipped.update(self.skipped)
-        part.findings += self.findings
-        part.entries += self.entries
-        part.assumed_versions.update(dict.fromkeys(self.assumed_versions))
-        part.without_mesh += self.without_mesh
-        part.without_p99 += self.without_p99
+    def as_part(self) -> CheckedPart:
+        """The same as a check of the file gives it."""
+        return CheckedPart(
+            ReadStats(documents=self.documents, skipped=Counter(dict(self.skipped))),
+            [],
+            self.findings,
+            self.entries,
+            assumed_versions=dict.fromkeys(self.assumed_versions),
+            without_mesh=self.without_mesh,
+            without_p99=self.without_p99,
+        )
+
+
+#: What is kept is data of these types, by their numbers in this order.
+_COLLECTIONS: Final = (tuple, frozenset)
+_NAMES: Final = (Severity, Confidence)
+_FINDINGS: Final = (Finding, Fix, Related, Region, ObjectId)
+_STRUCTS: Final = (CheckedFile, SkipReason, WorkloadEntry, *_FINDINGS)
+_TYPES: Final[tuple[Any, ...]] = (*_COLLECTIONS, *_NAMES, *_STRUCTS)
+_NUMBERS: Final = {of_type: number for number, of_type in enumerate(_TYPES)}
 
 
 class KeptPods:
-    """The files that were checked in an earlier run; ``current`` are those that are kept next."""
+    """The files that were checked in an earlier run; ``current`` are those that this run keeps."""
 
     def __init__(self, entries: KeptEntries, name: str) -> None:
         self._entries = entries
@@ -104,33 +114,29 @@ class KeptPods:
         if data is None:
             return None
         try:
-            documents, skipped, findings, entries, *counts = _decode(msgpack.decode(data))
-            found = CheckedFile(documents, dict(skipped), findings, entries, *counts)
-        except (DecodeError, TypeError, ValueError, LookupError):  # not written by this version
+            found = _decode(msgpack.decode(data))
+        except (DecodeError, TypeError, ValueError, LookupError):
+            return None
+        if not isinstance(found, CheckedFile):  # not written by this version
             return None
         self.current[key] = data
         return found
 
+    def forget(self) -> None:
+        """Use nothing more: a rule failed, and is not evaluated for later workloads."""
+        self._kept = {}
+
     def add(self, key: str, checked: CheckedFile) -> None:
         """Keep what a file gave."""
-        data = [
-            checked.documents,
-            list(checked.skipped.items()),
-            checked.findings,
-            checked.entries,
-            checked.assumed_versions,
-            checked.without_mesh,
-            checked.without_p99,
-        ]
         try:
-            self.current[key] = msgpack.encode(_encode(data))
+            self.current[key] = msgpack.encode(_encode(checked))
         except (ValueError, OverflowError):  # a name that is not UTF-8, a number of 20 digits
             return
 
-    def save(self) -> None:
-        """Write what is kept, if the run noted everything that it asked."""
-        if files.is_noting() and self.current != self._kept:
-            self._entries.write(self._name, msgpack.encode((self._context, self.current)))
+    def save(self, current: Mapping[str, bytes]) -> None:
+        """Write what all processes keep, if the run noted everything that it asked."""
+        if files.is_noting() and current != self._kept:
+            self._entries.write(self._name, msgpack.encode((self._context, current)))
 
 
 def check_files(
@@ -145,25 +151,24 @@ def check_files(
         key = f"{world} {name}"
         known = kept.find(key)
         if known is not None:
-            known.add_to(part)
+            part.add(known.as_part())
             continue
         before = files.count_notes()
         found = check(single)
-        asked = files.asked_since(before)
-        if asked is None:  # it was changed meanwhile
-            part.add(found)
-            continue
-        alone = all(path == single.only_file and kind in _OWN for kind, path, _ in asked)
+        part.add(found)
+        if found.failures:
+            kept.forget()
+        asked = files.notes_since(before)
+        alone = asked is not None and all(
+            path == single.only_file and kind in _OWN for kind, path, _ in asked
+        )
         if alone and (checked := CheckedFile.of(found)):
             kept.add(key, checked)
-        part.add(found)
     part.kept = kept.current
     return part
 
 
-def context_name(
-    digest: files.Digest, sources: Iterable[str], described: Iterable[object]
-) -> str | None:
+def context_name(digest: ContextDigest, described: Iterable[object]) -> str | None:
     """A digest of everything that a pod may depend on; None where that is not known.
 
     What was asked about the files themselves is not in it: their pieces are, in ``digest``.
@@ -171,7 +176,7 @@ def context_name(
     notes = files.take_notes()
     if notes is None:
         return None
-    own = set(map(posixpath.normpath, sources))
+    own = set(map(posixpath.normpath, digest.paths))
     name = files.Digest()
     name.add(digest.name(), *map(repr, described))
     for (kind, path, more), answer in sorted(notes.items()):
@@ -184,19 +189,21 @@ def context_name(
 
 
 def _encode(value: Any) -> Any:
-    number = _NUMBERS.get(type(value))
-    if number is not None:
-        if isinstance(value, Severity | Confidence):
-            return {number: value.value}
-        if isinstance(value, tuple | frozenset):
-            return {number: [_encode(item) for item in value]}
+    """Data for msgpack: a value of one of the types becomes a mapping from its number."""
+    of_type = type(value)
+    number = _NUMBERS.get(of_type)
+    if of_type in _STRUCTS:
         return {number: [_encode(getattr(value, name)) for name in value.__struct_fields__]}
-    if isinstance(value, list):
+    if of_type in _NAMES:
+        return {number: value.value}
+    if of_type in _COLLECTIONS:
+        return {number: [_encode(item) for item in value]}
+    if of_type is list:
         return [_encode(item) for item in value]
-    if isinstance(value, dict):
+    if of_type is dict:
         return {str(key): _encode(item) for key, item in value.items()}
-    if type(value) not in _PLAIN:
-        raise ValueError(f"{type(value)} is not kept")
+    if of_type not in _PLAIN:
+        raise ValueError(f"{of_type} is not kept")
     return value
 
 
@@ -205,11 +212,8 @@ def _decode(value: Any) -> Any:
         return [_decode(item) for item in value]
     if not isinstance(value, dict):
         return value
-    for key, item in value.items():
-        if not isinstance(key, int):
-            break
-        of_type: Any = _ALL_TYPES[key]
-        if key < len((tuple, frozenset, Severity, Confidence)):
-            return of_type(_decode(item))
-        return of_type(*_decode(item))
-    return {key: _decode(item) for key, item in value.items()}
+    number = next(iter(value), None)
+    if not isinstance(number, int):
+        return {key: _decode(item) for key, item in value.items()}
+    of_type, data = _TYPES[number], _decode(value[number])
+    return of_type(*data) if of_type in _STRUCTS else of_type(data)

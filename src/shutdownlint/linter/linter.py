@@ -78,13 +78,7 @@ def read_worlds(
     meshes = {*facts.versions, *(fact.mesh for fact in facts.meshes)} - {NO_MESH}
     platforms = PlatformSet({*meshes, *named})
     plan = plan_variants(sources, options.search)
-    loader = Loader(
-        kind_table(),
-        platforms.notice,
-        options.on_file,
-        debug=options.debug,
-        any_deployed=plan.any_deployed,
-    )
+    loader = Loader(kind_table(), platforms.notice, options.on_file, debug=options.debug)
     loaders: list[Loader] = []
     for own in plan.worlds:
         loaders.append(loader.further_world() if loaders else loader)

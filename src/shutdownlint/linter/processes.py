@@ -64,6 +64,8 @@ def run_tasks(tasks: Sequence[Callable[[], _Result]]) -> Iterator[_Result]:
 
 def _send_result(task: Callable[[], _Result], sender: Connection) -> None:
     try:
-        sender.send((task(), files.take_notes()))
+        before = files.count_notes()
+        result = task()
+        sender.send((result, files.notes_since(before)))
     except (KeyboardInterrupt, BrokenPipeError):  # the run has been stopped
         os._exit(1)

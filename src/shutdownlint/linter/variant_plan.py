@@ -19,14 +19,12 @@ if TYPE_CHECKING:
 class VariantPlan(Struct):
     """The files of a run by world: the first has no variants, and is what all others know.
 
-    ``skipped`` and ``unreadable`` are what kustomizations name and is not there. ``any_deployed``:
-    something says how files are deployed.
+    ``skipped`` and ``unreadable`` are what kustomizations name and is not there.
     """
 
     worlds: list[list[InputSource]] = field(default_factory=lambda: [[]])
     skipped: Counter[SkipReason] = field(default_factory=Counter)
     unreadable: list[UnreadableInput] = field(default_factory=list)
-    any_deployed: bool = False
 
     def add(self, source: InputSource) -> None:
         """Add a file that is no variant."""

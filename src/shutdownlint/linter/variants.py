@@ -28,7 +28,6 @@ def plan_variants(sources: Iterable[InputSource], search: FileSearch) -> Variant
     if _may_be_deployed(listed):
         from shutdownlint.linter.deployed_files import Expansion  # noqa: PLC0415 - seldom used
 
-        plan.any_deployed = True
         Expansion(listed, search, plan).run()
     else:
         add_sources(plan, listed)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from shutdownlint import files, limits
-from shutdownlint.repository_root import find_repository_root
+from shutdownlint.repository_root import find_repository_root, is_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -170,12 +170,8 @@ def _problem_of(path: str, inside: tuple[str, ...]) -> str:
     except OSError as error:
         return f"a link that leads nowhere ({error.strerror or 'it cannot be followed'})"
     real = files.real_path(path)
-    below = any(_is_below(real, folder) for folder in inside)
+    below = any(is_below(real, folder) for folder in inside)
     return "" if below else "a link out of the repository, which is not followed"
-
-
-def _is_below(folder: str, other: str) -> bool:
-    return folder == other or folder.startswith(os.path.join(other, ""))  # noqa: PTH118
 
 
 def _walk(root: str, search: FileSearch) -> Iterator[InputFile | InputError | IgnoredInput]:
@@ -207,7 +203,7 @@ def _walk(root: str, search: FileSearch) -> Iterator[InputFile | InputError | Ig
         if CHART_FILE in found:
             charts.append(folder)
         # Charts in a chart are rendered with it.
-        chart = next((shown(each) for each in charts if _is_below(folder, each)), None)
+        chart = next((shown(each) for each in charts if is_below(folder, each)), None)
         for name in sorted(names):
             argument = os.path.join(folder, name)  # noqa: PTH118 - Path would drop the user's ./
             problem = _problem_of(argument, inside)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 
 from shutdownlint import files
+from shutdownlint.manifests.context_digest import ContextDigest
 from shutdownlint.manifests.discovery import IgnoredInput, InputError, InputFile
 from shutdownlint.manifests.mesh_evidence import MeshEvidenceIndex, find_evidence
 from shutdownlint.manifests.own_reports import is_own_report
@@ -62,6 +63,14 @@ class InputSource(Struct, frozen=True):
     rendered: str = ""
     namespace: str | None = None
 
+    @property
+    def deployed_as(self) -> str:
+        """How it is read and deployed, in words for programs; empty where it is as written."""
+        if self == InputSource(self.file):
+            return ""
+        about = (self.context, self.patch, self.variant, self.rendered, self.namespace, self.words)
+        return repr(about)
+
 
 class _PendingChunk(Struct, frozen=True):
     """A part of a file that holds workloads. ``seen``: it was parsed for its context already.
@@ -108,9 +117,8 @@ class _PendingFile(Struct):
 class Loader:
     """Reads the files of a run. Bad input never raises; it is noted in ``stats``.
 
-    ``any_deployed``: some files are deployed by kustomizations, Argo CD or Flux. ``on_words`` is
-    called with the bytes of every document that is parsed, before its objects are read. ``index``
-    is None until a document has been parsed.
+    ``on_words`` is called with the bytes of every document that is parsed, before its objects are
+    read. ``index`` is None until a document has been parsed.
     """
 
     def __init__(
@@ -120,10 +128,8 @@ class Loader:
         on_file: Callable[[], None],
         *,
         debug: bool = False,
-        any_deployed: bool = False,
     ) -> None:
         self._debug = debug
-        self._any_deployed = any_deployed
         self.stats = ReadStats()
         self.index: ObjectIndex | None = None
         self.context_files: set[str] = set()
@@ -139,10 +145,8 @@ class Loader:
         self._parser: Parser | None = None
         #: How often each file was read, for all worlds.
         self._files: Counter[str] = Counter()
-        #: The same by the paths that they were read by, of which nothing else is asked.
-        self.paths: set[str] = set()
-        #: A digest of everything that gives context; None where it is not needed.
-        self.context_digest = files.Digest() if files.is_noting() else None
+        #: What gives context, for all worlds; None where nothing is kept.
+        self.context_digest = ContextDigest() if files.is_noting() else None
 
     def further_world(self) -> Loader:
         """A loader for variants, which knows all that this one has read so far."""
@@ -166,7 +170,8 @@ class Loader:
             number = self._files[source.file.display_path]
             again = number > 0
             self._files[source.file.display_path] += 1
-            self.paths.add(str(source.file.path))
+            if self.context_digest is not None:
+                self.context_digest.paths.add(str(source.file.path))
             self._on_file()
             stats = ReadStats() if again else self.stats
             data = read_bytes(source.file, stats, files.read_manifest)
@@ -186,18 +191,22 @@ class Loader:
                 self.stats.skipped[OWN_REPORT] += 1
             return
         pending = _PendingFile(source, file, len(data), number)
-        context = source.context
+        context, digest = source.context, self.context_digest
+        deployed_as = source.deployed_as or ("again" if again else "")
         for chunk in split(data):
             self._note_mesh(file, chunk.data + source.words)
             # Flux' own Kustomizations are often in files of the same name.
             kustomization = file.is_kustomization and _FLUX not in chunk.data
             if kustomization or source.patch:
                 self._on_words(chunk.data)
-                self._note_piece(source, file, chunk, None, again=again)
+                if digest is not None:
+                    digest.add(file, chunk, None, deployed_as=deployed_as)
                 self._read_only(file, chunk, counted=not again)
                 continue
             content = self._prefilter.classify(chunk.data, source.words)
-            key = self._note_piece(source, file, chunk, content, again=again)
+            key = ""
+            if digest is not None:
+                key = digest.add(file, chunk, content, deployed_as=deployed_as)
             if isinstance(content, SkipReason):
                 if content != EMPTY and not again:
                     self.stats.documents += 1
@@ -218,32 +227,6 @@ class Loader:
                 pending.chunks.append(part)
         if pending.chunks:
             self._pending.append(pending)
-
-    def _note_piece(
-        self,
-        source: InputSource,
-        file: InputFile,
-        chunk: Chunk,
-        content: Content | SkipReason | None,
-        *,
-        again: bool,
-    ) -> str:
-        """The digest of a piece with nothing but workloads; all others are part of the context."""
-        if self.context_digest is None:
-            return ""
-        # Objects that say how others are deployed are skipped themselves.
-        if isinstance(content, SkipReason) and not self._any_deployed:
-            return ""
-        pieces = (chunk.index, chunk.first_line, chunk.start, chunk.data)
-        plain = InputSource(file, words=source.words)
-        if content is Content.WORKLOADS and source == plain and not again:
-            own = files.Digest()
-            own.add(*pieces, source.words)
-            return own.name()
-        about = (source.context, source.patch, source.variant, source.rendered, source.namespace)
-        self.context_digest.add(file.display_path, file.chart or "", repr(about), source.words)
-        self.context_digest.add(*pieces)
-        return ""
 
     def _note_mesh(self, file: InputFile, data: bytes) -> None:
         for evidence in find_evidence(self._kinds.mesh_words, file.display_path, data):

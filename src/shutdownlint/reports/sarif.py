@@ -257,7 +257,7 @@ def _descriptor(rule: Rule) -> Descriptor:
         id=rule.id,
         name="".join(part.capitalize() for part in rule.name.split("-")),
         help_uri=rule_url(rule.id),
-        short_description=Message(text=_as_sentence(rule.title or rule.name.replace("-", " "))),
+        short_description=Message(text=_as_sentence(rule.headline)),
         full_description=Message(text=first),
         help=Help(
             text=explanation,
