@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from shutdownlint.patterns import lazy_pattern
 
@@ -42,6 +42,43 @@ class Version(Struct, frozen=True, order=True):
     def __str__(self) -> str:
         short = f"{self.major}.{self.minor}"
         return short if self.patch == NEWEST_PATCH else f"{short}.{self.patch}"
+
+
+class WatchedVersion(Version, frozen=True, eq=False, order=False):
+    """A version that notes what it is compared with, for every comparison by order.
+
+    Two versions that lie on one side of all of it cannot be told apart by what compared them.
+    """
+
+    compared: set[Version] = field(default_factory=set)
+
+    def __lt__(self, other: Version) -> bool:
+        return self._note(other) < _order(other)
+
+    def __le__(self, other: Version) -> bool:
+        return self._note(other) <= _order(other)
+
+    def __gt__(self, other: Version) -> bool:
+        return self._note(other) > _order(other)
+
+    def __ge__(self, other: Version) -> bool:
+        return self._note(other) >= _order(other)
+
+    def _note(self, other: Version) -> tuple[int, int, int]:
+        self.compared.add(other)
+        return _order(self)
+
+    def is_like(self, other: Version) -> bool:
+        """Whether every comparison so far would give the same for the other version."""
+        own, its = _order(self), _order(other)
+        return all(
+            (own < bound, own > bound) == (its < bound, its > bound)
+            for bound in map(_order, self.compared)
+        )
+
+
+def _order(version: Version) -> tuple[int, int, int]:
+    return version.major, version.minor, version.patch
 
 
 NEWEST_PATCH: Final = 999
@@ -93,4 +130,9 @@ def _holds(version: Version, operator: str, bound: Version) -> bool:
         case "<":
             return version < bound
         case _:
-            return (version.major, version.minor) == (bound.major, bound.minor)
+            # Comparisons by order, which a watched version notes.
+            first, after = (
+                Version(bound.major, bound.minor, 0),
+                Version(bound.major, bound.minor + 1, 0),
+            )
+            return first <= version < after
