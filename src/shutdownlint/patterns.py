@@ -7,11 +7,10 @@ check itself.
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, AnyStr
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 _METHODS = ("match", "search", "fullmatch", "sub", "findall", "finditer", "split")
 
@@ -42,14 +41,3 @@ def lazy_pattern(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     made: Any = LazyPattern(text, flags)
     pattern: re.Pattern[AnyStr] = made
     return pattern
-
-
-@contextmanager
-def compiled_when_used() -> Iterator[None]:
-    """What a library compiles while it is imported is compiled when it is first used."""
-    compile_now = re.compile
-    re.compile = lazy_pattern  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        re.compile = compile_now

@@ -7,6 +7,7 @@ import pytest
 from shutdownlint.linter import version_sweep
 from shutdownlint.linter.affected_versions import Combination
 from shutdownlint.linter.rule_examples import example_facts
+from shutdownlint.platforms.planner import plan_pod
 from shutdownlint.platforms.registry import mesh_names
 from shutdownlint.platforms.user_facts import MeshFact, UserFacts
 from shutdownlint.platforms.versions import Version, VersionRange, WatchedVersion
@@ -67,11 +68,10 @@ def test_some_examples_depend_on_versions() -> None:
 
 def count_plans(monkeypatch: pytest.MonkeyPatch) -> int:
     plans = []
-    plan = version_sweep.plan_pod
 
     def counted(*args: object) -> object:
         plans.append(args)
-        return plan(*args)  # type: ignore[arg-type]
+        return plan_pod(*args)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
         patch.setattr(version_sweep, "plan_pod", counted)

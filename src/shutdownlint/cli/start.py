@@ -38,6 +38,9 @@ def run_command() -> NoReturn:
 
 
 def _run(name: str, words: Sequence[str]) -> NoReturn:
+    from shutdownlint.library_imports import import_msgspec  # noqa: PLC0415
+
+    import_msgspec()
     from shutdownlint.cli.declarations import COMMANDS, call, read_words  # noqa: PLC0415
 
     if name in COMMANDS and _COMPLETION not in os.environ:

@@ -13,7 +13,7 @@ from shutdownlint.engine.expressions import (
     Condition,
     Expression,
     ExpressionError,
-    comparison,
+    without_engine,
 )
 from shutdownlint.engine.finding import Change, Finding, Fix, Related, Severity
 from shutdownlint.engine.rule import HERE, PARENT
@@ -76,15 +76,20 @@ class ExpressionCache:
         """The compiled condition. Raises ``ExpressionError``."""
         key = expression.text, (*expression.types, *expression.types.values())
         if key not in self._conditions:
-            plain = comparison(expression.text, expression.types)
-            self._conditions[key] = plain or self._compiler(expression).condition(expression.text)
+            plain = without_engine(expression.text, expression.types)
+            self._conditions[key] = (
+                Condition(plain)
+                if plain is not None
+                else self._compiler(expression).condition(expression.text)
+            )
         return self._conditions[key]
 
     def expression(self, expression: RuleExpression) -> Expression:
         """The compiled expression. Raises ``ExpressionError``."""
         key = expression.text, (*expression.types, *expression.types.values())
         if key not in self._expressions:
-            self._expressions[key] = self._compiler(expression).expression(expression.text)
+            plain = without_engine(expression.text, expression.types)
+            self._expressions[key] = plain or self._compiler(expression).expression(expression.text)
         return self._expressions[key]
 
 

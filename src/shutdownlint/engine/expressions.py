@@ -6,19 +6,19 @@ no wheel for musl), cel-python serves, which finds such mistakes only when a rul
 
 from __future__ import annotations
 
-import operator
 import re
 from abc import ABC, abstractmethod
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from shutdownlint.engine.plain_expressions import plain_expression
 from shutdownlint.patterns import lazy_pattern
-from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.fields import FieldType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
+    from shutdownlint.engine.plain_expressions import Evaluate
     from shutdownlint.platforms.fields import Value
 
 
@@ -82,63 +82,24 @@ class Compiler:
         return Condition(expression)
 
 
-def comparison(text: str, fields: Mapping[str, FieldType]) -> Condition | None:
-    """A condition that only compares a field with another one, or with a constant.
+class _Plain(Expression):
+    """An expression that needs no engine."""
 
-    Most conditions do, and need no engine. What they say was checked when the rule was loaded. None
-    for all others.
-    """
-    found = _COMPARISON.fullmatch(text)
-    if found is None:
-        return None
-    try:
-        left, right = (_operand(found[part], fields) for part in ("left", "right"))
-    except ValueError:
-        return None
-    return Condition(_Comparison(left, _OPERATORS[found["operator"]], right))
-
-
-_OPERATORS: Final[dict[str, Callable[[Any, Any], bool]]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-_OPERAND: Final = r"[A-Za-z_]\w*|'[^'\\]*'|[0-9]{1,9}|duration\('[0-9a-z.]+'\)"
-_COMPARISON: Final = lazy_pattern(
-    rf"(?P<left>{_OPERAND}) (?P<operator>==|!=|<=|>=|<|>) (?P<right>{_OPERAND})"
-)
-
-
-def _operand(text: str, fields: Mapping[str, FieldType]) -> Callable[[Mapping[str, Value]], Value]:
-    """How the value of an operand is got. Raises ``ValueError`` where it is no plain one."""
-    constant: Value
-    if text in fields:
-        return operator.itemgetter(text)
-    if text.startswith("duration("):
-        constant = go_duration(text.removeprefix("duration('").removesuffix("')"))
-    elif text.startswith("'"):
-        constant = text[1:-1]
-    else:
-        constant = int(text)
-    return lambda _: constant
-
-
-class _Comparison(Expression):
-    def __init__(
-        self,
-        left: Callable[[Mapping[str, Value]], Value],
-        compare: Callable[[Any, Any], bool],
-        right: Callable[[Mapping[str, Value]], Value],
-    ) -> None:
-        self._left = left
-        self._compare = compare
-        self._right = right
+    def __init__(self, evaluate: Evaluate) -> None:
+        self._evaluate = evaluate
 
     def value(self, values: Mapping[str, Value]) -> Value:
-        return self._compare(self._left(values), self._right(values))
+        try:
+            found: Value = self._evaluate(values)
+        except (OverflowError, TypeError) as error:
+            raise ExpressionError(str(error)) from None
+        return found
+
+
+def without_engine(text: str, fields: Mapping[str, FieldType]) -> Expression | None:
+    """An expression of a checked rule, if it needs no engine."""
+    evaluate = plain_expression(text, fields)
+    return _Plain(evaluate) if evaluate is not None else None
 
 
 def _environment(fields: Mapping[str, FieldType], cel: Any) -> Any:

@@ -12,9 +12,9 @@ from shutdownlint.engine.errors import RuleFileError
 from shutdownlint.engine.expressions import (
     Compiler,
     ExpressionError,
-    comparison,
     identifiers,
     split_conjunction,
+    without_engine,
 )
 from shutdownlint.engine.finding import EditAction
 from shutdownlint.engine.rule import HERE, PARENT, Rule, RuleEdit, RuleExpression
@@ -227,7 +227,7 @@ class _RuleBuilder:
         return RuleExpression(text, mentioned)
 
     def _clauses(self, condition: RuleExpression) -> list[RuleExpression]:
-        """The parts of a condition, the quickest first: flags, plain comparisons, all others."""
+        """The parts of a condition, the quickest first: flags, what needs no engine, all others."""
         clauses = []
         for text in split_conjunction(condition.text):
             names = identifiers(text)
@@ -277,4 +277,4 @@ class _RuleBuilder:
 def _cost(clause: RuleExpression) -> int:
     if clause.wanted_flag is not None:
         return 0
-    return 1 if comparison(clause.text, clause.types) is not None else 2
+    return 1 if without_engine(clause.text, clause.types) is not None else 2

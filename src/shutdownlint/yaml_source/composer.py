@@ -11,7 +11,7 @@ import operator
 from typing import TYPE_CHECKING, Any, Final
 
 from shutdownlint import limits
-from shutdownlint.patterns import compiled_when_used
+from shutdownlint.library_imports import compiled_when_used
 from shutdownlint.yaml_source.scalars import UNTAGGED
 
 # Its patterns are for the parser in Python; compiling them takes longer than a small file.
