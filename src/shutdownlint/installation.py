@@ -31,15 +31,13 @@ def bundled_rules() -> str:
 def installation_state() -> str:
     """A short name of this installation, with Python and the libraries.
 
-    Its own files count by size and time, the folders of libraries by the time of the last change.
+    An installed package counts by the installer's list of its files, which every installation
+    writes; a checkout by size and time of each file. The folders of libraries count by the time of
+    the last change.
     """
     global _state  # noqa: PLW0603 - it does not change in a run
     if not _state:
-        rules = bundled_rules()
-        folders = [_PACKAGE] if rules.startswith(_PACKAGE) else [_PACKAGE, rules]
-        lines = [__version__, sys.version]
-        for folder in folders:
-            lines += _describe(folder)
+        lines = [__version__, sys.version, *_own_files()]
         for folder in sorted({path for path in sys.path if path.endswith("-packages")}):
             try:
                 lines.append(f"{folder} {os.stat(folder).st_mtime_ns}")  # noqa: PTH116
@@ -47,6 +45,21 @@ def installation_state() -> str:
                 continue
         _state = digest("\n".join(lines).encode(errors="surrogateescape"))
     return _state
+
+
+def _own_files() -> Iterator[str]:
+    rules = bundled_rules()
+    if not rules.startswith(_PACKAGE):
+        yield from _describe(_PACKAGE)
+        yield from _describe(rules)
+        return
+    listed = f"{os.path.dirname(_PACKAGE)}/shutdownlint-{__version__}.dist-info/RECORD"  # noqa: PTH120
+    try:
+        status = os.stat(listed)  # noqa: PTH116
+    except OSError:
+        yield from _describe(_PACKAGE)
+    else:
+        yield f"{listed} {status.st_ino} {status.st_size} {status.st_mtime_ns}"
 
 
 def _describe(folder: str) -> Iterator[str]:

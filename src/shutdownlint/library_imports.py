@@ -30,18 +30,6 @@ def without_module(name: str) -> Iterator[None]:
         del sys.modules[name]
 
 
-def import_msgspec() -> None:
-    """Import msgspec without typing_extensions, half of the time that it takes.
-
-    It uses what Python 3.11 and later have in typing instead.
-    """
-    try:
-        with without_module("typing_extensions"):
-            import msgspec  # noqa: F401, PLC0415
-    except ImportError:  # then another release of it does need the module
-        pass
-
-
 @contextmanager
 def compiled_when_used() -> Iterator[None]:
     """What a library compiles while it is imported is compiled when it is first used."""
@@ -51,3 +39,15 @@ def compiled_when_used() -> Iterator[None]:
         yield
     finally:
         re.compile = compile_now
+
+
+def import_msgspec() -> None:
+    """Import msgspec without typing_extensions, half of the time that it takes.
+
+    It uses what Python 3.11 and later have in typing instead.
+    """
+    try:
+        with compiled_when_used(), without_module("typing_extensions"):
+            import msgspec  # noqa: F401, PLC0415
+    except ImportError:  # then another release of it does need the module
+        pass

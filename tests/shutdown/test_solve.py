@@ -12,10 +12,9 @@ from shutdownlint.platforms.istio.process import ProxyMode
 from shutdownlint.shutdown.analysis import ShutdownAnalysis
 from shutdownlint.shutdown.durations import ZERO, DurationRange, seconds
 from shutdownlint.shutdown.kubelet import grace_of
-from shutdownlint.shutdown.pod_plan import PodPlan
+from shutdownlint.shutdown.pod_plan import GRACE_FIELD, PodPlan
 from shutdownlint.shutdown.request import Outcome, Request
 from shutdownlint.shutdown.solver import (
-    GRACE_FIELD,
     Change,
     FailureKind,
     Targets,

@@ -11,7 +11,6 @@ import os
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
-from zlib import crc32
 
 from msgspec import DecodeError, Struct, msgpack
 
@@ -71,7 +70,8 @@ class RuleLoader:
         cache = cache_folder()
         if cache is None:
             return self._check(folder, name)
-        entries, key = KeptEntries(cache), f"rules-{crc32(os.fsencode(folder.absolute())):08x}"
+        entries = KeptEntries(cache)
+        key = f"rules-{files.digest(os.fsencode(folder.absolute()))[:8]}"
         wanted = (installation_state(), str(folder), *state)
         try:
             entry = msgpack.decode(entries.read(key) or b"", type=_CacheEntry)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from string import Formatter
 from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec import Struct
@@ -42,6 +41,8 @@ class MessageTemplate(Struct, frozen=True, array_like=True):
     @classmethod
     def parse(cls, text: str, fields: Mapping[str, Field]) -> MessageTemplate:
         """Raises ``ValueError`` for an unknown field or broken braces."""
+        from string import Formatter  # noqa: PLC0415 - a run has rules that were read before
+
         parts = []
         for literal, name, spec, conversion in Formatter().parse(" ".join(text.split())):
             if name is None:

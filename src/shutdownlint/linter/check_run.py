@@ -16,7 +16,6 @@ from shutdownlint.linter.grouping import group_findings, merge_variants
 from shutdownlint.linter.lint_run import LintResult
 from shutdownlint.linter.pod_stage import PodStage, evaluate_pod, make_context, version_warnings
 from shutdownlint.linter.processes import process_count, run_tasks
-from shutdownlint.linter.version_sweep import VersionSweep
 from shutdownlint.manifests.reader import ReadStats
 from shutdownlint.manifests.suppressions import read_annotations
 from shutdownlint.platforms.registry import mesh_remedy
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from shutdownlint.engine.finding import Finding
     from shutdownlint.linter.kept_pods import KeptPods
     from shutdownlint.linter.lint_run import LintOptions
+    from shutdownlint.linter.version_sweep import VersionSweep
     from shutdownlint.manifests.loader import Loader
     from shutdownlint.manifests.suppressions import Suppression
     from shutdownlint.platforms.planned_pod import PlannedPod
@@ -66,6 +66,8 @@ class WorldRun:
 
     @cached_property
     def _sweep(self) -> VersionSweep:
+        from shutdownlint.linter.version_sweep import VersionSweep  # noqa: PLC0415 - seldom needed
+
         return VersionSweep(self.context, self.platforms, self.evaluator)
 
     def check_part(self, loader: Loader, *, extra: bool) -> CheckedPart:
@@ -81,15 +83,15 @@ class WorldRun:
 
     def _check_all(self, loader: Loader, *, extra: bool) -> CheckedPart:
         stage = PodStage(loader, self.context, self.platforms, debug=self.options.debug)
-        sweep = self._sweep
         part = CheckedPart(loader.stats, loader.suppressions)
         annotated: list[Suppression] = []
         for pod in stage.planned_pods(extra=extra):
             annotated += read_annotations(pod.workload)
             found = [*evaluate_pod(pod, self.evaluator, self.context.user_facts)]
             for finding in found:
-                hidden = finding.rule in self.hidden
-                part.findings.append(finding if hidden else sweep.with_versions(finding, pod))
+                dated = finding.about_versions and finding.rule not in self.hidden
+                known = self._sweep.with_versions(finding, pod) if dated else finding
+                part.findings.append(known)
             self._describe(pod, found, part)
             if pod.workload.described_by is None:
                 part.entries.append(index_entry(pod, self.options.facts.owner_label))

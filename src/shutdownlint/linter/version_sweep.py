@@ -66,8 +66,6 @@ class VersionSweep:
 
     def with_versions(self, finding: Finding, pod: PlannedPod) -> Finding:
         """The finding, with the versions that it holds for if not for all."""
-        if not finding.about_versions:
-            return finding
         if pod is not self._pod:
             self._pod, self._subjects = pod, {}
         groups = [group for name in finding.about_versions if (group := self._group(name))]

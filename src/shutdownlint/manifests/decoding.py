@@ -140,9 +140,15 @@ def _rejected(value: Any, key_path: KeyPath, error: _WrongTypeError) -> FieldErr
 
 
 @cache
+def _types(model: type[ApiModel]) -> dict[str, Any]:
+    """The types of a model's fields."""
+    return get_type_hints(model, include_extras=True)
+
+
+@cache
 def _fields(model: type[ApiModel]) -> dict[str, tuple[str, Any]]:
     """A model's fields by the names in the API, with what reads each."""
-    types = get_type_hints(model, include_extras=True)
+    types = _types(model)
     names = zip(model.__struct_encode_fields__, model.__struct_fields__, strict=True)
     return {key: (name, _reader(types[name])) for key, name in names}
 
@@ -231,7 +237,7 @@ def _of_map(read_value: Any) -> Any:
 @cache
 def shape_of(model: type[ApiModel]) -> Shape:
     """The keys that a model reads; a value of another type than expected is taken whole."""
-    types = get_type_hints(model)
+    types = _types(model)
     found = Shape()
     names = zip(model.__struct_encode_fields__, model.__struct_fields__, strict=True)
     for key, name in names:

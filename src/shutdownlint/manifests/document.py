@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections import deque
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -31,11 +30,15 @@ class DocumentText(Struct, eq=False):
         """The text itself."""
         if self._text is not None:
             return self._text
+        import zlib  # noqa: PLC0415 - for large runs only
+
         return zlib.decompress(self._compressed).decode("utf-8", "surrogatepass")
 
     def compress(self) -> None:
         """Keep the compressed text only."""
         if self._text is not None:
+            import zlib  # noqa: PLC0415 - for large runs only
+
             data = self._text.encode("utf-8", "surrogatepass")
             self._compressed, self._text = zlib.compress(data, 1), None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from copy import copy
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
@@ -350,7 +349,8 @@ class Loader:
             yield pending.key(), part
 
     def _with_pending(self, pending: list[_PendingFile]) -> Loader:
-        part = copy(self)
+        part = Loader.__new__(Loader)
+        vars(part).update(vars(self))
         part.stats = ReadStats(stdin=self.stats.stdin, stdin_name=self.stats.stdin_name)
         part.suppressions = []
         part._parser = None

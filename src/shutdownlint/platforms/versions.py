@@ -9,8 +9,18 @@ from msgspec import Struct, field
 
 from shutdownlint.patterns import lazy_pattern
 
-_VERSION: Final = lazy_pattern(r"v?(\d+)\.(\d+)(?:\.(\d+))?")
-_CLAUSE: Final = lazy_pattern(r"\s*(>=|<=|==|>|<)\s*(v?\d+\.\d+(?:\.\d+)?)\s*")
+#: What a distribution adds to the number: v1.33.2-gke.100, 1.30.4-eks-a737599, 1.24.1+rke2r1.
+_ADDED: Final = lazy_pattern(r"(?<=\d)[-+].*")
+_OPERATORS: Final = (">=", "<=", "==", ">", "<")
+
+
+def _read_numbers(text: str) -> tuple[int, int, int | None] | None:
+    """The numbers of ``1.26`` or ``v1.26.3``. Every run reads some, so without a pattern."""
+    parts = text.removeprefix("v").split(".")
+    if len(parts) not in (2, 3) or not all(p.isdecimal() and p.isascii() for p in parts):
+        return None
+    major, minor, *patch = map(int, parts)
+    return major, minor, patch[0] if patch else None
 
 
 class Version(Struct, frozen=True, order=True):
@@ -23,12 +33,12 @@ class Version(Struct, frozen=True, order=True):
     @classmethod
     def parse(cls, text: str) -> Version:
         """Read ``1.26``, ``v1.26.3``. Raises ``ValueError``."""
-        # Distributions add to the number: v1.33.2-gke.100, 1.30.4-eks-a737599, 1.24.1+rke2r1.
-        found = _VERSION.fullmatch(re.sub(r"(?<=\d)[-+].*", "", text.strip()))
+        text = text.strip()
+        found = _read_numbers(_ADDED.sub("", text) if "-" in text or "+" in text else text)
         if found is None:
             raise ValueError(f"{text!r} is not a version like 1.26 or 1.26.3")
-        major, minor, patch = found.groups()
-        return cls(int(major), int(minor), int(patch) if patch else NEWEST_PATCH)
+        major, minor, patch = found
+        return cls(major, minor, NEWEST_PATCH if patch is None else patch)
 
     @classmethod
     def find(cls, text: str) -> Version | None:
@@ -98,15 +108,13 @@ class VersionRange(Struct, frozen=True):
         groups = []
         for group in text.split("||"):
             clauses = []
-            for clause in group.split(","):
-                found = _CLAUSE.fullmatch(clause)
-                if found is None:
-                    raise ValueError(f"{clause.strip()!r} is not a version clause like >=1.12")
-                bound = _VERSION.fullmatch(found.group(2))
-                assert bound is not None
-                major, minor, patch = bound.groups()
+            for clause in map(str.strip, group.split(",")):
+                operator = next(filter(clause.startswith, _OPERATORS), "")
+                found = _read_numbers(clause.removeprefix(operator).lstrip())
+                if not operator or found is None:
+                    raise ValueError(f"{clause!r} is not a version clause like >=1.12")
                 # An end without a patch number means the minor's first release.
-                clauses.append((found.group(1), Version(int(major), int(minor), int(patch or 0))))
+                clauses.append((operator, Version(found[0], found[1], found[2] or 0)))
             groups.append(tuple(clauses))
         return cls(text, tuple(groups))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from shutdownlint.reports.diff import unified_diff
 from shutdownlint.reports.report import full_message, to_json, to_seconds
 from shutdownlint.reports.texts import format_failure, format_grace_reason, format_reason
-from shutdownlint.shutdown.solver import GRACE_FIELD
+from shutdownlint.shutdown.pod_plan import GRACE_FIELD
 
 if TYPE_CHECKING:
     from shutdownlint.fixes.suggest import Suggestion, SuggestReport

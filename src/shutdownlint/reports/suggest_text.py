@@ -17,7 +17,7 @@ from shutdownlint.reports.texts import (
     format_share_cost,
 )
 from shutdownlint.shutdown.durations import format_duration
-from shutdownlint.shutdown.solver import GRACE_FIELD
+from shutdownlint.shutdown.pod_plan import GRACE_FIELD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,29 +6,20 @@ What each shell does was measured with scripts in dash, bash, busybox ash, mksh 
 
 from __future__ import annotations
 
-from enum import Enum, StrEnum, auto
+from enum import Enum, auto
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from shutdownlint import limits
+from shutdownlint.shell.forwarding import SignalForwarding
 from shutdownlint.shell.parser import Compound, Item, Kind, Simple, parse_script
 from shutdownlint.shell.syntax import base_name, shell_script
 from shutdownlint.shell.timing import INSTANT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-
-class SignalForwarding(StrEnum):
-    """Whether the stop signal gets from the container's first process to the app."""
-
-    YES = "yes"
-    #: The image's shell decides.
-    DEPENDS_ON_SHELL = "depends-on-shell"
-    NO = "no"
-    UNKNOWN = "unknown"
 
 
 class ScriptRun(Struct, frozen=True):

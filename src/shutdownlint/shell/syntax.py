@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -98,6 +97,8 @@ def _tokens(script: str) -> tuple[str, ...] | None:
 
 
 def _lex(text: str) -> list[str] | None:
+    import shlex  # noqa: PLC0415 - only where there is a script
+
     lexer = shlex.shlex(text, posix=True, punctuation_chars=";&|()\n")
     lexer.whitespace = " \t\r"
     lexer.whitespace_split = True

@@ -17,14 +17,13 @@ from shutdownlint.shutdown.pod_plan import Role
 from shutdownlint.shutdown.process import Direction, WhenIdle
 from shutdownlint.shutdown.provenance import Cause, OriginKind
 from shutdownlint.shutdown.request import Instant, Outcome, Prediction, Request
-from shutdownlint.shutdown.solver import Targets, solve
 from shutdownlint.shutdown.timeline import Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shutdownlint.shutdown.pod_plan import PodPlan
-    from shutdownlint.shutdown.solver import Solution
+    from shutdownlint.shutdown.solver import Solution, Targets
     from shutdownlint.shutdown.timeline import ContainerTimeline
 
 _INSTANT = timedelta(microseconds=1)
@@ -212,6 +211,8 @@ class ShutdownAnalysis:
     @cached_property
     def solution(self) -> Solution:
         """The smallest set of changes with which every request is served."""
+        from shutdownlint.shutdown.solver import Targets, solve  # noqa: PLC0415 - for findings only
+
         return solve(self.plan, Targets.of(self.plan))
 
     @cached_property

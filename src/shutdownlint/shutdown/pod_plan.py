@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from shutdownlint.shutdown.process import Hook, Process, Wrapper
     from shutdownlint.shutdown.provenance import Setting
 
+#: The rule field of the grace period.
+GRACE_FIELD: Final = "grace"
+
 
 class Confidence(StrEnum):
     """How sure a finding is, given what the input does not show."""

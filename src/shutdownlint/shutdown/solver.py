@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from shutdownlint.shutdown.durations import ZERO, DurationRange, ceil_seconds
-from shutdownlint.shutdown.pod_plan import Effect, Knob, Role
+from shutdownlint.shutdown.pod_plan import GRACE_FIELD, Effect, Knob, Role
 from shutdownlint.shutdown.process import After, Reaction, Trigger, WhenFinished, WhenIdle
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting, with_value
 from shutdownlint.shutdown.request import Outcome, Prediction, Request
@@ -31,8 +31,6 @@ DEFAULT_REQUEST_DURATION: Final = timedelta(seconds=10)
 #: Left between the last thing that has to happen and SIGKILL.
 MARGIN: Final = timedelta(seconds=5)
 _SECOND: Final = timedelta(seconds=1)
-#: The rule field of the grace period.
-GRACE_FIELD: Final = "grace"
 
 
 class Targets(Struct, frozen=True):

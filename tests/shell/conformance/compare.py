@@ -7,7 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from shutdownlint.shell.signals import SignalForwarding, signal_forwarding
+from shutdownlint.shell.forwarding import SignalForwarding
+from shutdownlint.shell.signals import signal_forwarding
 from tests.shell.conformance.run import SHELLS, SIGNALED, observe
 
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from shutdownlint.shell.signals import SignalForwarding, signal_forwarding
+from shutdownlint.shell.forwarding import SignalForwarding
+from shutdownlint.shell.signals import signal_forwarding
 from tests.shell.conformance.compare import contradicts, load, observe_all
 from tests.shell.conformance.run import SIGNALED, can_run, installed_shells
 from tests.shell.conformance.scripts import SCRIPTS

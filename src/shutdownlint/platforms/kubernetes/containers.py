@@ -10,7 +10,7 @@ from shutdownlint.platforms.edit_target import ValueFormat
 from shutdownlint.platforms.kubernetes.hooks import MAX_SECONDS, HookHandler, HookKind
 from shutdownlint.platforms.kubernetes.images import ImageName
 from shutdownlint.platforms.locations import node_ref
-from shutdownlint.shell.signals import SignalForwarding, signal_forwarding
+from shutdownlint.shell.forwarding import SignalForwarding
 from shutdownlint.shell.syntax import shell_name, shell_script
 from shutdownlint.shutdown.durations import seconds
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
@@ -84,6 +84,8 @@ def read_start(
     if not container.command or any(shared):
         # The image's entry point may be an init, or the shell is not process 1.
         return _forwarding(SignalForwarding.UNKNOWN, field, location), script
+    from shutdownlint.shell.signals import signal_forwarding  # noqa: PLC0415 - only for a script
+
     shell = shell_name(words)
     shell = ImageName(container.image or "").shell if shell == "sh" else shell
     return _forwarding(signal_forwarding(script, shell), field, location), script

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from shutdownlint.manifests.decoding import Placeholder, has_placeholder
 from shutdownlint.platforms.kubernetes import facts
 from shutdownlint.shell.syntax import is_shell, misquoted_command, shell_script
-from shutdownlint.shell.timing import command_time
 from shutdownlint.shutdown.durations import ZERO, DurationRange, seconds
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
@@ -189,6 +188,8 @@ def _duration(
         case HookKind.EXEC:
             if hook.fails:
                 return DurationRange.exact(facts.FAILING_HOOK.value)
+            from shutdownlint.shell.timing import command_time  # noqa: PLC0415 - only for a command
+
             return command_time(hook.command, lookup)
         case HookKind.TCP_SOCKET:
             return DurationRange.exact(facts.TCP_SOCKET_HOOK.value)

@@ -42,7 +42,7 @@ from shutdownlint.platforms.kubernetes.stated import (
 from shutdownlint.platforms.kubernetes.structure import draft_pod, field_rejected
 from shutdownlint.platforms.platform import Platform
 from shutdownlint.platforms.traffic import ServiceFacts
-from shutdownlint.shell.signals import SignalForwarding
+from shutdownlint.shell.forwarding import SignalForwarding
 from shutdownlint.shutdown.durations import ZERO, DurationRange
 from shutdownlint.shutdown.pod_plan import Role, Sender
 from shutdownlint.shutdown.process import Hook, abrupt, graceful, ignoring

@@ -15,8 +15,8 @@ from shutdownlint.platforms.fields import (
 from shutdownlint.platforms.kubernetes import facts
 from shutdownlint.platforms.kubernetes.pod_facts import PodFacts
 from shutdownlint.platforms.traffic import LoadBalancerFacts, NodeProxyFacts, ServiceFacts
+from shutdownlint.shutdown.pod_plan import GRACE_FIELD
 from shutdownlint.shutdown.provenance import Setting, with_value
-from shutdownlint.shutdown.solver import GRACE_FIELD
 
 if TYPE_CHECKING:
     from shutdownlint.shutdown.durations import DurationRange

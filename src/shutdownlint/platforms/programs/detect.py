@@ -7,7 +7,6 @@ its unit) is ignored, and reported.
 from __future__ import annotations
 
 import re
-import shlex
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
@@ -173,6 +172,8 @@ def _further_words(known: ContainerConfig) -> Iterator[Word]:
 
 
 def _split(text: str) -> list[str]:
+    import shlex  # noqa: PLC0415 - seldom needed
+
     try:
         return shlex.split(text)
     except ValueError:

@@ -8,7 +8,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from shutdownlint.manifests.resources import ConfigMap
-from shutdownlint.platforms.alternatives import Alternative, with_behaviour
 from shutdownlint.platforms.edit_target import ValueFormat
 from shutdownlint.platforms.fields import (
     CaseView,
@@ -26,11 +25,6 @@ from shutdownlint.platforms.programs import facts
 from shutdownlint.platforms.programs.container_config import read_container_config
 from shutdownlint.platforms.programs.detect import ProgramFacts, detect_program
 from shutdownlint.platforms.programs.forwarding import find_upstreams
-from shutdownlint.platforms.programs.known_servers import (
-    KnownServer,
-    drain_in_hook,
-    find_known_server,
-)
 from shutdownlint.platforms.programs.problems import PROBLEMS
 from shutdownlint.platforms.programs.start import StartedProgram, find_program
 from shutdownlint.platforms.programs.verdict import (
@@ -61,10 +55,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import timedelta
 
+    from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.object_index import LoadedResource
+    from shutdownlint.platforms.alternatives import Alternative
     from shutdownlint.platforms.context import AnalysisContext
+    from shutdownlint.platforms.kubernetes.hooks import HookHandler
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
+    from shutdownlint.platforms.programs.known_servers import KnownServer
 
 _D = FieldType.DURATION
 
@@ -346,8 +344,8 @@ class Plugin(Platform):
                 found.late_status = late.status
             container.process = graceful(written.drain, _limit(found, draft), late, found.exit_tail)
         handler = written.handler
-        hooked = drain_in_hook(handler.value.command, source_location(handler) or ref)
-        if hooked is not None and assumed:
+        hooked = _drain_in_hook(handler, ref) if assumed else None
+        if hooked is not None:
             # The stop signal changes nothing for a server that finishes its requests.
             ends = abrupt().phases if written.behaviour.value == "abrupt" else ()
             container.process = Process((*hooked, *ends))
@@ -375,6 +373,10 @@ class Plugin(Platform):
 
         assert container.ref is not None
         hook = written.handler.value.command
+        from shutdownlint.platforms.programs.known_servers import (  # noqa: PLC0415 - seldom
+            find_known_server,
+        )
+
         server = find_known_server(started, container.spec, container.ref, hook, config_map)
         # Alone in its pod a helper is what the pod is for.
         alone = len(draft.workload.template.spec.containers) == 1
@@ -421,12 +423,28 @@ class Plugin(Platform):
 
     def alternatives(self, pod: PlannedPod, context: AnalysisContext) -> Iterator[Alternative]:
         """What the code of a program may do instead of what is assumed of it."""
+        from shutdownlint.platforms.alternatives import (  # noqa: PLC0415 - for explain only
+            Alternative,
+            with_behaviour,
+        )
+
         for name, noted in pod.container_facts.items():
             program: ProgramFacts | None = noted.get(ProgramFacts)
             for when, remedy, behaviour in program.others if program is not None else ():
                 yield Alternative(
                     when, remedy, with_behaviour(context.user_facts, pod.id, name, behaviour)
                 )
+
+
+def _drain_in_hook(handler: Setting[HookHandler], ref: NodeRef) -> tuple[Phase, Phase] | None:
+    """The phases of a server that its own preStop hook makes drain."""
+    if not handler.value.command:
+        return None
+    from shutdownlint.platforms.programs.known_servers import (  # noqa: PLC0415 - for a command
+        drain_in_hook,
+    )
+
+    return drain_in_hook(handler.value.command, source_location(handler) or ref)
 
 
 def _find_upstreams(container: ContainerDraft, draft: PodDraft, started: StartedProgram) -> None:

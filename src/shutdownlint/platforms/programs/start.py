@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from shutdownlint import limits
 from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.programs import facts
-from shutdownlint.shell.signals import SignalForwarding, run_script
+from shutdownlint.shell.forwarding import SignalForwarding
 from shutdownlint.shell.syntax import base_name, is_shell, shell_script, tokens
 
 if TYPE_CHECKING:
@@ -182,6 +182,8 @@ def _in_shell(started: StartedProgram) -> StartedProgram | None:
     if script is None:
         return None  # a script file, which is in the image
     location = started.words[texts.index(script)].location
+    from shutdownlint.shell.signals import run_script  # noqa: PLC0415 - only where there is a script
+
     run = run_script(script, started.name)
     words = tuple(Word(part, location) for part in run.words)
     if not words or run.forwarding is SignalForwarding.YES:

@@ -1,0 +1,15 @@
+"""Whether a stop signal gets through to the app."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class SignalForwarding(StrEnum):
+    """Whether the stop signal gets from the container's first process to the app."""
+
+    YES = "yes"
+    #: The image's shell decides.
+    DEPENDS_ON_SHELL = "depends-on-shell"
+    NO = "no"
+    UNKNOWN = "unknown"
