@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _PLACEHOLDER: Final = lazy_pattern(
     r"\$\{|\$\(|\{\{|\{%|#\{|^<[^<>]+>$|^@.+@$|^\$\w+$|^\{[A-Z_]+\}|^__\w+__$"
 )
+#: No text without one of these is a placeholder.
+_PLACEHOLDER_MARKS: Final = frozenset("${<@_")
 
 
 class Placeholder(str):
@@ -42,7 +44,7 @@ class Placeholder(str):
 
 def has_placeholder(text: str) -> bool:
     """Whether some tool will replace this text before Kubernetes sees it."""
-    return _PLACEHOLDER.search(text) is not None
+    return not _PLACEHOLDER_MARKS.isdisjoint(text) and _PLACEHOLDER.search(text) is not None
 
 
 class FieldError(Struct, frozen=True):

@@ -62,7 +62,7 @@ class Parser:
         text = _decode(file, chunk, stats)
         if text is None:
             return
-        if _YTT.search(text):
+        if "#@" in text and _YTT.search(text):
             stats.documents += 1
             stats.skipped[OTHER_TEMPLATE] += 1
             return
@@ -72,7 +72,7 @@ class Parser:
             stats.documents += 1
             _note_failure(file, chunk, text, error, stats, chart=chart)
             return
-        source = _HELM_SOURCE.search(text)
+        source = _HELM_SOURCE.search(text) if "# Source:" in text else None
         source_text = DocumentText(text)
         for number, root in enumerate(roots):
             stats.documents += 1

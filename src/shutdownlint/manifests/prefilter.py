@@ -89,7 +89,7 @@ class Prefilter:
         """What the chunk may hold with further ``words``, or why it need not be parsed."""
         if b"\0" in chunk:  # UTF-16, or not text: the parser decides
             return Content.BOTH
-        if _BLANK.match(chunk) and not _has_unusual_line_break(chunk):
+        if not chunk[:1].isalpha() and _BLANK.match(chunk) and not _has_unusual_line_break(chunk):
             return EMPTY
         kinds = _certain_kinds(chunk)
         if kinds is None:

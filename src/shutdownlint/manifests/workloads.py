@@ -206,7 +206,7 @@ def incomplete_reason(workload: Workload) -> SkipReason | None:
     stem = file.rpartition("/")[2].rpartition(".")[0]
     lacks_selector = workload.id.kind in _NEED_SELECTOR and not workload.has_selector
     asserts = lacks_selector and _ASSERTION_NAME.search(stem)
-    if asserts or (_PATCH_NAME.search(stem) and not workload.has_selector):
+    if asserts or (not workload.has_selector and _PATCH_NAME.search(stem)):
         return PATCH_BY_NAME
     images = [container.image is not None for container in workload.template.spec.containers]
     # A patch hardly ever has a selector; the image of an injected container may be left out.

@@ -31,6 +31,8 @@ def go_duration(text: str) -> timedelta:
     """
     if text in ("0", "+0", "-0"):
         return timedelta(0)
+    if len(text) < 10 and text[-1:] == "s" and text[:-1].isdecimal() and text.isascii():
+        return timedelta(seconds=int(text[:-1]))  # nearly all are like this
     found = _DURATION.fullmatch(text)
     if found is None:
         if re.fullmatch(r"[-+]?[0-9.]+", text):

@@ -71,4 +71,4 @@ def is_pause(container: Container) -> bool:
     kubernetes build/pause/linux/pause.c: ``sigdown`` exits.
     """
     name = ImageName(container.image or "").path.rpartition("/")[2]
-    return not container.command and _PAUSE.fullmatch(name) is not None
+    return not container.command and "pause" in name and _PAUSE.fullmatch(name) is not None

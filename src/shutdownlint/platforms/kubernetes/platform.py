@@ -8,7 +8,6 @@ from shutdownlint.platforms.context import scope_of
 from shutdownlint.platforms.kubernetes import facts, fields, problems
 from shutdownlint.platforms.kubernetes.availability import availability_problems
 from shutdownlint.platforms.kubernetes.budgets import BudgetIndex
-from shutdownlint.platforms.kubernetes.chart_values import values_workloads
 from shutdownlint.platforms.kubernetes.containers import (
     ContainerFacts,
     first_process,
@@ -92,6 +91,12 @@ class Plugin(Platform):
 
     def extra_workloads(self, context: AnalysisContext) -> Iterable[Workload]:
         """The pods that values of charts describe."""
+        if not context.index.raw:
+            return ()
+        from shutdownlint.platforms.kubernetes.chart_values import (  # noqa: PLC0415 - seldom
+            values_workloads,
+        )
+
         return values_workloads(context)
 
     def replicas(self, workload: Workload, context: AnalysisContext) -> Setting[int] | None:
