@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import cached_property
 from sys import intern
 from typing import TYPE_CHECKING
 
@@ -54,23 +55,30 @@ class ExpressionCache:
         self._expressions: dict[tuple[str, tuple[str, ...]], Expression] = {}
         self._types: dict[str, FieldType] = {}
         self._shared = Compiler({})
+        #: Rules whose fields the compiler that all expressions share does not know yet.
+        self._new_rules: list[Rule] = []
 
     def add_fields_of(self, rules: Iterable[Rule]) -> None:
         """Make the compiler that all expressions share know the fields of these rules."""
-        known = len(self._types)
-        for rule in rules:
-            for clause in rule.clauses:
-                for name, of_type in clause.types.items():
-                    self._types.setdefault(name, of_type)
-        if len(self._types) > known:
-            self._shared = Compiler(dict(self._types))
+        self._new_rules += rules
 
     def _compiler(self, expression: RuleExpression) -> Compiler:
         """What compiles an expression: its own where its fields have other types elsewhere."""
+        self._take_new_rules()
         types = expression.types
         if all(self._types.get(name) is of_type for name, of_type in types.items()):
             return self._shared
         return Compiler(types)
+
+    def _take_new_rules(self) -> None:
+        known = len(self._types)
+        for rule in self._new_rules:
+            for clause in rule.clauses:
+                for name, of_type in clause.types.items():
+                    self._types.setdefault(name, of_type)
+        self._new_rules.clear()
+        if len(self._types) > known:
+            self._shared = Compiler(dict(self._types))
 
     def condition(self, expression: RuleExpression) -> Condition:
         """The compiled condition. Raises ``ExpressionError``."""
@@ -130,8 +138,12 @@ class _CompiledRule:
         #: Whether it is about some versions, or the proxies of one mesh, only.
         self.restricted = bool(rule.versions) or rule.folder in mesh_names()
         self.names = rule.condition.names if rule.condition is not None else ()
-        self.clauses = [_Clause(clause, cache) for clause in rule.clauses]
         self._cache = cache
+
+    @cached_property
+    def clauses(self) -> list[_Clause]:
+        """The parts of its condition."""
+        return [_Clause(clause, self._cache) for clause in self.rule.clauses]
 
     def applies_to_all(self, cases: Sequence[CaseValues]) -> bool:
         """Whether the condition holds in every case. Raises ``ExpressionError``."""
