@@ -93,14 +93,20 @@ class KeptEntries:
             _remove(new)
 
     def _make_room(self, size: int) -> None:
+        # Small entries are only counted, which is much quicker than measuring all: together they
+        # take half of the room, and large ones are kept in the other half.
+        half = limits.MAX_CACHE_BYTES // 2
+        small = size <= half // limits.MAX_CACHE_ENTRIES
+        if small and len(os.listdir(self._folder)) < limits.MAX_CACHE_ENTRIES:  # noqa: PTH208
+            return
         with os.scandir(self._folder) as entries:
             known = [e for e in entries if e.is_file(follow_symlinks=False)]
             found = [(s.st_mtime_ns, s.st_size, e.path) for e in known for s in (e.stat(),)]
         total, count = size + sum(size for _, size, _ in found), 1 + len(found)
-        if total <= limits.MAX_CACHE_BYTES and count <= limits.MAX_CACHE_ENTRIES:
+        if total <= half and count <= limits.MAX_CACHE_ENTRIES:
             return
         for _, bytes_of_entry, path in sorted(found):
-            if total <= limits.MAX_CACHE_BYTES // 2 and count <= limits.MAX_CACHE_ENTRIES // 2:
+            if total <= half // 2 and count <= limits.MAX_CACHE_ENTRIES // 2:
                 return
             _remove(path)
             total, count = total - bytes_of_entry, count - 1

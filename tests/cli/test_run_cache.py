@@ -6,6 +6,7 @@ import ast
 import os
 import shutil
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from shutdownlint import cache_folder, files, limits, outputs
 from shutdownlint.cli import start
 from shutdownlint.cli.run_cache import KeptRun
+from shutdownlint.linter import check_run
 from tests.conftest import ROOT
 from tests.helpers import served
 
@@ -132,7 +134,11 @@ def repeated(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 @pytest.fixture
 def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder, which is the current one; the cache is outside of it."""
+    """An empty folder, which is the current one; the cache is outside of it.
+
+    Pods are kept however few they are.
+    """
+    monkeypatch.setattr(check_run, "_PARTS_TO_KEEP", 1)
     made = tmp_path / "repository"
     made.mkdir()
     monkeypatch.chdir(made)
@@ -257,6 +263,29 @@ def test_there_are_only_so_many_kept_runs(screen: Screen, monkeypatch: pytest.Mo
     for number in range(20):
         screen.run(".", "--p99", f"{number}s")
     assert 3 <= len([*(Path(str(cache_folder.cache_folder())) / "runs").iterdir()]) <= 6
+
+
+def test_the_pods_of_one_file_are_kept_with_the_run_only(
+    folder: Path, screen: Screen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pods = Path(str(cache_folder.cache_folder())) / "pods"
+    monkeypatch.setattr(check_run, "_PARTS_TO_KEEP", 2)
+    before = set(pods.glob("*"))
+    screen.run("app.yaml", "--p99", "3s")
+    assert set(pods.glob("*")) == before
+    (folder / "other.yaml").write_text(POD % (5, ""))
+    screen.run(".", "--p99", "3s")
+    assert set(pods.glob("*")) > before
+
+
+def test_they_take_only_so_much_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MAX_CACHE_ENTRIES", 10)
+    monkeypatch.setattr(limits, "MAX_CACHE_BYTES", 20_000)
+    entries, random = cache_folder.KeptEntries(str(tmp_path)), Random(4)
+    for number in range(200):
+        entries.write(str(number), b"x" * random.choice([100, 800, 3000, 9000]))
+        assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 20_000 + 10 * 100
+    assert entries.read("199") is not None
 
 
 #: Modules that ask the file system themselves, and why a kept run does not depend on it.

@@ -8,7 +8,7 @@ there is done without.
 from __future__ import annotations
 
 import os
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +40,12 @@ class RuleLoader:
     def __init__(self) -> None:
         self._vocabulary: Vocabulary | None = None
 
+    @cached_property
+    def _entries(self) -> KeptEntries | None:
+        """Where rules are cached; None where nothing is."""
+        folder = cache_folder()
+        return KeptEntries(folder) if folder is not None else None
+
     def load_bundled(self, folders: Iterable[str]) -> list[Rule]:
         """The rules that come with shutdownlint, of these platforms' folders."""
         bundled = bundled_folder()
@@ -67,20 +73,18 @@ class RuleLoader:
 
     def _load(self, folder: Path, name: str, state: Iterable[str] = ()) -> list[Rule]:
         """The rules of a folder; ``state`` is what they depend on beside the installation."""
-        cache = cache_folder()
-        if cache is None:
+        if self._entries is None:
             return self._check(folder, name)
-        entries = KeptEntries(cache)
         key = f"rules-{files.digest(os.fsencode(folder.absolute()))[:8]}"
         wanted = (installation_state(), str(folder), *state)
         try:
-            entry = msgpack.decode(entries.read(key) or b"", type=_CacheEntry)
+            entry = msgpack.decode(self._entries.read(key) or b"", type=_CacheEntry)
         except DecodeError:
             entry = None
         if entry is not None and entry.state == wanted:
             return entry.rules
         rules = self._check(folder, name)
-        entries.write(key, msgpack.encode(_CacheEntry(wanted, rules)))
+        self._entries.write(key, msgpack.encode(_CacheEntry(wanted, rules)))
         return rules
 
     def _check(self, folder: Path, name: str) -> list[Rule]:

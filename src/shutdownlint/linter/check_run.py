@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 #: For fewer documents with workloads a second process costs more than it saves.
 _PARTS_PER_PROCESS: Final = 150
+#: For fewer, keeping what they gave costs more than it saves: the run as a whole is kept.
+_PARTS_TO_KEEP: Final = 2
 _Order = tuple["Region", str, str, str]
 
 
@@ -219,6 +221,8 @@ class CheckRun:
         place, loader = self.options.kept_pods, self.main.loader
         if place is None or loader.context_digest is None or self.options.describe is not None:
             return
+        if self._pending_count < _PARTS_TO_KEEP:
+            return
         from shutdownlint.linter.kept_pods import KeptPods, context_name  # noqa: PLC0415
 
         evidence = loader.mesh_evidence
@@ -229,6 +233,10 @@ class CheckRun:
             kept.use(context)
             for world in self.worlds:
                 world.kept = kept
+
+    @property
+    def _pending_count(self) -> int:
+        return sum(world.loader.pending_count for world in self.worlds)
 
     def run(self) -> LintResult:
         """Check everything."""
@@ -257,8 +265,7 @@ class CheckRun:
 
     def _check_pods(self) -> None:
         """Check the pods of every world, in several processes where that pays."""
-        pending = sum(world.loader.pending_count for world in self.worlds)
-        count = 1
+        pending, count = self._pending_count, 1
         if not self.options.debug and pending >= 2 * _PARTS_PER_PROCESS:
             count = min(process_count(), pending // _PARTS_PER_PROCESS)
         # The parts of each world go to the same process.
