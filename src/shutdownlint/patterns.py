@@ -36,8 +36,8 @@ class LazyPattern:
         return found
 
 
-def lazy_pattern(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+def lazy_pattern(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """A regular expression for a module: compiled when it is first used."""
-    made: Any = LazyPattern(text, flags)
-    pattern: re.Pattern[AnyStr] = made
-    return pattern
+    made: Any = LazyPattern(pattern, flags)
+    lazy: re.Pattern[AnyStr] = made
+    return lazy
