@@ -93,8 +93,8 @@ class KeptEntries:
             _remove(new)
 
     def _make_room(self, size: int) -> None:
-        # Small entries are only counted, which is much quicker than measuring all: together they
-        # take half of the room, and large ones are kept in the other half.
+        # Counting small entries is much quicker than measuring all. So many of them take at most
+        # half of the limit, and a large one is added only while all take less than the other half.
         half = limits.MAX_CACHE_BYTES // 2
         small = size <= half // limits.MAX_CACHE_ENTRIES
         if small and len(os.listdir(self._folder)) < limits.MAX_CACHE_ENTRIES:  # noqa: PTH208

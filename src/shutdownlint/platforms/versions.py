@@ -55,9 +55,9 @@ class Version(Struct, frozen=True, order=True):
 
 
 class WatchedVersion(Version, frozen=True, eq=False, order=False):
-    """A version that notes what it is compared with, for every comparison by order.
+    """A version that notes every version that it is compared with by order.
 
-    Two versions that lie on one side of all of it cannot be told apart by what compared them.
+    Another version gives the same answers if it is on the same side of each of them.
     """
 
     compared: set[Version] = field(default_factory=set)
