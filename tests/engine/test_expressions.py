@@ -183,6 +183,7 @@ def test_most_expressions_need_no_engine(text: str, expected: bool) -> None:
         "on on",
         "(on",
         "on && " * 60 + "on",
+        "!!on",
     ],
 )
 def test_everything_else_is_left_to_the_engine(text: str) -> None:

@@ -137,6 +137,8 @@ class _Parser:
         """Read an operand, with its type where that is known."""
         token = self._next()
         if token == "!":
+            if self.token == "!":  # two cancel each other, whatever the type
+                raise _NotPlainError
             negated, _ = self._read_operand()
             return lambda values: not negated(values), None
         if token == "(":
