@@ -67,6 +67,53 @@ def test_a_changed_rule_is_read_again(folder: Path) -> None:
     assert "all of ours take" in run("check", "shop.yaml")[1]
 
 
+OLD_PROXY = """
+id: ORG001
+name: old-proxy
+title: The proxy is old
+severity: warning
+for: proxy
+when: istioVersion < '1.29' && mode != 'native'
+at: grace
+message: the proxy is old
+sources: [ours]
+explanation: Upgrade it.
+"""
+SOME_RELEASES = """
+id: ORG002
+name: some-releases
+title: Only about some releases
+severity: warning
+for: proxy
+when: grace > duration('500s')
+versions: {istio: ">=1.29"}
+at: grace
+message: this divides the releases
+sources: [ours]
+explanation: None.
+"""
+IN_MESH = """
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, labels: {istio-injection: enabled}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: shop, namespace: shop}
+spec: {containers: [{name: app, image: a}]}
+"""
+
+
+def test_a_rule_may_decide_by_the_text_of_a_version(folder: Path) -> None:
+    (folder / "shutdownlint.toml").write_text('rules = ["own"]\n')
+    (folder / "own" / "ORG001.yaml").write_text(OLD_PROXY)
+    (folder / "own" / "ORG002.yaml").write_text(SOME_RELEASES)
+    (folder / "shop.yaml").write_text(IN_MESH)
+    _, out, _ = run("check", "--format", "json", "--select", "ORG", "shop.yaml")
+    (finding,) = json.loads(out)["findings"]
+    assert "Istio 1.27 to 1.28 on Kubernetes 1.32 and before" in str(finding)
+
+
 def test_rules_are_tested_on_their_examples(folder: Path) -> None:
     bad = manifest().replace("# SL301", "# ORG001")
     block = "".join(f"      {line}\n" for line in bad.splitlines())

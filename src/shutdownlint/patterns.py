@@ -7,11 +7,10 @@ check itself.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, AnyStr
+from typing import Any, AnyStr
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
+#: Not looked up at the call: libraries are imported while it is replaced.
+_compile = re.compile
 _METHODS = ("match", "search", "fullmatch", "sub", "findall", "finditer", "split")
 
 
@@ -24,16 +23,15 @@ class LazyPattern:
 
     def compiled(self) -> re.Pattern[Any]:
         """The pattern itself."""
-        return re.compile(self._text, self._flags)
+        return _compile(self._text, self._flags)
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        if name not in _METHODS:
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
             raise AttributeError(name)
         compiled = self.compiled()
         for method in _METHODS:
             setattr(self, method, getattr(compiled, method))
-        found: Callable[..., Any] = getattr(compiled, name)
-        return found
+        return getattr(compiled, name)
 
 
 def lazy_pattern(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:

@@ -184,6 +184,9 @@ def test_most_expressions_need_no_engine(text: str, expected: bool) -> None:
         "(on",
         "on && " * 60 + "on",
         "!!on",
+        "grace > duration('1ns')",
+        "grace > duration('1us1s')",
+        "grace > duration('1µs')",
     ],
 )
 def test_everything_else_is_left_to_the_engine(text: str) -> None:

@@ -10,7 +10,7 @@ from shutdownlint.linter.rule_examples import example_facts
 from shutdownlint.platforms.planner import plan_pod
 from shutdownlint.platforms.registry import mesh_names
 from shutdownlint.platforms.user_facts import MeshFact, UserFacts
-from shutdownlint.platforms.versions import Version, VersionRange, WatchedVersion
+from shutdownlint.platforms.versions import Version, VersionRange, WatchedVersion, version_text
 from tests.helpers import check_text, rules, schema
 
 EXAMPLES = [
@@ -98,3 +98,6 @@ def test_a_watched_version_notes_every_comparison() -> None:
     assert not version.is_like(Version(1, 28, 0))
     assert not version.is_like(Version(1, 26, 9))
     assert version.is_like(Version(1, 27, 9))
+    assert version_text(version) == "1.27.3"
+    assert not version.is_like(Version(1, 27, 9))
+    assert version.is_like(Version(1, 27, 3))

@@ -161,8 +161,11 @@ class _Parser:
         """Read ``duration('5s')`` or ``size(words)``."""
         self._expect("(")
         if name == "duration":
+            text = self._string()
+            if "n" in text or "u" in text or not text.isascii():
+                raise _NotPlainError  # the engine counts nanoseconds, Python microseconds
             try:
-                length = go_duration(self._string())
+                length = go_duration(text)
             except ValueError:
                 raise _NotPlainError from None
             self._expect(")")

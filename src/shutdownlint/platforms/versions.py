@@ -49,6 +49,11 @@ class Version(Struct, frozen=True, order=True):
         major, minor, patch = found.groups()
         return cls(int(major), int(minor), int(patch) if patch else NEWEST_PATCH)
 
+    @property
+    def text(self) -> str:
+        """The same as ``str``, for what is decided by it: a watched version notes that."""
+        return str(self)
+
     def __str__(self) -> str:
         short = f"{self.major}.{self.minor}"
         return short if self.patch == NEWEST_PATCH else f"{short}.{self.patch}"
@@ -74,6 +79,12 @@ class WatchedVersion(Version, frozen=True, eq=False, order=False):
     def __ge__(self, other: Version) -> bool:
         return self._note(other) >= _order(other)
 
+    @property
+    def text(self) -> str:
+        """Its text, which every other version has another one than."""
+        self.compared.add(Version(self.major, self.minor, self.patch))
+        return str(self)
+
     def _note(self, other: Version) -> tuple[int, int, int]:
         self.compared.add(other)
         return _order(self)
@@ -85,6 +96,11 @@ class WatchedVersion(Version, frozen=True, eq=False, order=False):
             (own < bound, own > bound) == (its < bound, its > bound)
             for bound in map(_order, self.compared)
         )
+
+
+def version_text(version: Version | None) -> str:
+    """A version as rules read it; empty where it is not known."""
+    return version.text if version is not None else ""
 
 
 def _order(version: Version) -> tuple[int, int, int]:

@@ -9,7 +9,7 @@ import pytest
 from shutdownlint.platforms.linkerd.control_plane import read_release
 from shutdownlint.platforms.linkerd.platform import LinkerdProxyFacts
 from shutdownlint.platforms.traffic import MeshProxyFacts
-from shutdownlint.platforms.versions import Version
+from shutdownlint.platforms.versions import Version, version_text
 from shutdownlint.shutdown.analysis import ShutdownAnalysis
 from shutdownlint.shutdown.request import Request
 from tests.helpers import check_files, check_text, plan_files, plan_pod_text, rule_lines, user_facts
@@ -179,7 +179,7 @@ spec:
 def test_the_control_plane_among_the_files_gives_version_and_defaults() -> None:
     (planned,) = plan_files({"a.yaml": CONTROL_PLANE, "shop.yaml": pod(INJECTED)}).pods
     found = planned.container_facts["linkerd-proxy"][LinkerdProxyFacts]
-    assert found.version == "2.18"
+    assert version_text(found.version) == "2.18"
     assert found.settings.wait.value.low == timedelta(seconds=9)
     assert found.settings.grace.value == timedelta(seconds=25)
     location = found.settings.grace.origin.location
@@ -191,10 +191,13 @@ def test_the_control_plane_among_the_files_gives_version_and_defaults() -> None:
 def test_installations_give_version_and_defaults() -> None:
     (planned,) = plan_files({"a.yaml": RELEASE, "shop.yaml": pod(INJECTED)}).pods
     found = planned.container_facts["linkerd-proxy"][LinkerdProxyFacts]
-    assert (found.version, found.settings.native) == ("2.19", True)
+    assert (version_text(found.version), found.settings.native) == ("2.19", True)
     (planned,) = plan_files({"a.yaml": APPLICATION, "shop.yaml": pod(INJECTED)}).pods
     found = planned.container_facts["linkerd-proxy"][LinkerdProxyFacts]
-    assert (found.version, found.settings.wait.value.low) == ("2.18", timedelta(seconds=9))
+    assert (version_text(found.version), found.settings.wait.value.low) == (
+        "2.18",
+        timedelta(seconds=9),
+    )
 
 
 def test_two_control_planes_that_disagree_say_nothing() -> None:
@@ -202,7 +205,7 @@ def test_two_control_planes_that_disagree_say_nothing() -> None:
     files = {"a.yaml": CONTROL_PLANE, "b.yaml": other, "shop.yaml": pod(INJECTED)}
     (planned,) = plan_files(files).pods
     found = planned.container_facts["linkerd-proxy"][LinkerdProxyFacts]
-    assert (found.version, found.settings.wait.value.low) == ("", timedelta(0))
+    assert (version_text(found.version), found.settings.wait.value.low) == ("", timedelta(0))
 
 
 @pytest.mark.parametrize(
@@ -242,7 +245,7 @@ spec:
 def test_an_injected_manifest_is_read_as_it_is() -> None:
     planned = plan_pod_text(WRITTEN)
     found = planned.container_facts["linkerd-proxy"][LinkerdProxyFacts]
-    assert (found.version, found.settings.mode.value) == ("2.18", "classic")
+    assert (version_text(found.version), found.settings.mode.value) == ("2.18", "classic")
     assert settings(WRITTEN) == (timedelta(seconds=6), timedelta(seconds=8))
     assert planned.plan is not None
     proxy = ShutdownAnalysis(planned.plan).loaded_timeline.container("linkerd-proxy")

@@ -15,6 +15,7 @@ from shutdownlint.platforms.fields import (
 )
 from shutdownlint.platforms.istio import facts
 from shutdownlint.platforms.istio.proxy_plan import IstioProxyFacts
+from shutdownlint.platforms.versions import version_text
 from shutdownlint.shutdown.durations import format_duration
 from shutdownlint.shutdown.provenance import Setting, with_value
 
@@ -140,7 +141,7 @@ FIELDS: Final[Fields] = {
             "istioVersion",
             _S,
             "the Istio release of the proxy, empty where it is not known",
-            lambda view: str(view.pod.versions.get("istio", "")),
+            lambda view: version_text(view.pod.versions.get("istio")),
         ),
         Field(
             "waypoint",

@@ -46,6 +46,7 @@ from shutdownlint.platforms.mesh_proxy import add_mesh_proxy
 from shutdownlint.platforms.mesh_signs import without_assumed_mesh
 from shutdownlint.platforms.platform import Platform
 from shutdownlint.platforms.pod_draft import ContainerDraft
+from shutdownlint.platforms.versions import version_text
 from shutdownlint.shutdown.pod_plan import Assumption
 from shutdownlint.shutdown.provenance import OriginKind, Setting
 
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.context import AnalysisContext
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.pod_draft import PodDraft
+    from shutdownlint.platforms.versions import Version
     from shutdownlint.shutdown.durations import DurationRange
 
 
@@ -63,7 +65,7 @@ class LinkerdProxyFacts(Struct, frozen=True):
     """What Linkerd's rules look at. ``unused_wait`` is a wait that a native proxy does not do."""
 
     settings: ProxySettings
-    version: str = ""
+    version: Version | None = None
     unused_wait: Setting[DurationRange] | None = None
 
 
@@ -128,7 +130,7 @@ _FIELDS: Final[Fields] = {
             "linkerdVersion",
             _S,
             "the Linkerd release of the proxy, empty where it is not known",
-            _fact(lambda found: found.version),
+            _fact(lambda found: version_text(found.version)),
         ),
     ),
 }
@@ -201,7 +203,7 @@ class Plugin(Platform):
         if planned.version is not None:
             draft.versions[facts.MESH] = planned.version
         unused = planned.unused_wait
-        container.note(LinkerdProxyFacts(settings, str(planned.version or ""), unused))
+        container.note(LinkerdProxyFacts(settings, planned.version, unused))
         self._note_edit_targets(draft, container, settings)
         add_mesh_proxy(draft, container, facts.MESH, settings.mode)
 
