@@ -6,7 +6,7 @@ user names it.
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
@@ -444,6 +444,7 @@ def kind_table() -> KindTable:
     )
 
 
+@cache
 def mesh_names() -> tuple[str, ...]:
     """The platforms that users can name with ``--mesh``."""
     return tuple(entry.name for entry in PLATFORMS if entry.mesh)
