@@ -49,8 +49,8 @@ def _watched(version: Version) -> WatchedVersion:
 class VersionSweep:
     """Finds the versions that a finding holds for.
 
-    A pod is planned again only for versions that something compared in an earlier plan separates
-    from all that were tried. The plans of one pod are kept until the next one comes.
+    A pod is planned again only for versions that a comparison of an earlier plan separates from all
+    that were tried. The plans of one pod are kept until the next one comes.
     """
 
     def __init__(

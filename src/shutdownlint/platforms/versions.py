@@ -81,7 +81,7 @@ class WatchedVersion(Version, frozen=True, eq=False, order=False):
 
     @property
     def text(self) -> str:
-        """Its text, which every other version has another one than."""
+        """Its text. No other version has the same."""
         self.compared.add(Version(self.major, self.minor, self.patch))
         return str(self)
 
