@@ -139,6 +139,22 @@ def plan_of(text: str, facts: UserFacts | None = None) -> PodPlan:
     return plan
 
 
+def pod_in_istio(metadata: str = "") -> str:
+    """A pod that waits in preStop behind Istio's sidecar; ``metadata`` is added to its own."""
+    return f"""
+apiVersion: v1
+kind: Namespace
+metadata: {{name: shop, labels: {{istio-injection: enabled}}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {{name: shop, namespace: shop{metadata}}}
+spec:
+  containers:
+    - {{name: app, image: a, lifecycle: {{preStop: {{sleep: {{seconds: 15}}}}}}}}
+"""
+
+
 def served(
     name: str = "shop", namespace: str = "shop", kind: str = "Deployment", sleep: int = 5
 ) -> str:

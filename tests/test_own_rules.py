@@ -13,7 +13,7 @@ import yaml
 
 from shutdownlint.config.load import ConfigForm
 from shutdownlint.engine.rule import bundled_folder
-from tests.helpers import run, schema
+from tests.helpers import pod_in_istio, run, schema
 
 ALB = """\
 id: ORG001
@@ -92,23 +92,13 @@ message: this divides the releases
 sources: [ours]
 explanation: None.
 """
-IN_MESH = """
-apiVersion: v1
-kind: Namespace
-metadata: {name: shop, labels: {istio-injection: enabled}}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: shop, namespace: shop}
-spec: {containers: [{name: app, image: a}]}
-"""
 
 
 def test_a_rule_may_decide_by_the_text_of_a_version(folder: Path) -> None:
     (folder / "shutdownlint.toml").write_text('rules = ["own"]\n')
     (folder / "own" / "ORG001.yaml").write_text(OLD_PROXY)
     (folder / "own" / "ORG002.yaml").write_text(SOME_RELEASES)
-    (folder / "shop.yaml").write_text(IN_MESH)
+    (folder / "shop.yaml").write_text(pod_in_istio())
     _, out, _ = run("check", "--format", "json", "--select", "ORG", "shop.yaml")
     (finding,) = json.loads(out)["findings"]
     assert "Istio 1.27 to 1.28 on Kubernetes 1.32 and before" in str(finding)

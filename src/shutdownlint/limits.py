@@ -37,7 +37,7 @@ MAX_PARENT_FOLDERS: Final = 6
 
 #: What would take more is not kept.
 MAX_CACHE_ENTRY_BYTES: Final = 32 * 1024 * 1024
-#: With more bytes in a folder of the cache, what was used least lately is removed.
+#: A folder of the cache never takes more: what was used least lately is removed before.
 MAX_CACHE_BYTES: Final = 128 * 1024 * 1024
 #: With more entries in a folder of the cache, what was used least lately is removed.
 MAX_CACHE_ENTRIES: Final = 500

@@ -6,20 +6,7 @@ from collections.abc import Callable
 
 from shutdownlint.linter.affected_versions import VersionGroups, describe_affected
 from shutdownlint.platforms.registry import load_platforms
-from tests.helpers import check_text, rules, user_facts
-
-TEXT = """
-apiVersion: v1
-kind: Namespace
-metadata: {name: shop, labels: {istio-injection: enabled}}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: shop, namespace: shop%s}
-spec:
-  containers:
-    - {name: app, image: a, lifecycle: {preStop: {sleep: {seconds: 15}}}}
-"""
+from tests.helpers import check_text, pod_in_istio, rules, user_facts
 
 
 def holds_for(text: str, **versions: str) -> str:
@@ -40,18 +27,18 @@ def groups() -> list[VersionGroups]:
 
 
 def test_a_finding_says_which_versions_it_holds_for() -> None:
-    assert holds_for(TEXT % "") == (
+    assert holds_for(pod_in_istio()) == (
         "Istio 1.26 and before, and for Istio 1.27 and later on Kubernetes 1.32 and before"
     )
-    assert holds_for(TEXT % "", istio="1.30") == "Kubernetes 1.32 and before"
-    assert holds_for(TEXT % "", kubernetes="1.35") == "Istio 1.26 and before"
+    assert holds_for(pod_in_istio(), istio="1.30") == "Kubernetes 1.32 and before"
+    assert holds_for(pod_in_istio(), kubernetes="1.35") == "Istio 1.26 and before"
 
 
 def test_a_finding_that_holds_for_all_does_not() -> None:
-    assert not holds_for(TEXT % "", istio="1.26")
-    assert not holds_for(TEXT % "", istio="1.30", kubernetes="1.32")
+    assert not holds_for(pod_in_istio(), istio="1.26")
+    assert not holds_for(pod_in_istio(), istio="1.30", kubernetes="1.32")
     own = ", annotations: {sidecar.istio.io/nativeSidecar: 'false'}"
-    assert not holds_for(TEXT % own)
+    assert not holds_for(pod_in_istio(own))
 
 
 def test_versions_between_which_nothing_changes_are_tried_once() -> None:

@@ -11,7 +11,7 @@ from shutdownlint.platforms.planner import plan_pod
 from shutdownlint.platforms.registry import mesh_names
 from shutdownlint.platforms.user_facts import MeshFact, UserFacts
 from shutdownlint.platforms.versions import Version, VersionRange, WatchedVersion, version_text
-from tests.helpers import check_text, rules, schema
+from tests.helpers import check_text, pod_in_istio, rules, schema
 
 EXAMPLES = [
     pytest.param(text, facts, id=f"{rule.id}-{number}-{name}-{known}")
@@ -24,18 +24,6 @@ EXAMPLES = [
         ("unknown", UserFacts(meshes=[MeshFact(rule.folder)])),
     )
 ]
-POD = """
-apiVersion: v1
-kind: Namespace
-metadata: {name: shop, labels: {istio-injection: enabled}}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: shop, namespace: shop}
-spec:
-  containers:
-    - {name: app, image: a, lifecycle: {preStop: {sleep: {seconds: 15}}}}
-"""
 
 
 def dated(text: str, facts: UserFacts | None = None) -> list[tuple[str, str, str]]:
@@ -75,7 +63,7 @@ def count_plans(monkeypatch: pytest.MonkeyPatch) -> int:
 
     with monkeypatch.context() as patch:
         patch.setattr(version_sweep, "plan_pod", counted)
-        assert any(holds_for for *_, holds_for in dated(POD))
+        assert any(holds_for for *_, holds_for in dated(pod_in_istio()))
     return len(plans)
 
 

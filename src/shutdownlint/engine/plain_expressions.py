@@ -15,7 +15,7 @@ from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.fields import FieldType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from shutdownlint.platforms.fields import Value
 
@@ -85,21 +85,21 @@ class _Parser:
 
     def read_any(self) -> Evaluate:
         """Read ``a || b``."""
-        parts = [self._read_all()]
-        while self._accept("||"):
-            parts.append(self._read_all())
-        if len(parts) == 1:
-            return parts[0]
-        return lambda values: any(part(values) for part in parts)
+        return self._read_joined("||", self._read_all, any)
 
     def _read_all(self) -> Evaluate:
         """Read ``a && b``."""
-        parts = [self._read_relation()]
-        while self._accept("&&"):
-            parts.append(self._read_relation())
+        return self._read_joined("&&", self._read_relation, all)
+
+    def _read_joined(
+        self, word: str, read: Callable[[], Evaluate], combine: Callable[[Iterable[Any]], bool]
+    ) -> Evaluate:
+        parts = [read()]
+        while self._accept(word):
+            parts.append(read())
         if len(parts) == 1:
             return parts[0]
-        return lambda values: all(part(values) for part in parts)
+        return lambda values: combine(part(values) for part in parts)
 
     def _read_relation(self) -> Evaluate:
         """Read ``a < b`` or ``a in b``."""
