@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
 
 from shutdownlint.manifests.skips import (
+    HELM_VALUES,
     KUSTOMIZE_PATCH,
     REMOTE_RESOURCES,
     missing_resource,
@@ -266,6 +268,47 @@ def test_nothing_of_one_overlay_decides_another() -> None:
     run = plan_files(files)
     proxies = {pod.variant: len(pod.plan.proxies) for pod in run.pods if pod.plan is not None}
     assert proxies == {"dev": 0, "prod": 1}
+
+
+APPLICATION = """
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: shop}
+spec:
+  source:
+    repoURL: https://charts.example.com
+    chart: shop
+    helm:
+      values: |
+        terminationGracePeriodSeconds: 5
+        lifecycle: {preStop: {exec: {command: [sleep, "10"]}}}
+"""
+GATEWAY = """
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: edge}
+spec: {gatewayClassName: istio, listeners: [{name: http, port: 80, protocol: HTTP}]}
+"""
+
+
+def test_pods_of_no_overlay_are_reported_once() -> None:
+    # Gateways and values of charts describe pods without being workloads: every world knows them.
+    others = {"argo.yaml": APPLICATION, "gateway.yaml": GATEWAY}
+    result = check_files({**overlays("dev", "prod", "test"), **others})
+    assert sorted(entry.id.kind for entry in result.entries) == [*["Deployment"] * 3, "Gateway"]
+    assert result.stats.skipped[HELM_VALUES] == 1
+    assert Counter(f.rule for f in result.findings)["SL102"] == 1
+    assert Counter(pod.id.kind for pod in plan_files({**overlays("a", "b"), **others}).pods) == {
+        "Deployment": 2,
+        "Gateway": 1,
+    }
+
+
+def test_pods_of_an_overlay_are_reported_for_each() -> None:
+    files = {**overlays("dev", "prod"), "base/gateway.yaml": GATEWAY}
+    files["base/kustomization.yaml"] = "resources: [shop.yaml, gateway.yaml]\n"
+    kinds = Counter(entry.id.kind for entry in check_files(files).entries)
+    assert kinds == {"Deployment": 2, "Gateway": 2}
 
 
 @pytest.mark.parametrize(

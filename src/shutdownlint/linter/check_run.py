@@ -24,7 +24,7 @@ from shutdownlint.wording import plural
 from shutdownlint.yaml_source.location import FixedLocation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
     from shutdownlint.engine.finding import Finding
     from shutdownlint.linter.kept_pods import KeptPods
@@ -128,35 +128,27 @@ class WorldRun:
         for entry in part.entries:
             self.workloads.add(entry)
 
-    def check_context(self, concerns: Callable[[str], bool]) -> None:
-        """Check the objects that are no workloads, and all workloads together.
-
-        ``concerns`` is whether a file is one that this world reports.
-        """
+    def check_context(self) -> None:
+        """Check the objects that are no workloads, and all workloads together."""
         for platform in self.platforms:
-            self._check_problems(platform.context_problems(self.context), concerns)
+            self._check_problems(platform.context_problems(self.context))
         for subject in workload_subjects(self.workloads, self.context, self.evaluator.vocabulary):
             for finding in self.evaluator.evaluate(subject):
                 self.add(finding)
 
-    @property
-    def files_of_variants(self) -> set[str]:
-        """The files that are read for its variants only."""
-        return {file for file, _ in self.loader.variants}
-
-    def check_selections(self, workloads: WorkloadIndex, concerns: Callable[[str], bool]) -> None:
+    def check_selections(self, workloads: WorkloadIndex, others: Container[str]) -> None:
         """Check what selects workloads, once all of them are known.
 
-        ``concerns`` is whether a file is one that this world reports.
+        ``others`` are files that other worlds report.
         """
         for platform in self.platforms:
             problems = platform.selection_problems(workloads, self.context)
-            self._check_problems(problems, concerns)
+            self._check_problems(problems, others)
 
-    def _check_problems(self, problems: Iterable[Problem], concerns: Callable[[str], bool]) -> None:
+    def _check_problems(self, problems: Iterable[Problem], others: Container[str] = ()) -> None:
         for problem in problems:
             file = problem.location.region().file
-            if file not in self.loader.context_files and concerns(file):
+            if self.loader.reports(file) and file not in others:
                 self.check_problem(problem)
 
     def check_problem(self, problem: Problem) -> None:
@@ -243,9 +235,8 @@ class CheckRun:
         self._check_pods()
         if self.main.kept is not None:
             self.main.kept.save(self.checked.kept)
-        self.main.check_context(lambda _: True)
-        for world in self.worlds[1:]:
-            world.check_context(world.files_of_variants.__contains__)
+        for world in self.worlds:
+            world.check_context()
         self._check_selections()
         self._check_run()
         return self._result()
@@ -256,12 +247,11 @@ class CheckRun:
         What belongs to no variant may select the workloads of each.
         """
         variants = self.worlds[1:]
-        others = {file for world in variants for file in world.files_of_variants}
+        others = {file for world in variants for file in world.loader.variants}
         everything = _joined(world.workloads for world in self.worlds)
-        self.main.check_selections(everything, lambda file: file not in others)
+        self.main.check_selections(everything, others)
         for world in variants:
-            known = _joined((self.main.workloads, world.workloads))
-            world.check_selections(known, world.files_of_variants.__contains__)
+            world.check_selections(_joined((self.main.workloads, world.workloads)), ())
 
     def _check_pods(self) -> None:
         """Check the pods of every world, in several processes where that pays."""
@@ -312,8 +302,8 @@ class CheckRun:
         """The variants that each file is part of."""
         found: dict[str, set[str]] = {}
         for world in self.worlds:
-            for file, variant in world.loader.variants:
-                found.setdefault(file, set()).add(variant)
+            for file, variants in world.loader.variants.items():
+                found.setdefault(file, set()).update(variants)
         return found
 
     def _result(self) -> LintResult:

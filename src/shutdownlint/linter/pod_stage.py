@@ -61,7 +61,7 @@ class PodStage:
     def planned_pods(self, *, extra: bool = True) -> Iterator[PlannedPod]:
         """Every workload's pods, one after the other; ``extra`` are those of other objects."""
         for workload in self._workloads(extra=extra):
-            if workload.ref.document.file in self.loader.context_files:
+            if not self.loader.reports(workload.ref.document.file):
                 continue
             pod = self._plan(workload)
             if pod is not None:

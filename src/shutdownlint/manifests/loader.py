@@ -132,8 +132,9 @@ class Loader:
         self.stats = ReadStats()
         self.index: ObjectIndex | None = None
         self.context_files: set[str] = set()
-        #: The files that are part of a variant, with its name.
-        self.variants: set[tuple[str, str]] = set()
+        #: The files that are part of variants, with the names of those.
+        self.variants: dict[str, set[str]] = {}
+        self._is_further = False
         self.suppressions: list[Suppression] = []
         self.mesh_evidence = MeshEvidenceIndex(kinds.mesh_words)
         self._kinds = kinds
@@ -150,7 +151,7 @@ class Loader:
     def further_world(self) -> Loader:
         """A loader for variants, which knows all that this one has read so far."""
         other = self._with_pending([])
-        other.variants = set()
+        other.variants, other._is_further = {}, True
         other.index = self.index.copy() if self.index is not None else None
         other.mesh_evidence = self.mesh_evidence.copy()
         return other
@@ -165,7 +166,7 @@ class Loader:
                 self.stats.skipped[EXCLUDED if source.file.excluded else GIT_IGNORED] += 1
                 continue
             if source.variant:
-                self.variants.add((source.file.display_path, source.variant))
+                self.variants.setdefault(source.file.display_path, set()).add(source.variant)
             number = self._files[source.file.display_path]
             again = number > 0
             self._files[source.file.display_path] += 1
@@ -272,6 +273,14 @@ class Loader:
                 self._note_suppressions(document)
             document.release()
         return found
+
+    def reports(self, file: str) -> bool:
+        """Whether what a file has is reported here, and not where it is checked for itself.
+
+        Files for context are not reported. What belongs to no variant is reported once, though the
+        worlds of all variants know it.
+        """
+        return file not in self.context_files and (not self._is_further or file in self.variants)
 
     @property
     def has_input(self) -> bool:
