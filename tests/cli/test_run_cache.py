@@ -64,6 +64,13 @@ CONTENTS: dict[str, list[str | None]] = {
     "sub/ignored.yaml": [WORKLOAD.replace("shop", "third"), None],
     "plain/one.yaml": [POD % (5, ""), POD % (50, ""), POD % (5, IGNORE), None],
     "plain/two.yaml": [POD % (40, ""), (POD % (9, "")).replace("one", "two"), None],
+    "plain/mixed.yaml": [
+        f"{POD % (5, '')}---\n{ROLLING % 1}",
+        f"{POD % (5, '')}# more\n---\n{ROLLING % 1}",
+        f"{POD % (5, '')}---\n{ROLLING % 0}---\n{CONFIG_MAP % '5s'}",
+        f"{POD % (40, IGNORE)}# more\n---\n{ROLLING % 0}---\n{CONFIG_MAP % '5s'}",
+        None,
+    ],
     "argo.yaml": [ARGO % "plain", ARGO % "overlay", None],
     "mesh.yaml": [CONFIG_MAP % "5s", CONFIG_MAP % "90s", None],
     "budget.yaml": [ROLLING % 1, ROLLING % '"100%"', None],

@@ -11,11 +11,33 @@ from shutdownlint.linter.check_run import WorldRun
 from shutdownlint.linter.kept_pods import CheckedFile, KeptPods
 from shutdownlint.linter.rule_examples import example_facts
 from shutdownlint.manifests.skips import EMPTY
-from tests.cli.test_run_cache import OWN_RULE, POD, Screen, own_folder, screen
+from tests.cli.test_run_cache import (
+    OWN_RULE,
+    POD,
+    Screen,
+    own_folder,
+    screen,
+)
 from tests.helpers import check_files, rules, schema
 
 __all__ = ["own_folder", "screen"]
 SERVICE = "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {selector: {app: %s}, ports: [{port: 80}]}\n"
+#: A Service whose load balancer sends requests for longer than the pods accept them.
+BALANCED = """\
+apiVersion: v1
+kind: Service
+metadata:
+  name: balanced
+  annotations:
+    service.beta.kubernetes.io/aws-load-balancer-type: external
+    service.beta.kubernetes.io/aws-load-balancer-nlb-target-type: instance
+    service.beta.kubernetes.io/aws-load-balancer-healthcheck-interval: "20"
+spec:
+  type: LoadBalancer
+  externalTrafficPolicy: Local
+  selector: {app: a}
+  ports: [{port: 80}]
+"""
 OVERLAY = "resources: [../base.yaml]\nnamePrefix: %s-\n"
 
 
@@ -95,7 +117,28 @@ def test_overlays_are_kept_each_on_its_own(folder: Path, screen: Screen, found: 
     found.clear()
     (folder / "base.yaml").write_text(POD % (9, ""))
     assert screen.run(".") == screen.run(".", "--no-cache")
+    assert found == [True] * 4 + [False] * 2
+    found.clear()
+    (folder / "blue" / "kustomization.yaml").write_text(OVERLAY % "red")
+    assert screen.run(".") == screen.run(".", "--no-cache")
     assert not any(found)
+
+
+def test_what_names_a_moved_object_is_checked_again(
+    folder: Path, screen: Screen, found: list[bool]
+) -> None:
+    for number in (2, 3):  # the Service does not select them
+        pod = (folder / f"{number}.yaml").read_text()
+        (folder / f"{number}.yaml").write_text(pod.replace("app: a", "app: other"))
+    mixed = f"{POD % (6, '')}---\n{BALANCED}"
+    (folder / "mixed.yaml").write_text(mixed)
+    assert screen.run(".", "--notes")[1].count("mixed.yaml:19)") == 2
+    found.clear()
+    (folder / "mixed.yaml").write_text(mixed.replace("spec:\n", "spec:\n  # more\n", 1))
+    after = screen.run(".", "--notes")
+    assert after == screen.run(".", "--notes", "--no-cache")
+    assert after[1].count("mixed.yaml:20)") == 2
+    assert found == [False, False, True, True, False]
 
 
 def test_what_another_version_kept_is_not_used(
@@ -111,7 +154,7 @@ def test_what_another_version_kept_is_not_used(
         entries.write(entry.name, wrong)
         (folder / "3.yaml").write_text(POD % (6 + len(wrong) % 7, ""))
         assert screen.run(".") == screen.run(".", "--no-cache")
-    kept.use("another")
+    kept.use("another", {})
     assert kept.find("0 x") is None
 
 

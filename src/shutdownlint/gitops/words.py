@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shutdownlint import files
-from shutdownlint.manifests.reader import ReadStats, read_bytes
+from shutdownlint.manifests.reader import manifest_bytes
 
 if TYPE_CHECKING:
     from shutdownlint.manifests.discovery import InputFile
@@ -23,7 +22,7 @@ def text_with_deployments(file: InputFile) -> bytes:
     """The text of a file that may hold such an object; empty for every other file."""
     if file.path is None and file.data is None:
         return b""
-    data = read_bytes(file, ReadStats(), files.read_manifest) or b""
+    data = manifest_bytes(file)
     return data if has_word(data) else b""
 
 

@@ -222,7 +222,7 @@ class CheckRun:
         context = context_name(loader.context_digest, described)
         if context is not None:
             kept = KeptPods(*place)
-            kept.use(context)
+            kept.use(context, loader.context_digest.places())
             for world in self.worlds:
                 world.kept = kept
 

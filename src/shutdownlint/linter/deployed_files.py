@@ -14,7 +14,7 @@ from shutdownlint.gitops.substitution import substitute
 from shutdownlint.linter.variant_plan import VariantPlan, add_sources
 from shutdownlint.manifests.discovery import CHART_FILE, IgnoredInput, InputFile, discover
 from shutdownlint.manifests.loader import InputSource
-from shutdownlint.manifests.reader import UnreadableInput
+from shutdownlint.manifests.reader import UnreadableInput, manifest_bytes
 from shutdownlint.manifests.skips import (
     EXCLUDED,
     GIT_IGNORED,
@@ -242,7 +242,7 @@ def _patches_without_target(build: Build, repository: Repository) -> Iterator[Un
         return
     files = [member.file for member in build.members] + [layer.file for layer in layers]
     found = [repository.find(path) for path in dict.fromkeys(files)]
-    text = b"\n".join(repository.tree.text(each) for each in found if each is not None)
+    text = b"\n".join(manifest_bytes(each) for each in found if each is not None)
     for layer in layers:
         for patch in (*layer.patches, *layer.merge_patches):
             name = patch.plain_name if patch.selector is None else None

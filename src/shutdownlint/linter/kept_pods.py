@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.context_digest import ContextDigest
     from shutdownlint.manifests.loader import Loader
 
+#: The context, where its pieces are, and what was kept, by the names of files.
+_Kept = tuple[str, dict[str, str], dict[str, bytes]]
 _PLAIN: Final = (str, int, bool, type(None))
 #: The questions of reading a file again.
 _OWN: Final = (files.MANIFEST, "size")
@@ -92,21 +94,37 @@ class KeptPods:
         self._entries = entries
         self._name = name
         self._context = ""
+        self._places: Mapping[str, str] = {}
         self._kept: dict[str, bytes] = {}
         self.current: dict[str, bytes] = {}
 
-    def use(self, context: str) -> None:
-        """Use what was kept for the same context: a digest of all that the pods may depend on."""
-        self._context = context
+    def use(self, context: str, places: Mapping[str, str]) -> None:
+        """Use what was kept for the same context: a digest of all that the pods may depend on.
+
+        ``places`` has for each file a digest of where its pieces of the context are. Where one has
+        moved, nothing is used that names the file.
+        """
+        self._context, self._places = context, places
         data = self._entries.read(self._name)
         if data is None:
             return
         try:
-            known, kept = msgpack.decode(data, type=tuple[str, dict[str, bytes]])
+            known, before, self._kept = msgpack.decode(data, type=_Kept)
         except DecodeError:
             return
-        if known == context:
-            self._kept = kept
+        if known != context:
+            self._kept = {}
+        elif before != places:
+            moved = [
+                path.encode(errors="surrogateescape")
+                for path, digest in places.items()
+                if before.get(path) != digest
+            ]
+            self._kept = {
+                key: data
+                for key, data in self._kept.items()
+                if not any(path in data for path in moved)
+            }
 
     def find(self, key: str) -> CheckedFile | None:
         """What the file of this digest gave; None where it has to be checked."""
@@ -136,7 +154,11 @@ class KeptPods:
     def save(self, current: Mapping[str, bytes]) -> None:
         """Write what all processes keep, if the run noted everything that it asked."""
         if files.is_noting() and current != self._kept:
-            self._entries.write(self._name, msgpack.encode((self._context, current)))
+            try:
+                data = msgpack.encode((self._context, self._places, current))
+            except UnicodeEncodeError:  # the name of a file is not UTF-8
+                return
+            self._entries.write(self._name, data)
 
 
 def check_files(

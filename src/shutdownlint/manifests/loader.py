@@ -74,8 +74,8 @@ class InputSource(Struct, frozen=True):
 class _PendingChunk(Struct, frozen=True):
     """A part of a file that holds workloads. ``seen``: it was parsed for its context already.
 
-    ``key`` is a digest of it, where it gives nothing but its workloads, as they are written; all
-    others are part of the context (``Loader.context_digest``).
+    ``key`` is a digest of it, where it gives nothing but its workloads; all others are part of the
+    context (``Loader.context_digest``).
     """
 
     start: int
@@ -109,7 +109,7 @@ class _PendingFile(Struct):
         found = files.Digest()
         found.add(self.file.display_path, self.file.chart or "", self.source.variant, self.number)
         for chunk in self.chunks:
-            found.add(chunk.key, chunk.index, chunk.start)
+            found.add(chunk.key, chunk.index, chunk.first_line, chunk.start)
         return found.name()
 
 

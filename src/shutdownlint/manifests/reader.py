@@ -93,6 +93,14 @@ def read_bytes(
         return None
 
 
+def manifest_bytes(file: InputFile) -> bytes:
+    """The bytes of a file that the run reads as a manifest; none where it cannot be read.
+
+    What is wrong with it is noted where it is checked.
+    """
+    return read_bytes(file, ReadStats(), files.read_manifest) or b""
+
+
 def decode_text(data: bytes) -> str:
     """The text of a file or chunk. Raises ``UnicodeDecodeError``."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
