@@ -38,6 +38,12 @@ spec:
       containers:
         - {name: app, image: i, lifecycle: {preStop: {sleep: {seconds: %s}}}}%s
 """
+#: The same in a mesh, with the proxy's configuration in the text of an annotation.
+MESHED = POD.replace(
+    "labels: {app: a}}\n",
+    "labels: {app: a}, annotations: {sidecar.istio.io/inject: 'true', "
+    "proxy.istio.io/config: 'terminationDrainDuration: %s'}}\n",
+).replace("}%s", "}")
 ARGO = (
     "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: x}\n"
     "spec: {source: {path: %s, kustomize: {namePrefix: z-}}, destination: {namespace: n}}\n"
@@ -64,6 +70,7 @@ CONTENTS: dict[str, list[str | None]] = {
     "sub/ignored.yaml": [WORKLOAD.replace("shop", "third"), None],
     "plain/one.yaml": [POD % (5, ""), POD % (50, ""), POD % (5, IGNORE), None],
     "plain/two.yaml": [POD % (40, ""), (POD % (9, "")).replace("one", "two"), None],
+    "plain/meshed.yaml": [MESHED % ("3s", 5), MESHED % ("9s", 40), MESHED % ("{", 5), None],
     "plain/mixed.yaml": [
         f"{POD % (5, '')}---\n{ROLLING % 1}",
         f"{POD % (5, '')}# more\n---\n{ROLLING % 1}",

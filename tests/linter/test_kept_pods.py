@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from shutdownlint.cache_folder import KeptEntries, cache_folder
+from shutdownlint.fixes.apply import locate
 from shutdownlint.linter.check_run import WorldRun
-from shutdownlint.linter.kept_pods import CheckedFile, KeptPods
+from shutdownlint.linter.kept_data import CheckedFile
+from shutdownlint.linter.kept_pods import KeptPods
 from shutdownlint.linter.rule_examples import example_facts
+from shutdownlint.manifests.document import EmbeddedNodeRef, NodeRef
 from shutdownlint.manifests.skips import EMPTY
 from tests.cli.test_run_cache import (
+    IGNORE,
+    KUSTOMIZATION,
     OWN_RULE,
+    PATCH,
     POD,
     Screen,
     own_folder,
     screen,
 )
 from tests.helpers import check_files, rules, schema
+
+if TYPE_CHECKING:
+    from shutdownlint.engine.finding import Finding
+    from shutdownlint.linter.kept_data import FindDocument
+    from shutdownlint.manifests.document import Document
 
 __all__ = ["own_folder", "screen"]
 SERVICE = "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {selector: {app: %s}, ports: [{port: 80}]}\n"
@@ -47,8 +60,8 @@ def found(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     seen: list[bool] = []
     honest = KeptPods.find
 
-    def find(self: KeptPods, key: str) -> CheckedFile | None:
-        checked = honest(self, key)
+    def find(self: KeptPods, key: str, find_document: FindDocument) -> CheckedFile | None:
+        checked = honest(self, key, find_document)
         seen.append(checked is not None)
         return checked
 
@@ -91,17 +104,37 @@ def test_with_another_context_every_pod_is_checked_again(
     assert found == [False] * 8
 
 
-def test_what_needs_its_nodes_or_comments_is_not_kept(
-    folder: Path, screen: Screen, found: list[bool]
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_fixes_and_ignores_are_kept(
+    folder: Path, screen: Screen, found: list[bool], form: str
 ) -> None:
+    words = (".", "--format", form)
     (folder / "0.yaml").write_text(POD % (40, ""))  # a fix
-    (folder / "1.yaml").write_text(POD % (40, "  # shutdownlint: ignore[SL102] known"))
+    (folder / "1.yaml").write_text(POD % (40, IGNORE))
     (folder / "2.yaml").write_text(POD % (5, "  # shutdownlint: ignore[SL102] used by nothing"))
-    screen.run(".")
+    said = "annotations: {shutdownlint.dev/ignore: %s}"
+    both = POD.replace("metadata: {name: one}", f"metadata: {{name: one, {said % 'SL102'}}}")
+    rendered = (POD % (40, "")).replace("one", "two")
+    (folder / "more.yaml").write_text(f"{both % (40, '')}---\n# Source: x/y.yaml\n{rendered}")
+    first = screen.run(*words)
+    assert "SL102" in first[1]
+    found.clear()
+    (folder / "3.yaml").write_text(POD % (6, ""))
+    assert screen.run(*words) == screen.run(*words, "--no-cache")
+    assert found == [True, True, True, False, True]
+
+
+def test_a_fix_in_another_file_is_not_kept(folder: Path, screen: Screen, found: list[bool]) -> None:
+    (folder / "base.yaml").write_text(POD % (5, ""))
+    (folder / "over").mkdir()
+    (folder / "over" / "kustomization.yaml").write_text(KUSTOMIZATION % "../base.yaml")
+    grace = (PATCH % 3).replace("shop", "one")
+    (folder / "over" / "patch.yaml").write_text(grace)
+    assert "over/patch.yaml:4" in screen.run(".")[1]
     found.clear()
     (folder / "3.yaml").write_text(POD % (6, ""))
     assert screen.run(".") == screen.run(".", "--no-cache")
-    assert found == [False] * 4
+    assert sorted(found) == [False, False, True, True, True]
 
 
 def test_overlays_are_kept_each_on_its_own(folder: Path, screen: Screen, found: list[bool]) -> None:
@@ -155,7 +188,7 @@ def test_what_another_version_kept_is_not_used(
         (folder / "3.yaml").write_text(POD % (6 + len(wrong) % 7, ""))
         assert screen.run(".") == screen.run(".", "--no-cache")
     kept.use("another", {})
-    assert kept.find("0 x") is None
+    assert kept.find("0 x", no_document) is None
 
 
 def test_after_a_rule_has_failed_nothing_kept_is_used(folder: Path, screen: Screen) -> None:
@@ -171,18 +204,51 @@ def test_after_a_rule_has_failed_nothing_kept_is_used(folder: Path, screen: Scre
     assert "a rule of our own" not in kept[1]
 
 
+def no_document(start: int, number: int) -> Document:
+    raise LookupError(start, number)
+
+
+def placed(finding: Finding) -> tuple[object, ...]:
+    """A finding with the places of its changes, for comparisons."""
+    changes = finding.fix.changes if finding.fix is not None else ()
+    places = [
+        (locate(each).key_path, each.target.location.region(), each.target.format)
+        for each in changes
+        if each.target is not None
+    ]
+    without = tuple(replace(change, target=None) for change in changes)
+    fix = replace(finding.fix, changes=without) if finding.fix is not None else None
+    return replace(finding, fix=fix), *places
+
+
+def written_documents(findings: list[Finding]) -> dict[tuple[int, int], Document]:
+    """The documents that their fixes change."""
+    changes = [change for f in findings if f.fix is not None for change in f.fix.changes]
+    places = [change.target.location for change in changes if change.target is not None]
+    refs = [each.host if isinstance(each, EmbeddedNodeRef) else each for each in places]
+    documents = [ref.document for ref in refs if isinstance(ref, NodeRef)]
+    return {(each.start, each.number): each for each in documents}
+
+
 def test_what_every_rule_reports_comes_back_as_it_was(tmp_path: Path) -> None:
-    kept, compared = KeptPods(KeptEntries(str(tmp_path)), "x"), 0
+    kept, compared, fixed = KeptPods(KeptEntries(str(tmp_path)), "x"), 0, 0
     for rule in rules():
-        for example in schema(rule.id).examples:
+        for number, example in enumerate(schema(rule.id).examples):
+            key = f"{rule.id} {number}"
             result = check_files({"a.yaml": example.bad}, example_facts(example.options))
-            findings = [f for f in result.findings if f.fix is None or not f.fix.changes]
-            checked = CheckedFile(3, ((EMPTY, 2),), findings, result.entries, ("istio",), 1, 0)
-            kept.add(rule.id, checked)
+            findings = result.findings
+            documents = written_documents(findings)
+            checked = CheckedFile(3, ((EMPTY, 2),), findings, result.entries, [], ("istio",), 1, 0)
+            kept.add(key, checked, "a.yaml")
             kept._kept = kept.current
-            assert kept.find(rule.id) == checked
+            found = kept.find(key, lambda *place, known=documents: known[place])
+            assert found is not None
+            assert [*map(placed, found.findings)] == [*map(placed, findings)]
+            assert replace(found, findings=[]) == replace(checked, findings=[])
             compared += len(findings) + len(result.entries)
-    assert compared > 200
+            fixed += sum(f.fix is not None and bool(f.fix.changes) for f in findings)
+    assert compared > 250
+    assert fixed > 75
 
 
 def test_a_file_is_checked_once(

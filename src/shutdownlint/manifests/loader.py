@@ -85,6 +85,11 @@ class _PendingChunk(Struct, frozen=True):
     seen: bool
     key: str = ""
 
+    def of(self, data: bytes) -> Chunk:
+        """The part of the file's bytes."""
+        text = data[self.start : self.start + self.length]
+        return Chunk(text, self.first_line, self.index, self.start)
+
 
 class _PendingFile(Struct):
     """A file with parts that hold workloads, and how long it was when they were found.
@@ -304,8 +309,7 @@ class Loader:
                 self.stats.fail(pending.file.display_path, "changed while it was read")
                 continue
             for part in pending.chunks:
-                text = data[part.start : part.start + part.length]
-                chunk = Chunk(text, part.first_line, part.index, part.start)
+                chunk = part.of(data)
                 counted = not part.seen and not pending.again
                 for document in self._documents(pending, chunk, counted=counted):
                     if counted:
@@ -341,9 +345,24 @@ class Loader:
         return [self._with_pending(share) for share in shares]
 
     @property
-    def only_file(self) -> str:
-        """The file of a loader that has one; the path that it is read by."""
-        return str(self._pending[0].file.path)
+    def only_file(self) -> InputFile:
+        """The file of a loader that has one."""
+        return self._pending[0].file
+
+    def find_document(self, start: int, number: int) -> Document:
+        """A document of its only file, by where its chunk starts in bytes, and its number there.
+
+        It is parsed when it is asked for its nodes. Raises ``LookupError`` where there is none, and
+        ``ValueError`` where it is no text.
+        """
+        pending = self._pending[0]
+        part = next((part for part in pending.chunks if part.start == start), None)
+        data = self._read_again(pending.file)
+        if part is None or data is None or len(data) != pending.size:
+            raise LookupError
+        document = self._make_parser().document(pending.file.display_path, part.of(data), number)
+        document.variant = pending.source.variant
+        return document
 
     def without_files(self) -> Loader:
         """A loader of the same run that has no workloads."""

@@ -82,12 +82,28 @@ class Parser:
             if reason is not None:
                 stats.skipped[reason] += 1
                 continue
-            document = Document(file, source_text, chunk.first_line - 1, chunk.index, number)
-            document.start = chunk.start
+            document = self._document(file, chunk, source_text, number)
             document.template = source.group(1) if source else None
-            document.cache = self._cache
             document.set_root(Tree(root))
             yield document
+
+    def document(self, file: str, chunk: Chunk, number: int) -> Document:
+        """A document of a chunk that was parsed before. Its nodes are made when they are needed.
+
+        Raises ``ValueError``.
+        """
+        return self._document(file, chunk, DocumentText(decode_text(chunk.data)), number)
+
+    def _document(self, file: str, chunk: Chunk, text: DocumentText, number: int) -> Document:
+        return Document(
+            file,
+            text,
+            chunk.first_line - 1,
+            chunk.index,
+            number,
+            start=chunk.start,
+            cache=self._cache,
+        )
 
 
 def _decode(file: str, chunk: Chunk, stats: ReadStats) -> str | None:
