@@ -112,8 +112,8 @@ def test_fixes_and_ignores_are_kept(
     (folder / "0.yaml").write_text(POD % (40, ""))  # a fix
     (folder / "1.yaml").write_text(POD % (40, IGNORE))
     (folder / "2.yaml").write_text(POD % (5, "  # shutdownlint: ignore[SL102] used by nothing"))
-    said = "annotations: {shutdownlint.dev/ignore: %s}"
-    both = POD.replace("metadata: {name: one}", f"metadata: {{name: one, {said % 'SL102'}}}")
+    metadata = "metadata: {name: one, annotations: {shutdownlint.dev/ignore: SL102}}"
+    both = POD.replace("metadata: {name: one}", metadata)
     rendered = (POD % (40, "")).replace("one", "two")
     (folder / "more.yaml").write_text(f"{both % (40, '')}---\n# Source: x/y.yaml\n{rendered}")
     first = screen.run(*words)
