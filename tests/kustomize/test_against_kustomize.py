@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from shutdownlint.kustomize.repository import Repository
 from shutdownlint.manifests.discovery import discover
 from shutdownlint.manifests.loader import InputSource
+from shutdownlint.manifests.objects import object_places
 from shutdownlint.manifests.reader import TransformError
-from shutdownlint.manifests.workloads import object_places
 from shutdownlint.yaml_source.composer import compose
 from shutdownlint.yaml_source.tree import Tree
 from tests.tools import need

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from shutdownlint import limits
 from shutdownlint.linter.linter import check, plan_workloads
+from shutdownlint.manifests import context_objects
 from shutdownlint.manifests import workloads as reading
 from shutdownlint.manifests.discovery import InputFile
 from shutdownlint.manifests.document import Graft
@@ -227,7 +228,7 @@ def test_an_alias_hides_no_key_that_is_written_twice() -> None:
     ],
 )
 def test_folders_of_deployments(folder: str, path: str, joined: str) -> None:
-    assert reading._join(PurePosixPath(folder), path) == joined
+    assert context_objects._join(PurePosixPath(folder), path) == joined
 
 
 def test_work_is_shared_evenly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from shutdownlint.gitops import argo_cd, flux
 from shutdownlint.gitops.words import has_word, text_with_deployments
+from shutdownlint.manifests.objects import object_places
 from shutdownlint.manifests.parser import Parser
 from shutdownlint.manifests.reader import ReadStats
 from shutdownlint.manifests.splitter import split
-from shutdownlint.manifests.workloads import object_places
 from shutdownlint.yaml_source.errors import BudgetExceededError
 
 if TYPE_CHECKING:

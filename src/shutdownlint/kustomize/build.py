@@ -14,10 +14,10 @@ from shutdownlint.kustomize.object_state import ObjectState
 from shutdownlint.kustomize.patches import read_words_as_text
 from shutdownlint.kustomize.strategic_merge import ObjectRemoved
 from shutdownlint.manifests.discovery import KUSTOMIZATION_NAMES
+from shutdownlint.manifests.objects import object_places
 from shutdownlint.manifests.parser import Parser
 from shutdownlint.manifests.reader import ReadStats, read_bytes
 from shutdownlint.manifests.splitter import split
-from shutdownlint.manifests.workloads import object_places
 from shutdownlint.yaml_source.errors import BudgetExceededError
 from shutdownlint.yaml_source.scalars import read_as_text
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
+from shutdownlint.manifests.objects import object_places
 from shutdownlint.manifests.reader import TransformError
 from shutdownlint.manifests.rendered import RenderedDocument
-from shutdownlint.manifests.workloads import object_places
 from shutdownlint.yaml_source.errors import BudgetExceededError
 from shutdownlint.yaml_source.location import EntryPart, Region
 from shutdownlint.yaml_source.scalars import read_scalar

@@ -20,7 +20,15 @@ from shutdownlint.manifests.reader import (
     internal_error,
     read_bytes,
 )
-from shutdownlint.manifests.skips import EMPTY, EXCLUDED, GIT_IGNORED, OWN_REPORT, SkipReason
+from shutdownlint.manifests.skips import (
+    EMPTY,
+    EXCLUDED,
+    GIT_IGNORED,
+    NO_PODS,
+    NOT_KUBERNETES,
+    OWN_REPORT,
+    SkipReason,
+)
 from shutdownlint.manifests.splitter import Chunk, split
 from shutdownlint.yaml_source.errors import BudgetExceededError
 from shutdownlint.yaml_source.location import Region
@@ -255,21 +263,22 @@ class Loader:
 
     def _read_context_chunk(self, pending: _PendingFile, chunk: Chunk, *, both: bool) -> bool:
         """Read the objects of a chunk; whether it holds workloads as well."""
-        from shutdownlint.manifests.workloads import (  # noqa: PLC0415
-            collect_context,
-            has_workloads,
-            unused_reason,
+        from shutdownlint.manifests.context_objects import (  # noqa: PLC0415
+            add_context,
+            describe_context,
         )
+        from shutdownlint.manifests.workloads import has_workloads  # noqa: PLC0415
 
         found, context_only = False, pending.source.context
         index = self._make_index()
         for document in self._documents(pending, chunk, counted=not pending.again):
             try:
-                context = collect_context(document, index, self._kinds)
+                described = describe_context(document, self._kinds)
+                add_context(document, described, index, self._kinds)
                 pods = both and has_workloads(document, self._kinds)
                 found = found or (pods and not context_only)
-                if not context and not pods and not pending.again:
-                    self.stats.skipped[unused_reason(document)] += 1
+                if not described.gives_context and not pods and not pending.again:
+                    self.stats.skipped[NO_PODS if described.is_object else NOT_KUBERNETES] += 1
             except BudgetExceededError:
                 self._note_budget(document)
             except Exception as error:
@@ -299,7 +308,8 @@ class Loader:
 
     def workloads(self) -> Iterator[Workload]:
         """The workloads, file by file; the nodes of a document live until the next one."""
-        from shutdownlint.manifests.workloads import find_workloads, unused_reason  # noqa: PLC0415
+        from shutdownlint.manifests.objects import as_object  # noqa: PLC0415
+        from shutdownlint.manifests.workloads import find_workloads  # noqa: PLC0415
 
         for pending in self._pending:
             data = self._read_again(pending.file)
@@ -326,7 +336,8 @@ class Loader:
                         self._note_internal(document, error)
                         count += 1
                     if not count and counted:
-                        self.stats.skipped[unused_reason(document)] += 1
+                        is_object = as_object(document.tree.root, ()) is not None
+                        self.stats.skipped[NO_PODS if is_object else NOT_KUBERNETES] += 1
                     document.release_nodes()
 
     @property

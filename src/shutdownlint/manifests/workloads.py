@@ -1,22 +1,20 @@
-"""Pod templates at any depth in any kind, and the objects that give them their context."""
+"""Pod templates at any depth in any kind."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from shutdownlint import limits
-from shutdownlint.manifests.decoding import FieldError, decode, shape_of, value_at
+from shutdownlint.manifests.decoding import FieldError, decode, shape_of
 from shutdownlint.manifests.misspelled import misspelled_keys
 from shutdownlint.manifests.object_id import ObjectId
-from shutdownlint.manifests.object_index import LoadedResource, ObjectIndex, RawObject
-from shutdownlint.manifests.prefilter import LIVE_WORDS
+from shutdownlint.manifests.objects import FoundObject, as_object
 from shutdownlint.manifests.resources import (
     Metadata,
     PodSpec,
@@ -25,14 +23,12 @@ from shutdownlint.manifests.resources import (
 )
 from shutdownlint.manifests.skips import (
     FRAGMENT,
-    NO_PODS,
-    NOT_KUBERNETES,
     PATCH_BY_NAME,
     SkipReason,
 )
 from shutdownlint.patterns import lazy_pattern
 from shutdownlint.yaml_source.errors import BudgetExceededError
-from shutdownlint.yaml_source.tree import Tree, child, key_text
+from shutdownlint.yaml_source.tree import Tree, child
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,11 +47,6 @@ _ASSERTION_NAME: Final = lazy_pattern(
 )
 #: Kinds that the API server takes with a selector only.
 _NEED_SELECTOR: Final = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet")
-#: Objects that deploy a folder: where they write its namespace and its path.
-_DEPLOYERS: Final = {
-    ("argoproj.io", "Application"): (("destination", "namespace"), ("source", "path")),
-    ("kustomize.toolkit.fluxcd.io", "Kustomization"): (("targetNamespace",), ("path",)),
-}
 
 
 class Workload(Struct, eq=False):
@@ -120,57 +111,6 @@ class Workload(Struct, eq=False):
         return self.assigned_namespace or self.id.namespace or self.template.metadata.namespace
 
 
-class _Object(Struct, frozen=True):
-    """An object met on the way down, with its key path."""
-
-    kind: str
-    group: str
-    key_path: KeyPath
-
-
-def collect_context(document: Document, index: ObjectIndex, kinds: KindTable) -> bool:
-    """Add the objects of a document that give context; whether there are any.
-
-    Raises ``BudgetExceededError``.
-    """
-    root = document.tree.root
-    objects = list(_objects(root))
-    if any(word.decode() in document.text for word in LIVE_WORDS):
-        for found in objects:
-            index.live.add(document.ref(*found.key_path), _live_data(document, found.key_path))
-    added = [_add_object(document, found, index, kinds) for found in objects]
-    raw = len(index.raw)
-    if not objects:
-        index.raw += _helm_values(document, kinds)
-    return any(added) or len(index.raw) > raw
-
-
-def _live_data(document: Document, at: KeyPath) -> dict[str, Any]:
-    """The parts of an object by which a cluster's objects are ordered."""
-    tree = document.tree
-    return {
-        "kind": tree.to_python((*at, "kind")),
-        "metadata": tree.to_python((*at, "metadata")),
-        "spec": {"replicas": tree.to_python((*at, "spec", "replicas"))},
-        "status": {"phase": tree.to_python((*at, "status", "phase"))},
-    }
-
-
-def _helm_values(document: Document, kinds: KindTable) -> Iterator[RawObject]:
-    """Helm values that some platform reads: of a chart, or of a chart below an umbrella chart."""
-    root = document.tree.root
-    parts: list[tuple[KeyPath, Node]] = [((), root)]
-    if isinstance(root, MappingNode):
-        parts += [((text,), v) for k, v in root.value if (text := key_text(k)) is not None]
-    for key_path, node in parts:
-        for entry in kinds.entries:
-            if not entry.kind and any(
-                all(child(node, word.decode()) is not None for word in words)
-                for words in entry.words
-            ):
-                yield RawObject(entry, document.ref(*key_path))
-
-
 def find_workloads(document: Document, kinds: KindTable) -> Iterator[Workload]:
     """The pod templates of a document. Raises ``BudgetExceededError``."""
     checked: set[KeyPath] = set()
@@ -182,11 +122,6 @@ def find_workloads(document: Document, kinds: KindTable) -> Iterator[Workload]:
             workload.duplicates = list(_duplicates(document, owner.key_path))
         workload.misspelled = list(misspelled_keys(workload.template.spec, workload.spec))
         yield workload
-
-
-def unused_reason(document: Document) -> SkipReason:
-    """Why a document is skipped that holds neither workloads nor context."""
-    return NO_PODS if _as_object(document.tree.root, ()) is not None else NOT_KUBERNETES
 
 
 def has_workloads(document: Document, kinds: KindTable) -> bool:
@@ -216,48 +151,12 @@ def incomplete_reason(workload: Workload) -> SkipReason | None:
     return None if complete and named else FRAGMENT
 
 
-def object_places(document: Document) -> list[KeyPath]:
-    """Where the objects of a document are: its root, or the items of a List."""
-    found = [each.key_path for each in _objects(document.tree.root)]
-    return found[1:] if len(found) > 1 else found
-
-
-def _objects(root: Node) -> Iterator[_Object]:
-    """The objects of a document: its root, or the items of a List."""
-    top = _as_object(root, ())
-    if top is None:
-        return
-    yield top
-    if top.kind.endswith("List"):
-        items = child(root, "items")
-        if items is not None and isinstance(items.value, SequenceNode):
-            for index, item in enumerate(items.value.value):
-                found = _as_object(item, ("items", index))
-                if found is not None:
-                    yield found
-
-
-def _as_object(node: Node, key_path: KeyPath) -> _Object | None:
-    kind, version = _text(node, "kind"), _text(node, "apiVersion")
-    if kind is None or version is None:
-        return None
-    group, _, rest = version.rpartition("/")
-    return _Object(kind, group if rest else "", key_path)
-
-
-def _text(node: Node, key: str) -> str | None:
-    entry = child(node, key)
-    if entry is None or not isinstance(entry.value, ScalarNode):
-        return None
-    return str(entry.value.value)
-
-
-def _templates(root: Node, kinds: KindTable) -> Iterator[tuple[KeyPath, _Object]]:
+def _templates(root: Node, kinds: KindTable) -> Iterator[tuple[KeyPath, FoundObject]]:
     """The routes of all pod-shaped places, each with the innermost object around it.
 
     Raises ``BudgetExceededError`` where aliases multiply what there is to visit.
     """
-    stack: list[tuple[Node, KeyPath, _Object | None]] = [(root, (), None)]
+    stack: list[tuple[Node, KeyPath, FoundObject | None]] = [(root, (), None)]
     left = limits.MAX_EXPANDED_VALUES
     while stack:
         node, key_path, owner = stack.pop()
@@ -273,7 +172,7 @@ def _templates(root: Node, kinds: KindTable) -> Iterator[tuple[KeyPath, _Object]
             # The last of duplicate keys is the one that counts.
             entries = {key.value: value for key, value in node.value if type(key) is ScalarNode}
             if ("kind" in entries and "apiVersion" in entries) or "<<" in entries:
-                owner = _as_object(node, key_path) or owner
+                owner = as_object(node, key_path) or owner
             if owner is not None and _only_describes(owner, kinds):
                 continue
             if (
@@ -290,11 +189,11 @@ def _templates(root: Node, kinds: KindTable) -> Iterator[tuple[KeyPath, _Object]
             ]
 
 
-def _only_describes(owner: _Object, kinds: KindTable) -> bool:
+def _only_describes(owner: FoundObject, kinds: KindTable) -> bool:
     return owner.kind == "CustomResourceDefinition" or owner.group in kinds.describing_groups
 
 
-def _holds_pod_spec(key_path: KeyPath, owner: _Object, kinds: KindTable) -> bool:
+def _holds_pod_spec(key_path: KeyPath, owner: FoundObject, kinds: KindTable) -> bool:
     """Whether a pod spec belongs here: ``spec`` under a template, or a Pod's own."""
     if not key_path or key_path[-1] != "spec":
         return False
@@ -315,7 +214,7 @@ def _has_containers(node: MappingNode) -> bool:
     )
 
 
-def _workload(document: Document, key_path: KeyPath, owner: _Object) -> Workload:
+def _workload(document: Document, key_path: KeyPath, owner: FoundObject) -> Workload:
     shape = shape_of(Metadata)
     written = document.tree.to_python((*owner.key_path, "metadata"), shape)
     metadata, owner_rejected = decode(Metadata, written)
@@ -371,7 +270,7 @@ def as_it_runs(workload: Workload, live: LiveObjects) -> Workload | None:
     )
 
 
-def _update_spec(document: Document, owner: _Object) -> tuple[WorkloadSpec, list[FieldError]]:
+def _update_spec(document: Document, owner: FoundObject) -> tuple[WorkloadSpec, list[FieldError]]:
     """How the pods of the object are replaced."""
     if owner.group not in ("apps", "argoproj.io"):
         return WorkloadSpec(), []
@@ -422,46 +321,3 @@ def _duplicates(document: Document, key_path: KeyPath) -> Iterator[NodeRef]:
             stack += [
                 (value, (*here, text)) for text, value in entries if type(value) is not ScalarNode
             ]
-
-
-def _add_object(document: Document, found: _Object, index: ObjectIndex, kinds: KindTable) -> bool:
-    """Add an object; whether it gives context."""
-    if (found.group, found.kind) in _DEPLOYERS:
-        _add_destination(document, found, index)
-    entry = kinds.entry(found.group, found.kind)
-    if entry is None:
-        return False
-    ref = document.ref(*found.key_path)
-    if not entry.model:
-        index.raw.append(RawObject(entry, ref))
-        return True
-    model = entry.load_model()
-    typed, rejected = decode(model, document.tree.to_python(found.key_path, shape_of(model)))
-    if entry.strict:
-        index.rejected += [(ref, error) for error in rejected if not error.unresolved]
-    index.add(model, LoadedResource(typed, ref))
-    return True
-
-
-def _add_destination(document: Document, found: _Object, index: ObjectIndex) -> None:
-    """Note the namespace into which Argo CD or Flux puts the manifests of a folder.
-
-    Its path is relative to the repository's root, which is some folder above the object's file.
-    """
-    spec = document.tree.to_python((*found.key_path, "spec"))
-    namespace, path = (value_at(spec, *route) for route in _DEPLOYERS[found.group, found.kind])
-    if not isinstance(namespace, str) or not isinstance(path, str) or not namespace:
-        return
-    path = _join(PurePosixPath(), path)
-    parents = PurePosixPath(document.file.removeprefix("./")).parents
-    index.namespaces.add(namespace, {_join(root, path) for root in parents})
-
-
-def _join(folder: PurePosixPath, path: str) -> str:
-    parts: list[str] = list(folder.parts)
-    for part in PurePosixPath(path).parts:
-        if part == ".." and parts and parts[-1] != "..":
-            parts.pop()
-        elif part != ".":
-            parts.append(part)
-    return str(PurePosixPath(*parts)) if parts else "."
