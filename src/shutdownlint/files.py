@@ -8,9 +8,12 @@ has to be known for one in a few milliseconds.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from itertools import islice
+
+from shutdownlint import limits
 
 try:  # the module of hashlib that is needed; hashlib itself loads OpenSSL
     from _blake2 import blake2b
@@ -167,7 +170,10 @@ def _error(error: OSError) -> str:
 
 
 def read_file(path: str | os.PathLike[str], most: int = -1) -> bytes:
-    """The bytes of a file, ``most`` of them at most. Raises ``OSError``."""
+    """The bytes of a file, ``most`` of them at most.
+
+    Raises ``OSError``; of a file that is larger than ``limits.MAX_FILE_BYTES`` with ``EFBIG``.
+    """
     data: bytes = _ask("bytes", path, "" if most < 0 else str(most))
     return data
 
@@ -183,7 +189,11 @@ def read_manifest(path: str | os.PathLike[str]) -> bytes:
 
 def _bytes(path: str, most: str) -> bytes:
     with open(path, "rb") as file:  # noqa: PTH123 - strings, and no pathlib
-        return file.read(int(most) if most else -1)
+        if most:
+            return file.read(int(most))
+        if os.fstat(file.fileno()).st_size > limits.MAX_FILE_BYTES:
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+        return file.read()
 
 
 def read_text(path: str | os.PathLike[str]) -> str:

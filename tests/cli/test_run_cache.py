@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from shutdownlint import cache_folder, files, limits, outputs
 from shutdownlint.cli import start
 from shutdownlint.cli.run_cache import KeptRun
-from shutdownlint.linter import check_run
+from shutdownlint.linter import check_run, linter
 from tests.conftest import ROOT
 from tests.helpers import served
 
@@ -147,12 +147,15 @@ def repeated(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 
 @pytest.fixture
-def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder, which is the current one; the cache is outside of it.
-
-    Pods are kept however few they are.
-    """
+def parts_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of runs are kept however few they are."""
     monkeypatch.setattr(check_run, "_PARTS_TO_KEEP", 1)
+    monkeypatch.setattr(linter, "_FILES_TO_KEEP", 1)
+
+
+@pytest.fixture
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts_kept: None) -> Path:
+    """An empty folder, which is the current one; the cache is outside of it."""
     made = tmp_path / "repository"
     made.mkdir()
     monkeypatch.chdir(made)
@@ -187,6 +190,7 @@ def edit(folder: Path, name: str, text: str | None) -> None:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(edits=st.lists(EDITS | SPECIAL, min_size=1, max_size=8))
+@pytest.mark.usefixtures("parts_kept")
 def test_any_sequence_of_edits_gives_the_report_of_a_run_that_keeps_nothing(
     edits: list[tuple[str, str | None]],
     screen: Screen,

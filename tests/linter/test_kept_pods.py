@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from shutdownlint.cache_folder import KeptEntries, cache_folder
+from shutdownlint.cache_folder import KeptEntries, RunEntries, cache_folder
 from shutdownlint.fixes.apply import locate
 from shutdownlint.linter.check_run import WorldRun
 from shutdownlint.linter.kept_data import CheckedFile
@@ -24,6 +24,7 @@ from tests.cli.test_run_cache import (
     POD,
     Screen,
     own_folder,
+    parts_kept,
     screen,
 )
 from tests.helpers import check_files, rules, schema
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from shutdownlint.linter.kept_data import FindDocument
     from shutdownlint.manifests.document import Document
 
-__all__ = ["own_folder", "screen"]
+__all__ = ["own_folder", "parts_kept", "screen"]
 SERVICE = "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {selector: {app: %s}, ports: [{port: 80}]}\n"
 #: A Service whose load balancer sends requests for longer than the pods accept them.
 BALANCED = """\
@@ -180,7 +181,7 @@ def test_what_another_version_kept_is_not_used(
     screen.run(".")
     (entry,) = (Path(str(cache_folder())) / "pods").iterdir()
     entries = KeptEntries(str(entry.parent))
-    kept = KeptPods(entries, entry.name)
+    kept = KeptPods(RunEntries(str(cache_folder()), entry.name))
     data = entries.read(entry.name)
     assert data is not None
     for wrong in (b"", b"\x00", data[:-3], data.replace(b"app", b"\xc1\xc1\xc1")):
@@ -231,7 +232,7 @@ def written_documents(findings: list[Finding]) -> dict[tuple[int, int], Document
 
 
 def test_what_every_rule_reports_comes_back_as_it_was(tmp_path: Path) -> None:
-    kept, compared, fixed = KeptPods(KeptEntries(str(tmp_path)), "x"), 0, 0
+    kept, compared, fixed = KeptPods(RunEntries(str(tmp_path), "x")), 0, 0
     for rule in rules():
         for number, example in enumerate(schema(rule.id).examples):
             key = f"{rule.id} {number}"

@@ -367,7 +367,7 @@ class _CheckCommand:
         with self.session.progress(self.paths) as (sources, options):
             options.describe = pod_description(reporter for reporter, _ in self.reports)
             run = started_run()
-            options.kept_pods = run.pods() if run is not None else None
+            options.kept = run.parts() if run is not None else None
             return check(sources, options)
 
     def _write_reports(self, report: "Report") -> None:

@@ -14,7 +14,7 @@ import sys
 import time
 
 from shutdownlint import files, outputs
-from shutdownlint.cache_folder import KeptEntries, cache_folder
+from shutdownlint.cache_folder import KeptEntries, RunEntries, cache_folder
 from shutdownlint.installation import installation_state
 
 TYPE_CHECKING = False
@@ -97,9 +97,9 @@ class KeptRun:
         if questions is not None:
             self._entries.write(self._name, _encode(code, questions, written))
 
-    def pods(self) -> tuple[KeptEntries, str]:
-        """Where the pods of the run are kept, and under which name."""
-        return KeptEntries(f"{self._folder}/pods"), self._lasting_name
+    def parts(self) -> RunEntries:
+        """Where parts of the run are kept, for later runs of the command line."""
+        return RunEntries(self._folder, self._lasting_name)
 
 
 def started_run() -> KeptRun | None:

@@ -210,8 +210,8 @@ class CheckRun:
 
     def _use_kept_pods(self, platforms: PlatformSet) -> None:
         """Use what earlier runs gave, where it is known what it depended on."""
-        place, loader = self.options.kept_pods, self.main.loader
-        if place is None or loader.context_digest is None or self.options.describe is not None:
+        entries, loader = self.options.kept, self.main.loader
+        if entries is None or loader.context_digest is None or self.options.describe is not None:
             return
         if self._pending_count < _PARTS_TO_KEEP:
             return
@@ -221,7 +221,7 @@ class CheckRun:
         described = ([entry.name for entry in platforms.entries], evidence)
         context = context_name(loader.context_digest, described)
         if context is not None:
-            kept = KeptPods(*place)
+            kept = KeptPods(entries)
             kept.use(context, loader.context_digest.places())
             for world in self.worlds:
                 world.kept = kept

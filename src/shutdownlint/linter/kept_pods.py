@@ -19,23 +19,22 @@ from shutdownlint.linter.kept_data import CheckedFile, decode_file, encode_file
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from shutdownlint.cache_folder import KeptEntries
+    from shutdownlint.cache_folder import RunEntries
     from shutdownlint.linter.kept_data import FindDocument
     from shutdownlint.manifests.context_digest import ContextDigest
     from shutdownlint.manifests.loader import Loader
 
+#: The kind of the entry.
+_KIND: Final = "pods"
 #: The context, where its pieces are, and what was kept, by the names of files.
 _Kept = tuple[str, dict[str, str], dict[str, bytes]]
-#: The questions of reading a file again.
-_OWN: Final = (files.MANIFEST, "size")
 
 
 class KeptPods:
     """The files that were checked in an earlier run; ``current`` are those that this run keeps."""
 
-    def __init__(self, entries: KeptEntries, name: str) -> None:
+    def __init__(self, entries: RunEntries) -> None:
         self._entries = entries
-        self._name = name
         self._context = ""
         self._places: Mapping[str, str] = {}
         self._kept: dict[str, bytes] = {}
@@ -48,12 +47,12 @@ class KeptPods:
         moved, nothing is used that names the file.
         """
         self._context, self._places = context, places
-        data = self._entries.read(self._name)
+        data = self._entries.read(_KIND)
         if data is None:
             return
         try:
             known, before, self._kept = msgpack.decode(data, type=_Kept)
-        except DecodeError:
+        except (DecodeError, ValueError):
             return
         if known != context:
             self._kept = {}
@@ -99,7 +98,7 @@ class KeptPods:
                 data = msgpack.encode((self._context, self._places, current))
             except UnicodeEncodeError:  # the name of a file is not UTF-8
                 return
-            self._entries.write(self._name, data)
+            self._entries.write(_KIND, data)
 
 
 def check_files(
@@ -123,7 +122,7 @@ def check_files(
             kept.forget()
         asked = files.notes_since(before)
         alone = asked is not None and all(
-            path == str(single.only_file.path) and kind in _OWN for kind, path, _ in asked
+            path == str(single.only_file.path) and kind == files.MANIFEST for kind, path, _ in asked
         )
         if alone and (checked := CheckedFile.of(found)):
             kept.add(key, checked, single.only_file.display_path)
@@ -145,7 +144,7 @@ def context_name(digest: ContextDigest, described: Iterable[object]) -> str | No
     for (kind, path, more), answer in sorted(notes.items()):
         if kind in files.SEARCHES or kind == files.MANIFEST:
             continue
-        if kind in ("size", "type", "own type") and posixpath.normpath(path) in own:
+        if kind in ("type", "own type") and posixpath.normpath(path) in own:
             continue
         name.add(kind, path, more, answer)
     return name.name()

@@ -15,7 +15,7 @@ from shutdownlint.platforms.user_facts import UserFacts
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from shutdownlint.cache_folder import KeptEntries
+    from shutdownlint.cache_folder import RunEntries
     from shutdownlint.engine.evaluator import ExpressionCache
     from shutdownlint.engine.finding import Finding
     from shutdownlint.engine.rule import Rule
@@ -51,8 +51,8 @@ class LintOptions(Struct):
     describe: Callable[[PlannedPod, Sequence[Finding]], Any] | None = None
     #: How files are looked for that manifests name, and that are not among the paths.
     search: FileSearch = FileSearch()
-    #: Where the pods of earlier runs of the same command line are kept, and under which name.
-    kept_pods: tuple[KeptEntries, str] | None = None
+    #: Where parts of earlier runs of the same command line are kept.
+    kept: RunEntries | None = None
     #: Made by the first run; further runs with these options share it.
     expressions: ExpressionCache | None = None
 

@@ -16,6 +16,7 @@ from shutdownlint.manifests.decoding import decode, shape_of, value_at
 from shutdownlint.manifests.object_index import LoadedResource, ObjectIndex, RawObject
 from shutdownlint.manifests.objects import find_objects
 from shutdownlint.manifests.prefilter import LIVE_WORDS
+from shutdownlint.manifests.workloads import has_workloads
 from shutdownlint.yaml_source.location import KeyPath  # noqa: TC001 - kept data is decoded by it
 from shutdownlint.yaml_source.tree import child, key_text
 
@@ -35,7 +36,7 @@ _DEPLOYERS: Final = {
 }
 
 
-class DescribedObject(Struct, frozen=True):
+class DescribedObject(Struct, frozen=True, array_like=True):
     """An object that is read for what it says about shutdown.
 
     ``data`` are the values that its typed model reads; None where its platform reads the document
@@ -48,16 +49,19 @@ class DescribedObject(Struct, frozen=True):
     data: Any = None
 
 
-class DescribedDocument(Struct, frozen=True):
+class DescribedDocument(Struct, frozen=True, array_like=True):
     """What a document says of other objects.
 
     ``values`` are where Helm values are that some platform reads, each with the number of its entry
     in the table of kinds; ``live`` is where objects of a cluster are, with the parts by which they
     are ordered; ``destinations`` are namespaces with the folders that are deployed into them.
-    ``is_object``: it is an object of Kubernetes, be it one that is not read.
+    ``is_object``: it is an object of Kubernetes, be it one that is not read. ``has_workloads`` is
+    false where they were not looked for. ``template`` is the file that a Helm rendering names.
     """
 
     is_object: bool
+    has_workloads: bool
+    template: str | None
     objects: tuple[DescribedObject, ...] = ()
     values: tuple[tuple[int, KeyPath], ...] = ()
     live: tuple[tuple[KeyPath, dict[str, Any]], ...] = ()
@@ -69,13 +73,18 @@ class DescribedDocument(Struct, frozen=True):
         return bool(self.objects or self.values)
 
 
-def describe_context(document: Document, kinds: KindTable) -> DescribedDocument:
-    """What a document says of other objects. Raises ``BudgetExceededError``."""
+def describe_context(document: Document, kinds: KindTable, *, both: bool) -> DescribedDocument:
+    """What a document says of other objects. Raises ``BudgetExceededError``.
+
+    ``both``: it may hold workloads as well.
+    """
     found = list(find_objects(document.tree.root))
     is_live = any(word.decode() in document.text for word in LIVE_WORDS)
     live = [(each.key_path, _live_data(document, each.key_path)) for each in found if is_live]
     return DescribedDocument(
         bool(found),
+        both and has_workloads(document, kinds),
+        document.template,
         tuple(_describe_objects(document, found, kinds)),
         () if found else tuple(_find_values(document, kinds)),
         tuple(live),

@@ -34,9 +34,11 @@ from shutdownlint.yaml_source.errors import BudgetExceededError
 from shutdownlint.yaml_source.location import Region
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from shutdownlint.manifests.context_objects import DescribedDocument
     from shutdownlint.manifests.document import Document
+    from shutdownlint.manifests.kept_context import KeptContext
     from shutdownlint.manifests.kinds import KindTable
     from shutdownlint.manifests.object_index import ObjectIndex
     from shutdownlint.manifests.parser import Parser
@@ -130,7 +132,8 @@ class Loader:
     """Reads the files of a run. Bad input never raises; it is noted in ``stats``.
 
     ``on_words`` is called with the bytes of every document that is parsed, before its objects are
-    read. ``index`` is None until a document has been parsed.
+    read. ``index`` is None until a document has been parsed. ``kept`` are texts that were parsed in
+    an earlier run.
     """
 
     def __init__(
@@ -139,6 +142,7 @@ class Loader:
         on_words: Callable[[bytes], None],
         on_file: Callable[[], None],
         *,
+        kept: KeptContext | None = None,
         debug: bool = False,
     ) -> None:
         self._debug = debug
@@ -156,6 +160,7 @@ class Loader:
         self._on_file = on_file
         self._pending: list[_PendingFile] = []
         self._parser: Parser | None = None
+        self._kept_context = kept
         #: How often each file was read, for all worlds.
         self._files: Counter[str] = Counter()
         #: What gives context, for all worlds; None where nothing is kept.
@@ -263,30 +268,66 @@ class Loader:
 
     def _read_context_chunk(self, pending: _PendingFile, chunk: Chunk, *, both: bool) -> bool:
         """Read the objects of a chunk; whether it holds workloads as well."""
-        from shutdownlint.manifests.context_objects import (  # noqa: PLC0415
-            add_context,
-            describe_context,
-        )
-        from shutdownlint.manifests.workloads import has_workloads  # noqa: PLC0415
+        self._make_index()
+        kept = self._kept_context if pending.source.transform is None else None
+        key = kept.key(chunk.data, both=both) if kept is not None else ""
+        described = kept.find(key) if kept is not None else None
+        if described is not None:
+            self._add_known(pending, chunk, described)
+        else:
+            own, described = ReadStats(), []
+            for document in self._documents(pending, chunk, own):
+                found = self._describe(document, both=both)
+                if found is not None:
+                    described.append(found)
+                    self._add_context(pending, document, found)
+                document.release()
+            if not pending.again:
+                self.stats.add(own)
+            if kept is not None and len(described) == own.documents:
+                kept.add(key, described)
+        return any(each.has_workloads for each in described) and not pending.source.context
 
-        found, context_only = False, pending.source.context
-        index = self._make_index()
-        for document in self._documents(pending, chunk, counted=not pending.again):
-            try:
-                described = describe_context(document, self._kinds)
-                add_context(document, described, index, self._kinds)
-                pods = both and has_workloads(document, self._kinds)
-                found = found or (pods and not context_only)
-                if not described.gives_context and not pods and not pending.again:
-                    self.stats.skipped[NO_PODS if described.is_object else NOT_KUBERNETES] += 1
-            except BudgetExceededError:
-                self._note_budget(document)
-            except Exception as error:
-                self._note_internal(document, error)
-            if not context_only and not pending.again:
-                self._note_suppressions(document)
+    def _add_known(
+        self, pending: _PendingFile, chunk: Chunk, described: Sequence[DescribedDocument]
+    ) -> None:
+        """Add what is known of the documents of a chunk, without parsing it."""
+        for number, each in enumerate(described):
+            document = self._make_parser().document(pending.file.display_path, chunk, number)
+            document.variant, document.template = pending.source.variant, each.template
+            self._add_context(pending, document, each)
             document.release()
-        return found
+        if not pending.again:
+            self.stats.documents += len(described)
+
+    def _describe(self, document: Document, *, both: bool) -> DescribedDocument | None:
+        """What a document says of other objects; None where it cannot be read, which is noted."""
+        from shutdownlint.manifests.context_objects import describe_context  # noqa: PLC0415
+
+        try:
+            return describe_context(document, self._kinds, both=both)
+        except BudgetExceededError:
+            self._note_budget(document)
+        except Exception as error:
+            self._note_internal(document, error)
+        return None
+
+    def _add_context(
+        self, pending: _PendingFile, document: Document, described: DescribedDocument
+    ) -> None:
+        """Add what a document says of other objects to the index."""
+        from shutdownlint.manifests.context_objects import add_context  # noqa: PLC0415
+
+        try:
+            add_context(document, described, self._make_index(), self._kinds)
+        except Exception as error:
+            self._note_internal(document, error)
+        if pending.again:
+            return
+        if not described.gives_context and not described.has_workloads:
+            self.stats.skipped[NO_PODS if described.is_object else NOT_KUBERNETES] += 1
+        if not pending.source.context:
+            self._note_suppressions(document)
 
     def reports(self, file: str) -> bool:
         """Whether what a file has is reported here, and not where it is checked for itself.
@@ -321,7 +362,8 @@ class Loader:
             for part in pending.chunks:
                 chunk = part.of(data)
                 counted = not part.seen and not pending.again
-                for document in self._documents(pending, chunk, counted=counted):
+                stats = self.stats if counted else ReadStats()
+                for document in self._documents(pending, chunk, stats):
                     if counted:
                         self._note_suppressions(document)
                     count = 0
@@ -397,10 +439,9 @@ class Loader:
         return part
 
     def _documents(
-        self, pending: _PendingFile, chunk: Chunk, *, counted: bool
+        self, pending: _PendingFile, chunk: Chunk, stats: ReadStats
     ) -> Iterator[Document]:
-        """The documents of a chunk as they are deployed; each is counted once in a run."""
-        stats = self.stats if counted else ReadStats()
+        """The documents of a chunk as they are deployed; what is counted goes to ``stats``."""
         transform = pending.source.transform
         for document in self._parse(pending.file, chunk, stats):
             document.variant = pending.source.variant
@@ -412,8 +453,7 @@ class Loader:
             except BudgetExceededError:
                 self._note_budget(document)
             except TransformError as error:
-                if counted:
-                    self.stats.unreadable.append(error.unreadable)
+                stats.unreadable.append(error.unreadable)
             except Exception as error:
                 self._note_internal(document, error)
             else:

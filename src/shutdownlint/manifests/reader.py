@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -83,13 +84,12 @@ def read_bytes(
             files.forbid("it reads standard input")
             stats.stdin = sys.stdin.buffer.read(limits.MAX_FILE_BYTES)
             return stats.stdin
-        if files.size_of(file.path) > limits.MAX_FILE_BYTES:
-            limit = limits.MAX_FILE_BYTES // (1024 * 1024)
-            stats.fail(file.display_path, f"larger than {limit} MiB")
-            return None
         return read(file.path)
     except OSError as error:
-        stats.fail(file.display_path, error.strerror or "cannot be read")
+        reason = error.strerror or "cannot be read"
+        if error.errno == errno.EFBIG:
+            reason = f"larger than {limits.MAX_FILE_BYTES // (1024 * 1024)} MiB"
+        stats.fail(file.display_path, reason)
         return None
 
 
