@@ -1,4 +1,4 @@
-"""What the documents that give context said in an earlier run, by the text that they are in.
+"""The documents that give context, as an earlier run has described them, by the text they are in.
 
 The description of a document depends on its text alone, so it holds wherever that text is found.
 """
