@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import posixpath
 from pathlib import Path
 
 import pytest
 
+from shutdownlint.manifests.discovery import InputFile, discover
 from shutdownlint.manifests.skips import GO_TEMPLATE
 from tests.helpers import check_text, run, user_facts
 
@@ -89,6 +91,29 @@ def test_what_does_not_parse_below_a_chart_is_a_template(tmp_path: Path) -> None
     assert code == 2
     assert out.count("SL001") == 1
     assert "unrendered templates of the chart" in out
+
+
+@pytest.mark.parametrize("root", [".", "./", "shop", "shop/", "shop/charts/inner/"])
+def test_a_file_belongs_to_the_outermost_chart_of_the_paths(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    inner = Path("shop", "charts", "inner")
+    (inner / "templates" / "pods").mkdir(parents=True)
+    Path("plain").mkdir()
+    for file in ("shop/Chart.yaml", inner / "Chart.yaml", "plain/a.yaml"):
+        Path(file).write_text("name: shop\n")
+    (inner / "templates" / "pods" / "a.yaml").write_text(POD)
+    charts = {
+        posixpath.normpath(found.display_path): found.chart and posixpath.normpath(found.chart)
+        for found in discover([root])
+        if isinstance(found, InputFile) and not found.display_path.endswith("Chart.yaml")
+    }
+    outermost = "shop/charts/inner" if "inner" in root else "shop"
+    expected: dict[str, str | None] = {"shop/charts/inner/templates/pods/a.yaml": outermost}
+    if root.startswith("."):
+        expected["plain/a.yaml"] = None
+    assert charts == expected
 
 
 @pytest.mark.parametrize("name", ["a.YAML", "a.Yml", "a.JSON", "01-errors.yaml"])

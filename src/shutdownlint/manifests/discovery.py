@@ -190,7 +190,7 @@ def _walk(root: str, search: FileSearch) -> Iterator[InputFile | InputError | Ig
         return display_path(path.removeprefix("." + os.sep) if root == "." else path)
 
     inside = (files.real_path(root), str(find_repository(Path(root) / CHART_FILE)))
-    charts: list[str] = []
+    chart_of: dict[str, str] = {}
     ignored = IgnoredFiles(root, SKIPPED_FOLDERS) if search.gitignore else None
     endings = (*search.suffixes, CHART_FILE.lower(), IGNORE_FILE)
     for folder, folders, found in files.search(root, endings, note):
@@ -200,10 +200,12 @@ def _walk(root: str, search: FileSearch) -> Iterator[InputFile | InputError | Ig
             ignored.enter(found, folders)
             for left_out in ignored.remove(folder, folders) + ignored.remove(folder, names):
                 yield IgnoredInput(shown(left_out))
-        if CHART_FILE in found:
-            charts.append(folder)
         # Charts in a chart are rendered with it.
-        chart = next((shown(each) for each in charts if is_below(folder, each)), None)
+        chart = chart_of.get(os.path.dirname(folder))  # noqa: PTH120 - no pathlib
+        if chart is None and CHART_FILE in found:
+            chart = shown(folder)
+        if chart is not None:
+            chart_of[folder.rstrip(os.sep)] = chart
         for name in sorted(names):
             argument = os.path.join(folder, name)  # noqa: PTH118 - Path would drop the user's ./
             problem = _problem_of(argument, inside)
