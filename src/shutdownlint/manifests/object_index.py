@@ -36,6 +36,9 @@ class RawObject(Struct, frozen=True, eq=False):
     ref: NodeRef
 
 
+_Object = TypeVar("_Object", RawObject, LoadedResource[Any])
+
+
 class ObjectIndex(Struct):
     """Every object that gives context.
 
@@ -49,7 +52,7 @@ class ObjectIndex(Struct):
     rejected: list[tuple[NodeRef, FieldError]] = field(default_factory=list)
     live: LiveObjects = field(default_factory=LiveObjects)
     #: What was read from an object by a function; copies have the same objects, and share it.
-    _read: dict[tuple[Any, RawObject], Any] = field(default_factory=dict)
+    _read: dict[tuple[Any, Any], Any] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -67,7 +70,7 @@ class ObjectIndex(Struct):
             self._read,
         )
 
-    def read(self, obj: RawObject, function: Callable[[RawObject], _Result]) -> _Result:
+    def read(self, obj: _Object, function: Callable[[_Object], _Result]) -> _Result:
         """What a function of its platform reads from an object, worked out once."""
         key = function, obj
         if key not in self._read:

@@ -10,12 +10,15 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec.structs import replace
+
 from shutdownlint.manifests.decoding import mappings, value_at
 from shutdownlint.platforms.admission.patches import apply_configurations, assign
 from shutdownlint.platforms.mutations import KYVERNO_WEBHOOK, Mutation, strings
 from shutdownlint.platforms.platform import Platform
 from shutdownlint.platforms.registry import mesh_names
 from shutdownlint.platforms.shutdown_words import find_shutdown_words
+from shutdownlint.yaml_source.errors import BudgetExceededError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,18 +66,25 @@ class Plugin(Platform):
 
 def read_mutations(index: ObjectIndex) -> list[Mutation]:
     """The policies and webhooks among the files that may change pods."""
-    found = []
+    found: list[Mutation] = []
+    bound = _bound_policies(index)
     for obj in index.raw:
-        if obj.entry.kind != _WEBHOOK and obj.entry.kind not in _APPLIED_BY:
-            continue
-        try:
-            found += list(_read(obj, index))
-        except Exception:
-            found.append(Mutation(f"{obj.entry.kind} that cannot be read", obj.ref.document.file))
+        if obj.entry.kind == _WEBHOOK or obj.entry.kind in _APPLIED_BY:
+            mutations = index.read(obj, _read)
+            if obj.entry.kind == _POLICY:
+                mutations = [m if m.title in bound else replace(m, patch=None) for m in mutations]
+            found += mutations
     return found
 
 
-def _read(obj: RawObject, index: ObjectIndex) -> Iterator[Mutation]:
+def _read(obj: RawObject) -> list[Mutation]:
+    try:
+        return list(_mutations(obj))
+    except Exception:
+        return [Mutation(f"{obj.entry.kind} that cannot be read", obj.ref.document.file)]
+
+
+def _mutations(obj: RawObject) -> Iterator[Mutation]:
     kind = obj.entry.kind
     data = obj.ref.document.tree.to_python(obj.ref.key_path)
     if not isinstance(data, dict):
@@ -107,8 +117,7 @@ def _read(obj: RawObject, index: ObjectIndex) -> Iterator[Mutation]:
     if not any(_is_on_creation(rule) for rule in mappings(rules)):
         return
     plain = plain and len(mappings(rules)) == 1 and _is_plain_rule(mappings(rules)[0])
-    bound = kind != _POLICY or _is_bound(name, index)
-    patch = partial(apply_configurations, obj.ref) if plain and bound else None
+    patch = partial(apply_configurations, obj.ref) if plain else None
     yield Mutation(title, file, webhook, frozenset(_kinds_of(rules)), (), changes, patch)
 
 
@@ -161,14 +170,22 @@ def _matches_pods(kinds: Any) -> bool:
     )
 
 
-def _is_bound(policy: str, index: ObjectIndex) -> bool:
-    """Whether a binding among the files puts the policy into force everywhere."""
+def _bound_policies(index: ObjectIndex) -> set[str]:
+    """The titles of the policies that bindings among the files put into force everywhere."""
+    bound: dict[str, bool] = {}
     for obj in index.raw:
         if obj.entry.kind == _BINDING:
-            spec = value_at(obj.ref.document.tree.to_python(obj.ref.key_path), "spec")
-            if isinstance(spec, dict) and spec.get("policyName") == policy:
-                return set(spec) <= {"policyName"}
-    return False
+            spec = index.read(obj, _read_spec)
+            if isinstance(spec, dict):
+                bound.setdefault(f"{_POLICY} {spec.get('policyName')}", set(spec) <= {"policyName"})
+    return {title for title, everywhere in bound.items() if everywhere}
+
+
+def _read_spec(obj: RawObject) -> Any:
+    try:
+        return value_at(obj.ref.document.tree.to_python(obj.ref.key_path), "spec")
+    except BudgetExceededError:
+        return None
 
 
 def _rules_about_pods(data: dict[str, Any]) -> bool:

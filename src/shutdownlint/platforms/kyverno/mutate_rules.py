@@ -6,6 +6,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec.structs import replace
 from yaml.nodes import MappingNode
 
 from shutdownlint.manifests.decoding import mappings, value_at
@@ -19,7 +20,7 @@ from shutdownlint.yaml_source.tree import key_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from shutdownlint.manifests.object_index import LoadedResource, ObjectIndex
+    from shutdownlint.manifests.object_index import LoadedResource, ObjectIndex, RawObject
 
 #: What a rule may say besides, without its depending on more than the object's kind and place.
 _PLAIN_RULE: Final = frozenset(("name", "match", "mutate", "skipBackgroundRequests"))
@@ -41,26 +42,30 @@ _PLAIN_FILTER: Final = frozenset(("kinds", "namespaces", "operations"))
 
 def read_mutations(index: ObjectIndex) -> list[Mutation]:
     """What the policies may change of pods' shutdown."""
-    excepted = _excepted(index)
-    return [
-        mutation
-        for loaded in index.all_of(KyvernoPolicy)
-        for mutation in _read(loaded, plain=loaded.model.metadata.name not in excepted)
-    ]
-
-
-def _excepted(index: ObjectIndex) -> set[str]:
-    """The policies that exceptions among the files are about."""
-    found = set()
-    for obj in index.raw:
-        if obj.entry.kind == "PolicyException":
-            with suppress(BudgetExceededError):
-                data = obj.ref.document.tree.to_python((*obj.ref.key_path, "spec"))
-                found |= {str(e.get("policyName")) for e in mappings(value_at(data, "exceptions"))}
+    excepted = set().union(*(index.read(obj, _excepted) for obj in index.raw))
+    found = []
+    for loaded in index.all_of(KyvernoPolicy):
+        mutations = index.read(loaded, _read)
+        if loaded.model.metadata.name in excepted:
+            mutations = [replace(mutation, patch=None) for mutation in mutations]
+        found += mutations
     return found
 
 
-def _read(loaded: LoadedResource[KyvernoPolicy], *, plain: bool) -> Iterator[Mutation]:
+def _excepted(obj: RawObject) -> set[str]:
+    """The policies that an exception is about."""
+    if obj.entry.kind == "PolicyException":
+        with suppress(BudgetExceededError):
+            data = obj.ref.document.tree.to_python((*obj.ref.key_path, "spec"))
+            return {str(e.get("policyName")) for e in mappings(value_at(data, "exceptions"))}
+    return set()
+
+
+def _read(loaded: LoadedResource[KyvernoPolicy]) -> list[Mutation]:
+    return list(_mutations(loaded))
+
+
+def _mutations(loaded: LoadedResource[KyvernoPolicy]) -> Iterator[Mutation]:
     metadata, tree = loaded.model.metadata, loaded.ref.document.tree
     spec = tree.entry((*loaded.ref.key_path, "spec"))
     body = spec.value if spec is not None else None
@@ -68,7 +73,7 @@ def _read(loaded: LoadedResource[KyvernoPolicy], *, plain: bool) -> Iterator[Mut
     kind = tree.entry((*loaded.ref.key_path, "kind"))
     # A Policy is for its own namespace, which it may not write.
     floating = metadata.namespace is None and kind is not None and kind.value.value == "Policy"
-    plain = plain and keys <= _PLAIN_SPEC and not floating
+    plain = keys <= _PLAIN_SPEC and not floating
     for number, rule in loaded.model.mutations.items():
         changes = find_shutdown_words(rule["mutate"])
         if not changes:
