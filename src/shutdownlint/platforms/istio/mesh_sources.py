@@ -134,7 +134,7 @@ def read_mesh_configs(index: ObjectIndex, istiods: Iterable[IstiodPods]) -> Iter
     """Every mesh configuration among the files."""
     raw = [obj for obj in index.raw if obj.entry.kind not in _ISTIOD_KINDS]
     sources = (
-        *(_from_config_map(loaded) for loaded in index.all_of(ConfigMap)),
+        *(index.read(loaded, _from_config_map) for loaded in index.all_of(ConfigMap)),
         *(config for obj in raw for config in index.read(obj, _read_installs)),
         *(_from_istiod(pods) for pods in istiods),
     )
