@@ -288,10 +288,11 @@ def _real_path(path: str, _: str) -> str:
 def list_folder(
     path: str | os.PathLike[str], endings: tuple[str, ...] = ("",)
 ) -> list[tuple[str, bool, bool]]:
-    """What a folder has, by name: whether it is a folder, and whether it is a link.
+    """What a folder has, by name: whether it is a folder, and whether it is plain.
 
-    Of files only those with one of the endings (in small letters) are given. Links to folders are
-    folders. Raises ``OSError``.
+    A folder and a regular file are plain; links, devices and pipes are not. Of files only those
+    with one of the endings (in small letters) are given. Links to folders are folders. Raises
+    ``OSError``.
     """
     found: list[tuple[str, bool, bool]] = _ask(_FOLDER, path, _SEPARATOR.join(endings))
     return found
@@ -307,13 +308,20 @@ def _folder(path: str, endings: str) -> list[tuple[str, bool, bool]]:
             except OSError:  # as os.walk has it: then it is no folder
                 is_below = False
             if is_below or entry.name.lower().endswith(wanted):
-                found.append((entry.name, is_below, entry.is_symlink()))
+                found.append((entry.name, is_below, _is_plain(entry)))
     found.sort()
     return found
 
 
+def _is_plain(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return False
+
+
 def _short_folder(found: list[tuple[str, bool, bool]]) -> str:
-    return short_names([f"{name}/{below:d}{link:d}" for name, below, link in found])
+    return short_names([f"{name}/{below:d}{plain:d}" for name, below, plain in found])
 
 
 def short_names(names: list[str]) -> str:
@@ -330,15 +338,16 @@ def walk(
 
     Links to folders are not followed. The caller may remove folders from the list.
     """
-    return _walk(_FOLDER, root, endings, on_error)
+    for top, folders, names, _ in _walk(_FOLDER, root, endings, on_error):
+        yield top, folders, names
 
 
 def search(
     root: str | os.PathLike[str],
     endings: tuple[str, ...],
     on_error: Callable[[OSError], None] | None = None,
-) -> Iterator[tuple[str, list[str], list[str]]]:
-    """The same for the files that a run has."""
+) -> Iterator[tuple[str, list[str], list[str], set[str]]]:
+    """The same for the files that a run has; and those that are not plain (``list_folder``)."""
     return _walk(_SEARCHED, root, endings, on_error)
 
 
@@ -347,7 +356,7 @@ def _walk(
     root: str | os.PathLike[str],
     endings: tuple[str, ...],
     on_error: Callable[[OSError], None] | None,
-) -> Iterator[tuple[str, list[str], list[str]]]:
+) -> Iterator[tuple[str, list[str], list[str], set[str]]]:
     pending = [os.fspath(root)]
     while pending:
         top = pending.pop()
@@ -357,10 +366,10 @@ def _walk(
             if on_error is not None:
                 on_error(error)
             continue
-        links = {name for name, _, link in entries if link}
+        others = {name for name, _, plain in entries if not plain}
         folders = [name for name, below, _ in entries if below]
-        yield top, folders, [name for name, below, _ in entries if not below]
-        pending += [os.path.join(top, name) for name in reversed(folders) if name not in links]  # noqa: PTH118
+        yield top, folders, [name for name, below, _ in entries if not below], others
+        pending += [os.path.join(top, name) for name in reversed(folders) if name not in others]  # noqa: PTH118
 
 
 def find_folders_with(

@@ -146,16 +146,16 @@ def repeated(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     return found
 
 
-@pytest.fixture
-def parts_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parts of runs are kept however few they are."""
+def keep_few_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep parts of runs however few they are."""
     monkeypatch.setattr(check_run, "_PARTS_TO_KEEP", 1)
     monkeypatch.setattr(linter, "_FILES_TO_KEEP", 1)
 
 
 @pytest.fixture
-def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts_kept: None) -> Path:
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder, which is the current one; the cache is outside of it."""
+    keep_few_parts(monkeypatch)
     made = tmp_path / "repository"
     made.mkdir()
     monkeypatch.chdir(made)
@@ -190,7 +190,6 @@ def edit(folder: Path, name: str, text: str | None) -> None:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(edits=st.lists(EDITS | SPECIAL, min_size=1, max_size=8))
-@pytest.mark.usefixtures("parts_kept")
 def test_any_sequence_of_edits_gives_the_report_of_a_run_that_keeps_nothing(
     edits: list[tuple[str, str | None]],
     screen: Screen,
@@ -204,6 +203,7 @@ def test_any_sequence_of_edits_gives_the_report_of_a_run_that_keeps_nothing(
     (tmp_path / "outside.yaml").write_text(WORKLOAD)
     (folder / "app.yaml").write_text(WORKLOAD)
     monkeypatch.chdir(folder)
+    keep_few_parts(monkeypatch)
     for name, text in edits:
         edit(folder, name, text)
         for words in ((".", "--format", "json"), (".",), ("app.yaml", "--format", "gitlab")):

@@ -24,7 +24,6 @@ from tests.cli.test_run_cache import (
     POD,
     Screen,
     own_folder,
-    parts_kept,
     screen,
 )
 from tests.helpers import check_files, rules, schema
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from shutdownlint.linter.kept_data import FindDocument
     from shutdownlint.manifests.document import Document
 
-__all__ = ["own_folder", "parts_kept", "screen"]
+__all__ = ["own_folder", "screen"]
 SERVICE = "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {selector: {app: %s}, ports: [{port: 80}]}\n"
 #: A Service whose load balancer sends requests for longer than the pods accept them.
 BALANCED = """\

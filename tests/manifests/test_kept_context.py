@@ -9,12 +9,12 @@ import pytest
 
 from shutdownlint.cache_folder import KeptEntries, cache_folder
 from shutdownlint.manifests.kept_context import KeptContext
-from tests.cli.test_run_cache import POD, Screen, own_folder, parts_kept, screen
+from tests.cli.test_run_cache import POD, Screen, own_folder, screen
 
 if TYPE_CHECKING:
     from shutdownlint.manifests.context_objects import DescribedDocument
 
-__all__ = ["own_folder", "parts_kept", "screen"]
+__all__ = ["own_folder", "screen"]
 SERVICE = """\
 # Source: chart/templates/service.yaml
 apiVersion: v1

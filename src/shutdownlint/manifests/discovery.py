@@ -159,7 +159,7 @@ def _below(argument: str, search: FileSearch) -> Iterator[InputFile | InputError
 
 
 def _problem_of(path: str, inside: tuple[str, ...]) -> str:
-    """Why a file that was found is not read: it is none, or a link out of the repository."""
+    """Why what was found is not read: it is no file, or a link out of the repository."""
     try:
         own = files.own_type_of(path)
         if own != stat.S_IFLNK:
@@ -193,7 +193,7 @@ def _walk(root: str, search: FileSearch) -> Iterator[InputFile | InputError | Ig
     chart_of: dict[str, str] = {}
     ignored = IgnoredFiles(root, SKIPPED_FOLDERS) if search.gitignore else None
     endings = (*search.suffixes, CHART_FILE.lower(), IGNORE_FILE)
-    for folder, folders, found in files.search(root, endings, note):
+    for folder, folders, found, others in files.search(root, endings, note):
         names = [name for name in found if name.lower().endswith(search.suffixes)]
         folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
         if ignored is not None:
@@ -208,7 +208,7 @@ def _walk(root: str, search: FileSearch) -> Iterator[InputFile | InputError | Ig
             chart_of[folder.rstrip(os.sep)] = chart
         for name in sorted(names):
             argument = os.path.join(folder, name)  # noqa: PTH118 - Path would drop the user's ./
-            problem = _problem_of(argument, inside)
+            problem = _problem_of(argument, inside) if name in others else ""
             if problem:
                 yield InputError(shown(argument), problem)
             else:
