@@ -160,6 +160,9 @@ class WorldRun:
 
     def add(self, finding: Finding) -> None:
         """Add a finding."""
+        if self.number and not finding.variants:
+            names = self.loader.variants.get(finding.subject_file, set())
+            finding = replace(finding, variants=tuple(sorted(names)))
         # A finding that is only counted has no message.
         what = finding.message or finding.container or ""
         order = finding.region, finding.rule, what, str(finding.workload)
@@ -204,6 +207,8 @@ class CheckRun:
         self.main = self.worlds[0]
         for world in self.worlds:
             world.platforms, world.hidden = platforms.platforms, self.hidden
+        for world in self.worlds[1:]:
+            world.workloads = WorkloadIndex(self.main.workloads)
         self._use_kept_pods(platforms)
         #: What the parts gave beside findings and entries, which their worlds have.
         self.checked = CheckedPart(ReadStats(), [])
@@ -251,7 +256,7 @@ class CheckRun:
         everything = _joined(world.workloads for world in self.worlds)
         self.main.check_selections(everything, others)
         for world in variants:
-            world.check_selections(_joined((self.main.workloads, world.workloads)), ())
+            world.check_selections(world.workloads, ())
 
     def _check_pods(self) -> None:
         """Check the pods of every world, in several processes where that pays."""

@@ -123,17 +123,21 @@ class Expansion:
         if build.root.file in self.repository.sources:
             context = self.repository.sources[build.root.file].context
         words = {id(layer): _words(layer, self.repository) for layer in build.layers}
+        changed_by = {id(layer): _files(layer, self.repository) for layer in build.layers}
+        objects = tuple(each.ref.document.file for each in deployments)
         for both, transforms, namespace in self._deployed_as(variant, deployments):
             for member in build.members:
                 file = self.repository.find(member.file)
                 if file is not None:
                     text = b"\n".join(words[id(layer)] for layer in member.layers)
+                    names = [name for layer in member.layers for name in changed_by[id(layer)]]
                     self._made_of.append(
                         InputSource(
                             file,
                             context,
                             partial(_in_turn, [member.transform, *transforms]),
                             text,
+                            (*names, *objects),
                             variant=both,
                             namespace=namespace,
                         )
@@ -219,6 +223,12 @@ def _in_turn(transforms: Sequence[Transform], document: Document) -> Document | 
     return changed
 
 
+def _files(layer: Layer, repository: Repository) -> list[str]:
+    """A kustomization and its patches, as reports write them."""
+    found = [repository.find(path) for path in (layer.file, *layer.patch_files)]
+    return [file.display_path for file in found if file is not None]
+
+
 def _words(layer: Layer, repository: Repository) -> bytes:
     """The text of a kustomization and of its patches."""
     found = [repository.find(path) for path in (layer.file, *layer.patch_files)]
@@ -274,7 +284,8 @@ def _variants(builds: Sequence[Build]) -> dict[str, tuple[str, str]]:
     """
     groups: list[tuple[set[str], list[str]]] = []
     for build in builds:
-        bases, files = set(build.bases), [build.root.file]
+        # An overlay excludes its base, where that is deployed as well.
+        bases, files = {*build.bases, build.root.folder}, [build.root.file]
         apart = []
         for group in groups:
             if group[0] & bases:

@@ -26,7 +26,7 @@ def group_findings(findings: Iterable[Finding], shared: Collection[str]) -> list
     groups: dict[_Key, list[Finding]] = {}
     for finding in findings:
         groups.setdefault(_key(finding, shared), []).append(finding)
-    return [_merge(group) for group in groups.values()]
+    return [finding for group in groups.values() for finding in _merge(group)]
 
 
 def merge_variants(
@@ -98,11 +98,11 @@ def _key(finding: Finding, shared: Collection[str]) -> _Key:
     return (id(finding),)
 
 
-def _merge(group: list[Finding]) -> Finding:
+def _merge(group: list[Finding]) -> list[Finding]:
     first = group[0]
     workloads = list(dict.fromkeys(finding.workload for finding in group))
-    if len(workloads) < 2:
-        return first
+    if len(workloads) < 2:  # each variant of it may have other numbers
+        return list({finding.variants: finding for finding in reversed(group)}.values())[::-1]
     others = len(workloads) - 1
     more = f" The same holds for {plural(others, 'other workload')}."
     pods = [
@@ -112,7 +112,7 @@ def _merge(group: list[Finding]) -> Finding:
     ]
     same_fix = all(f.fix == first.fix for f in group)
     fix = first.fix if same_fix or first.fix is None else replace(first.fix, changes=())
-    return replace(
+    merged = replace(
         first,
         message=first.message.rstrip(".") + "." + more,
         severity=max((f.severity for f in group), key=lambda severity: severity.rank),
@@ -121,5 +121,7 @@ def _merge(group: list[Finding]) -> Finding:
         fix=fix,
         related=(*first.related, *dict.fromkeys(pods)),
         assumptions=tuple(dict.fromkeys(text for f in group for text in f.assumptions)),
+        variants=tuple(dict.fromkeys(name for f in group for name in f.variants)),
         group=tuple(group),
     )
+    return [merged]

@@ -28,11 +28,11 @@ def apply_suppressions(result: LintResult, suppressions: Sequence[Suppression]) 
     """
     today = dt.datetime.now(dt.UTC).date()
     valid = [s for s in suppressions if s.rules and (s.until is None or s.until >= today)]
-    used: set[int] = set()
+    used: set[_Place] = set()
     reported: list[Finding] = []
     for finding in result.findings:
         matching = [] if finding.rule in ALWAYS_REPORTED else _matching(finding, valid)
-        used.update(id(suppression) for suppression in matching)
+        used.update(map(_place, matching))
         if matching:
             first = matching[0]
             suppressed = SuppressedFinding(finding, first.reason, first.location is not None)
@@ -42,10 +42,22 @@ def apply_suppressions(result: LintResult, suppressions: Sequence[Suppression]) 
     result.findings = reported
     names = _RuleNames(result.rules)
     in_force = {id(suppression) for suppression in valid}
+    warnings: dict[str, None] = {}
     for suppression in suppressions:
         warning = _warning(suppression, in_force, used, names)
         if warning is not None:
-            result.warnings.append(f"{_describe(suppression)} {warning}")
+            warnings[f"{_describe(suppression)} {warning}"] = None
+    result.warnings += warnings
+
+
+_Place = tuple[object, ...]
+
+
+def _place(suppression: Suppression) -> _Place:
+    """Where a suppression is written: every variant reads that of a base."""
+    if suppression.location is None:
+        return (id(suppression),)
+    return suppression.location.region(), suppression.rules, suppression.container
 
 
 class _RuleNames:
@@ -82,7 +94,7 @@ def _is_among(name: str, rules: Sequence[Rule]) -> bool:
 def _warning(
     suppression: Suppression,
     in_force: set[int],
-    used: set[int],
+    used: set[_Place],
     names: _RuleNames,
 ) -> str | None:
     """What is wrong with a suppression, if anything is."""
@@ -100,7 +112,9 @@ def _warning(
         shown = unknown.lower() if "-" in unknown else unknown
         return f"names no rule: {shown}{names.suggest(unknown)}"
     evaluated = names.evaluated
-    if id(suppression) not in used and any(_names(suppression, r.id, r.name) for r in evaluated):
+    if _place(suppression) not in used and any(
+        _names(suppression, r.id, r.name) for r in evaluated
+    ):
         return "is unused"
     return None if suppression.reason else "gives no reason"
 
@@ -117,6 +131,8 @@ def _covers(suppression: Suppression, finding: Finding) -> bool:
     if not _names(suppression, finding.rule, finding.name):
         return False
     if suppression.container is not None and suppression.container != finding.container:
+        return False
+    if suppression.variant and finding.variants and suppression.variant not in finding.variants:
         return False
     if suppression.pattern is not None:
         pattern = AppFacts(suppression.pattern)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import count
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -34,19 +33,12 @@ class VariantPlan(Struct):
         """Add variants, by what they are variants of."""
         known: dict[str, int] = {}
         for sources in groups.values():
-            by_name: dict[str, list[InputSource]] = {}
             for source in sources:
-                by_name.setdefault(source.variant, []).append(source)
-            used: set[int] = {known[name] for name in by_name if name in known}
-            for name, own in by_name.items():
-                world = known.get(name) if name else 0
-                if world is None:
-                    world = next(number for number in count(1) if number not in used)
-                    known[name] = world
-                used.add(world)
-                while len(self.worlds) <= world:
+                name = source.variant
+                if name and name not in known:
+                    known[name] = len(self.worlds)
                     self.worlds.append([])
-                self.worlds[world] += own
+                self.worlds[known[name] if name else 0].append(source)
 
 
 def add_sources(plan: VariantPlan, sources: Iterable[InputSource]) -> None:

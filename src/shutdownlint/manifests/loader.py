@@ -58,15 +58,17 @@ class InputSource(Struct, frozen=True):
     """A file of the run; one that is ``context`` only is read but not checked.
 
     ``transform`` gives its documents as they are deployed (None: not at all), with ``words`` among
-    others that the file does not have. ``patch``: it only changes other files. ``variant`` is the
-    environment that it is deployed to, of several that exclude one another. ``rendered``: what it
-    was made of, the file of a chart or the folder of a kustomization.
+    others that the file does not have, from the files ``changed_by``. ``patch``: it only changes
+    other files. ``variant`` is the environment that it is deployed to, of several that exclude one
+    another. ``rendered``: what it was made of, the file of a chart or the folder of a
+    kustomization.
     """
 
     file: InputFile | InputError | IgnoredInput
     context: bool = False
     transform: Transform | None = None
     words: bytes = b""
+    changed_by: tuple[str, ...] = ()
     patch: bool = False
     variant: str = ""
     rendered: str = ""
@@ -77,8 +79,8 @@ class InputSource(Struct, frozen=True):
         """How it is read and deployed, in words for programs; empty where it is as written."""
         if self == InputSource(self.file):
             return ""
-        about = (self.context, self.patch, self.variant, self.rendered, self.namespace, self.words)
-        return repr(about)
+        by = (self.words, self.changed_by)
+        return repr((self.context, self.patch, self.variant, self.rendered, self.namespace, by))
 
 
 class _PendingChunk(Struct, frozen=True):
@@ -184,7 +186,8 @@ class Loader:
                 self.stats.skipped[EXCLUDED if source.file.excluded else GIT_IGNORED] += 1
                 continue
             if source.variant:
-                self.variants.setdefault(source.file.display_path, set()).add(source.variant)
+                for file in (source.file.display_path, *source.changed_by):
+                    self.variants.setdefault(file, set()).add(source.variant)
             number = self._files[source.file.display_path]
             again = number > 0
             self._files[source.file.display_path] += 1
@@ -212,7 +215,6 @@ class Loader:
         context, digest = source.context, self.context_digest
         deployed_as = source.deployed_as or ("again" if again else "")
         for chunk in split(data):
-            self._note_mesh(file, chunk.data + source.words)
             # Flux' own Kustomizations are often in files of the same name.
             kustomization = file.is_kustomization and _FLUX not in chunk.data
             if kustomization or source.patch:
@@ -221,6 +223,7 @@ class Loader:
                     digest.add(file, chunk, None, deployed_as=deployed_as)
                 self._read_only(file, chunk, counted=not again)
                 continue
+            self._note_mesh(file, chunk.data + source.words)
             content = self._prefilter.classify(chunk.data, source.words)
             key = ""
             if digest is not None:
@@ -276,7 +279,8 @@ class Loader:
             self._add_known(pending, chunk, described)
         else:
             own, described = ReadStats(), []
-            for document in self._documents(pending, chunk, own):
+            first = not pending.again and not pending.source.context
+            for document in self._documents(pending, chunk, own, first=first):
                 found = self._describe(document, both=both)
                 if found is not None:
                     described.append(found)
@@ -295,6 +299,8 @@ class Loader:
         for number, each in enumerate(described):
             document = self._make_parser().document(pending.file.display_path, chunk, number)
             document.variant, document.template = pending.source.variant, each.template
+            if not pending.again and not pending.source.context:
+                self._note_suppressions(document)
             self._add_context(pending, document, each)
             document.release()
         if not pending.again:
@@ -322,12 +328,8 @@ class Loader:
             add_context(document, described, self._make_index(), self._kinds)
         except Exception as error:
             self._note_internal(document, error)
-        if pending.again:
-            return
-        if not described.gives_context and not described.has_workloads:
+        if not (pending.again or described.gives_context or described.has_workloads):
             self.stats.skipped[NO_PODS if described.is_object else NOT_KUBERNETES] += 1
-        if not pending.source.context:
-            self._note_suppressions(document)
 
     def reports(self, file: str) -> bool:
         """Whether what a file has is reported here, and not where it is checked for itself.
@@ -363,9 +365,7 @@ class Loader:
                 chunk = part.of(data)
                 counted = not part.seen and not pending.again
                 stats = self.stats if counted else ReadStats()
-                for document in self._documents(pending, chunk, stats):
-                    if counted:
-                        self._note_suppressions(document)
+                for document in self._documents(pending, chunk, stats, first=counted):
                     count = 0
                     try:
                         for workload in find_workloads(document, self._kinds):
@@ -439,12 +439,17 @@ class Loader:
         return part
 
     def _documents(
-        self, pending: _PendingFile, chunk: Chunk, stats: ReadStats
+        self, pending: _PendingFile, chunk: Chunk, stats: ReadStats, *, first: bool
     ) -> Iterator[Document]:
-        """The documents of a chunk as they are deployed; what is counted goes to ``stats``."""
+        """The documents of a chunk as they are deployed; what is counted goes to ``stats``.
+
+        ``first``: they are read for the first time, so their comments are read as well.
+        """
         transform = pending.source.transform
         for document in self._parse(pending.file, chunk, stats):
             document.variant = pending.source.variant
+            if first:
+                self._note_suppressions(document)
             if transform is None:
                 yield document
                 continue
@@ -453,7 +458,8 @@ class Loader:
             except BudgetExceededError:
                 self._note_budget(document)
             except TransformError as error:
-                stats.unreadable.append(error.unreadable)
+                # One variant may have a mistake that the one before it does not have.
+                self.stats.unreadable.append(error.unreadable)
             except Exception as error:
                 self._note_internal(document, error)
             else:

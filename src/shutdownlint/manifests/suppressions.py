@@ -46,7 +46,8 @@ class Suppression(Struct, frozen=True, eq=False):
     """One decision: for which rules (ids, their beginnings, names), why, until when, for what.
 
     That is a ``line`` of a ``file``, a ``workload`` of a file (or its ``container``), or the
-    workloads that a ``pattern`` of the configuration matches.
+    workloads that a ``pattern`` of the configuration matches. One of a ``variant`` is about that
+    environment only.
     """
 
     rules: tuple[str, ...]
@@ -57,6 +58,7 @@ class Suppression(Struct, frozen=True, eq=False):
     workload: ObjectId | None = None
     container: str | None = None
     pattern: str | None = None
+    variant: str = ""
     #: None in the configuration.
     location: SourceLocation | None = None
 
@@ -142,6 +144,7 @@ def read_annotations(workload: Workload) -> Iterator[Suppression]:
                     file=workload.ref.document.file,
                     workload=workload.id,
                     container=key.removeprefix(ANNOTATION).removeprefix(".") or None,
+                    variant=workload.ref.document.variant,
                     location=(location / key).key,
                 )
 

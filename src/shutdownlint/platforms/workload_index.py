@@ -50,9 +50,13 @@ class WorkloadEntry(Struct, frozen=True):
 
 
 class WorkloadIndex:
-    """The entries of a run, by where the workloads live."""
+    """The entries of a run, by where the workloads live.
 
-    def __init__(self) -> None:
+    That of a variant knows the workloads of ``base`` too; ``entries`` are its own.
+    """
+
+    def __init__(self, base: WorkloadIndex | None = None) -> None:
+        self._base = base
         self.entries: list[WorkloadEntry] = []
         self._by_scope: dict[Scope, list[WorkloadEntry]] = {}
         self._by_label: dict[tuple[Scope, str, str], list[WorkloadEntry]] = {}
@@ -74,18 +78,25 @@ class WorkloadIndex:
 
     def in_scope(self, scope: Scope) -> Sequence[WorkloadEntry]:
         """The workloads that live there."""
-        return self._by_scope.get(scope, ())
+        own = self._by_scope.get(scope, ())
+        return own if self._base is None else (*self._base.in_scope(scope), *own)
 
     def is_complete(self, scope: Scope) -> bool:
         """Whether workloads live there, and all of them are known."""
-        return scope in self._written and scope not in self._incomplete
+        chain = [self] if self._base is None else [self, self._base]
+        written = any(scope in index._written for index in chain)
+        return written and not any(scope in index._incomplete for index in chain)
 
     def with_labels(self, scope: Scope, labels: Mapping[str, str]) -> Sequence[WorkloadEntry]:
         """The workloads that live there and may have these labels: those with the rarest one."""
         if not labels:
             return self.in_scope(scope)
-        found = [self._by_label.get((scope, *item), ()) for item in labels.items()]
+        found = [self._with_label((scope, *item)) for item in labels.items()]
         return min(found, key=len)
+
+    def _with_label(self, label: tuple[Scope, str, str]) -> Sequence[WorkloadEntry]:
+        own = self._by_label.get(label, ())
+        return own if self._base is None else (*self._base._with_label(label), *own)
 
 
 def index_entry(pod: PlannedPod, owner_label: str = "") -> WorkloadEntry:
