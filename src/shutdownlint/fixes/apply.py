@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
+from yaml.nodes import ScalarNode
 
 from shutdownlint import limits
 from shutdownlint.engine.finding import EditAction
 from shutdownlint.fixes.location import EditLocation
 from shutdownlint.fixes.serialize import edit_value
 from shutdownlint.fixes.verify import VerificationError, check_text, intended_changes
+from shutdownlint.manifests.decoding import has_placeholder
 from shutdownlint.manifests.document import DocumentText
 from shutdownlint.manifests.reader import decode_text
 from shutdownlint.manifests.splitter import split
@@ -133,6 +135,9 @@ def splice(old: bytes, chunks: Mapping[int, list[Edit]]) -> bytes:
 def edit_for(change: Change, location: EditLocation) -> Edit:
     """The edit that makes a change at a location. Raises ``EditError``."""
     value_format = change.target.format if change.target is not None else ValueFormat.PLAIN
+    written = location.value()
+    if isinstance(written, ScalarNode) and has_placeholder(written.value):
+        raise EditError("the value is a placeholder, which another tool fills in")
     match change.action:
         case EditAction.REMOVE:
             return location.remove()

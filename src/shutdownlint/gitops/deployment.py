@@ -58,9 +58,27 @@ def distinct_names(deployments: Sequence[Deployment]) -> list[str]:
     names = [each.title.partition(" ")[2] for each in deployments]
     if len(set(names)) == len(names):
         return names
+    folders = [posixpath.dirname(each.ref.document.file) for each in deployments]
+    if len(set(names)) == 1 and len(set(folders)) == len(folders):
+        return name_variants(folders)  # one name in the folder of each cluster
     return [
         f"{name}@{each.ref.document.file}" for name, each in zip(names, deployments, strict=True)
     ]
+
+
+def name_variants(folders: Sequence[str]) -> list[str]:
+    """Names for folders by the parts that differ: ``prod`` and ``test`` of ``app/over/prod``."""
+    split = [folder.split("/") for folder in folders]
+    start = 0
+    while all(len(parts) > start + 1 for parts in split) and len({p[start] for p in split}) == 1:
+        start += 1
+    end = 0
+    while (
+        all(len(parts) > start + end + 1 for parts in split)
+        and len({parts[-1 - end] for parts in split}) == 1
+    ):
+        end += 1
+    return ["/".join(parts[start : len(parts) - end]) for parts in split]
 
 
 def is_inside(file: str, path: str) -> bool:

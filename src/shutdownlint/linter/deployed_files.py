@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from shutdownlint.gitops.deployment import distinct_names
+from shutdownlint.gitops.deployment import distinct_names, name_variants
 from shutdownlint.gitops.read import read_deployments
 from shutdownlint.gitops.substitution import substitute
 from shutdownlint.linter.variant_plan import VariantPlan, add_sources
@@ -301,18 +301,3 @@ def _variants(builds: Sequence[Build]) -> dict[str, tuple[str, str]]:
         for file, label in zip(files, labels, strict=True):
             found[file] = files[0], label
     return found
-
-
-def name_variants(folders: Sequence[str]) -> list[str]:
-    """Names for folders by the parts that differ: ``prod`` and ``test`` of ``app/over/prod``."""
-    split = [folder.split("/") for folder in folders]
-    start = 0
-    while all(len(parts) > start + 1 for parts in split) and len({p[start] for p in split}) == 1:
-        start += 1
-    end = 0
-    while (
-        all(len(parts) > start + end + 1 for parts in split)
-        and len({parts[-1 - end] for parts in split}) == 1
-    ):
-        end += 1
-    return ["/".join(parts[start : len(parts) - end]) for parts in split]

@@ -56,8 +56,8 @@ def _without_shared_fix(finding: Finding, variants_of: Mapping[str, Collection[s
     others -= set(finding.variants)
     if not others:
         return finding
-    names = ", ".join(sorted(others)[:3])
-    text = f"{fix.description} (in {finding.variants[0]} only: {names} has the same file)"
+    names, have = ", ".join(sorted(others)[:3]), "have" if len(others) > 1 else "has"
+    text = f"{fix.description} (in {finding.variants[0]} only: {names} {have} the same file)"
     return replace(finding, fix=replace(fix, description=text, changes=()))
 
 
