@@ -418,7 +418,7 @@ def test_a_patch_is_for_its_own_document(tmp_path: Path) -> None:
     options = lint_options()
     sources = write_sources({"pods.yaml": TWO, "other.yaml": "a: 1\n"}, tmp_path)
     pods = [pod for pod in plan_files({"pods.yaml": TWO}).pods if pod.id.name == "shop"]
-    report = complete_report(make_suggestions(pods), sources, b"", options)
+    report = complete_report(make_suggestions(pods), sources, b"", options, {})
     assert set(report.originals) == {"pods.yaml"}
     assert set(report.texts) <= {"pods.yaml"}
 

@@ -105,11 +105,11 @@ def test_a_suggestion(reporter: Reporter) -> None:
     given = sources(MANIFEST.replace(NASTY, "shop"))
     run = plan_workloads(given, options)
     suggestions = make_suggestions(run.pods)
-    text = render(reporter, complete_report(suggestions, given, b"", options))
+    text = render(reporter, complete_report(suggestions, given, b"", options, {}))
     # 30 s of sleep, 10 s of requests and the margin.
     assert "EXIT_ON_ZERO_ACTIVE_CONNECTIONS" in text
     assert "45" in text
-    assert render(reporter, complete_report([], given, b"", options)) is not None
+    assert render(reporter, complete_report([], given, b"", options, {})) is not None
 
 
 def test_files_are_written_as_they_are_named(tmp_path: Path) -> None:

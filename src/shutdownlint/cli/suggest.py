@@ -86,11 +86,13 @@ def command(
         selected.warn_no_match()
     with rule_errors():
         stdin = selected.run.stats.stdin
-        report = complete_report(suggestions, selected.sources, stdin, session.options())
+        variants_of, options = selected.run.variants_of, session.options()
+        report = complete_report(suggestions, selected.sources, stdin, options, variants_of)
     if name != _TEXT:
         for suggestion in suggestions:
-            if suggestion.refused:
-                warn(f"{suggestion.pod.title}: {suggestion.refused}")
+            refused = suggestion.refused or ("" if rendered else suggestion.shared)
+            if refused:
+                warn(f"{suggestion.pod.title}: {refused}")
     reporter = find_reporter(SUGGEST_REPORTERS, name)
     write_output(reporter.render(report, ReportOutput(output, screen.color.value)), output)
     if selected.run.stats.unreadable or not suggestions:

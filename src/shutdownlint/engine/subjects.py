@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.problem import Problem
     from shutdownlint.platforms.user_facts import UserFacts
     from shutdownlint.platforms.versions import Version
-    from shutdownlint.platforms.workload_index import WorkloadIndex
+    from shutdownlint.platforms.workload_index import WorkloadEntry, WorkloadIndex
     from shutdownlint.shutdown.pod_plan import Assumption, ContainerPlan
     from shutdownlint.shutdown.provenance import Setting
     from shutdownlint.yaml_source.location import SourceLocation
@@ -237,11 +237,14 @@ def problem_subject(
 
 
 def workload_subjects(
-    index: WorkloadIndex, context: AnalysisContext, vocabulary: Vocabulary
+    entries: Iterable[WorkloadEntry],
+    index: WorkloadIndex,
+    context: AnalysisContext,
+    vocabulary: Vocabulary,
 ) -> Iterator[Subject]:
-    """Every workload of a run, once all of them are known."""
+    """The workloads of these entries, once all of the index are known."""
     fields = vocabulary.fields(SubjectKind.WORKLOAD)
-    for entry in index.entries:
+    for entry in entries:
         if not entry.complete:
             continue
         view = WorkloadView(entry, index, context)

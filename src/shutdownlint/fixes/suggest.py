@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -16,7 +16,7 @@ from shutdownlint.shutdown.solver import Targets, solve
 from shutdownlint.yaml_source.editor import EditError, apply_edits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import timedelta
 
     from shutdownlint.engine.finding import Change, Finding
@@ -27,11 +27,15 @@ if TYPE_CHECKING:
     from shutdownlint.shutdown.solver import Solution
     from shutdownlint.yaml_source.editor import Edit
 
+#: Of the environments that share a file, so many are named.
+_MOST_NAMES: Final = 3
+
 
 class Suggestion(Struct):
     """What one workload should be changed to.
 
-    ``edits`` are by part of a file; ``refused`` says why there are none.
+    ``edits`` are by part of a file; ``refused`` says why there are none. ``shared`` says which
+    other environments have the file of an edit and need something else: a patch is for one only.
     """
 
     pod: PlannedPod
@@ -39,6 +43,7 @@ class Suggestion(Struct):
     changes: list[Change] = field(default_factory=list)
     edits: dict[ChunkKey, list[Edit]] = field(default_factory=dict)
     refused: str = ""
+    shared: str = ""
     #: Whether nothing says how long its requests take.
     p99_assumed: bool = False
 
@@ -53,6 +58,15 @@ class SuggestReport(Struct):
     fixed: list[Finding] = field(default_factory=list)
     texts: dict[str, bytes] = field(default_factory=dict)
     originals: dict[str, bytes] = field(default_factory=dict)
+
+    def texts_for(self, suggestion: Suggestion) -> dict[str, bytes]:
+        """The changed files; for one of several environments, with its own changes only."""
+        if not suggestion.pod.variant:
+            return self.texts
+        try:
+            return _splice(suggestion.edits, self.originals)
+        except (EditError, LookupError):
+            return {}
 
 
 def make_suggestions(
@@ -82,8 +96,13 @@ def complete_report(
     sources: Sequence[InputSource],
     stdin: bytes,
     options: LintOptions,
+    variants_of: Mapping[str, Collection[str]],
 ) -> SuggestReport:
-    """Apply the suggestions, and fix what is refused or in the way in the same workloads."""
+    """Apply the suggestions, and fix what is refused or in the way in the same workloads.
+
+    ``variants_of`` are the environments that a file is part of.
+    """
+    _note_shared(suggestions, variants_of)
     report = SuggestReport(list(suggestions))
     names = {suggestion.pod.ref.document.file for suggestion in suggestions}
     # What a policy writes into pods is changed in the policy.
@@ -123,23 +142,53 @@ def _apply(suggestions: Sequence[Suggestion], originals: Mapping[str, bytes]) ->
     """The new bytes of every file that the suggestions change."""
     edits: dict[ChunkKey, list[Edit]] = {}
     for suggestion in suggestions:
+        if suggestion.shared:
+            continue
         if any(file not in originals for file, _ in suggestion.edits):
             suggestion.edits, suggestion.refused = {}, NOT_WRITABLE
         elif not add_unless_overlapping(edits, suggestion.edits):
             suggestion.edits = {}
             suggestion.refused = "another workload needs another value at the same place"
-    chunks: dict[str, dict[int, list[Edit]]] = {}
-    for (file, start), own in edits.items():
-        chunks.setdefault(file, {})[start] = own
-    texts = {}
-    for file, parts in chunks.items():
+    texts: dict[str, bytes] = {}
+    for file in dict.fromkeys(file for file, _ in edits):
         try:
-            texts[file] = splice(originals[file], parts)
+            own = {key: each for key, each in edits.items() if key[0] == file}
+            texts |= _splice(own, originals)
         except EditError as error:
             for suggestion in suggestions:
                 if any(name == file for name, _ in suggestion.edits):
                     suggestion.edits, suggestion.refused = {}, str(error)
     return texts
+
+
+def _splice(
+    edits: Mapping[ChunkKey, list[Edit]], originals: Mapping[str, bytes]
+) -> dict[str, bytes]:
+    """The new bytes of the files. Raises ``EditError``, and ``LookupError`` for an unknown file."""
+    chunks: dict[str, dict[int, list[Edit]]] = {}
+    for (file, start), own in edits.items():
+        chunks.setdefault(file, {})[start] = own
+    return {file: splice(originals[file], parts) for file, parts in chunks.items()}
+
+
+def _note_shared(
+    suggestions: Sequence[Suggestion], variants_of: Mapping[str, Collection[str]]
+) -> None:
+    """Note which edits would change other environments, which do not need the same ones."""
+    for suggestion in suggestions:
+        variant = suggestion.pod.variant
+        for file in {file for file, _ in suggestion.edits} if variant else ():
+            own = _edits_of_file(suggestion, file)
+            same = {each.pod.variant for each in suggestions if _edits_of_file(each, file) == own}
+            others = sorted(set(variants_of.get(file, ())) - same)
+            if others:
+                have = "have" if others[1:] else "has"
+                names = ", ".join(others[:_MOST_NAMES])
+                suggestion.shared = f"{names} {have} {file} as well: see --format kustomize"
+
+
+def _edits_of_file(suggestion: Suggestion, file: str) -> dict[ChunkKey, list[Edit]]:
+    return {key: edits for key, edits in suggestion.edits.items() if key[0] == file}
 
 
 def _read(file: InputFile, stdin: bytes) -> bytes:

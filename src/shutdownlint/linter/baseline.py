@@ -10,6 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from shutdownlint.engine.selection import ALWAYS_REPORTED
 from shutdownlint.linter.fingerprint import fingerprints
@@ -29,35 +30,50 @@ class BaselineError(Exception):
 
 
 class BaselineEntry(Struct, frozen=True):
-    """One finding of a baseline."""
+    """One finding of a baseline, in one variant where there are several."""
 
     file: str
     fingerprint: str
     rule: str
+    variant: str = ""
 
     @property
     def digest(self) -> str:
         """The fingerprint without its count among equal ones of a file."""
         return self.fingerprint.partition(":")[0]
 
+    @property
+    def anywhere(self) -> tuple[str, str, str]:
+        """What stays the same in a file of another name."""
+        return self.rule, self.digest, self.variant
 
-def _entries(result: LintResult) -> list[tuple[BaselineEntry, Finding]]:
+
+def _entries(result: LintResult) -> list[tuple[list[BaselineEntry], Finding]]:
     findings = [finding for finding in result.findings if finding.rule not in ALWAYS_REPORTED]
     hashes = fingerprints(findings, SourceLines(result.stats))
     return [
-        (BaselineEntry(finding.region.file.removeprefix("./"), name, finding.rule), finding)
+        (
+            [
+                BaselineEntry(finding.region.file.removeprefix("./"), name, finding.rule, variant)
+                for variant in finding.variants or ("",)
+            ],
+            finding,
+        )
         for finding, name in zip(findings, hashes, strict=True)
     ]
 
 
 def baseline_text(result: LintResult) -> tuple[str, int]:
     """All findings as a baseline, and how many there are."""
+    found = _entries(result)
     entries = [
         {"rule": entry.rule, "file": entry.file, "fingerprint": entry.fingerprint}
-        for entry, _ in _entries(result)
+        | ({"variant": entry.variant} if entry.variant else {})
+        for own, _ in found
+        for entry in own
     ]
     data = {"tool": "shutdownlint", "version": 1, "findings": entries}
-    return json.dumps(data, indent=1, ensure_ascii=False) + "\n", len(entries)
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n", len(found)
 
 
 def apply_baseline(result: LintResult, text: str) -> list[BaselineEntry]:
@@ -68,24 +84,26 @@ def apply_baseline(result: LintResult, text: str) -> list[BaselineEntry]:
     known = _parse(text)
     before = len(result.suppressed)
     new = [finding for finding in result.findings if finding.rule in ALWAYS_REPORTED]
-    unmatched: list[tuple[BaselineEntry, Finding]] = []
-    for entry, finding in _entries(result):
-        if known[entry] > 0:
-            known[entry] -= 1
+    unmatched: list[tuple[list[BaselineEntry], Finding]] = []
+    for own, finding in _entries(result):
+        # It is known where each of its variants is.
+        if all(known[entry] > 0 for entry in own):
+            known.subtract(own)
             result.suppressed.append(_suppress(finding))
         else:
-            unmatched.append((entry, finding))
+            unmatched.append((own, finding))
     # The same in a file of another name: it was renamed, or is named from another folder.
-    elsewhere: dict[tuple[str, str], list[BaselineEntry]] = {}
+    elsewhere: dict[tuple[str, str, str], list[BaselineEntry]] = {}
     for entry in known.elements():
-        elsewhere.setdefault((entry.rule, entry.digest), []).append(entry)
-    for entry, finding in unmatched:
-        same = elsewhere.get((entry.rule, entry.digest))
-        if same:
-            known[same.pop(0)] -= 1
+        elsewhere.setdefault(entry.anywhere, []).append(entry)
+    for own, finding in unmatched:
+        same = [elsewhere.get(entry.anywhere, []) for entry in own]
+        if all(same):
+            known.subtract(found.pop(0) for found in same)
             result.suppressed.append(_suppress(finding))
         else:
             new.append(finding)
+            known.subtract(entry for entry in own if known[entry] > 0)
     result.findings = new
     result.known = len(result.suppressed) - before
     return list(known.elements())
@@ -99,11 +117,10 @@ def _parse(text: str) -> Counter[BaselineEntry]:
     try:
         data: Any = json.loads(text)
         known = Counter(
-            BaselineEntry(e["file"], e["fingerprint"], e["rule"]) for e in data["findings"]
+            BaselineEntry(e["file"], e["fingerprint"], e["rule"], e.get("variant", ""))
+            for e in data["findings"]
         )
-        if not all(
-            isinstance(part, str) for e in known for part in (e.file, e.fingerprint, e.rule)
-        ):
+        if not all(isinstance(part, str) for e in known for part in astuple(e)):
             raise TypeError
     except (ValueError, KeyError, TypeError, RecursionError):
         raise BaselineError("not a baseline file: write one with --write-baseline") from None

@@ -16,6 +16,7 @@ from shutdownlint.linter.grouping import group_findings, merge_variants
 from shutdownlint.linter.lint_run import LintResult
 from shutdownlint.linter.pod_stage import PodStage, evaluate_pod, make_context, version_warnings
 from shutdownlint.linter.processes import process_count, run_tasks
+from shutdownlint.manifests.loader import variants_of
 from shutdownlint.manifests.reader import ReadStats
 from shutdownlint.manifests.suppressions import read_annotations
 from shutdownlint.platforms.registry import mesh_remedy
@@ -128,11 +129,15 @@ class WorldRun:
         for entry in part.entries:
             self.workloads.add(entry)
 
-    def check_context(self) -> None:
-        """Check the objects that are no workloads, and all workloads together."""
+    def check_context(self, known: WorkloadIndex) -> None:
+        """Check the objects that are no workloads, and all workloads together.
+
+        ``known`` are the workloads that may be deployed together with these.
+        """
         for platform in self.platforms:
             self._check_problems(platform.context_problems(self.context))
-        for subject in workload_subjects(self.workloads, self.context, self.evaluator.vocabulary):
+        own, vocabulary = self.workloads.entries, self.evaluator.vocabulary
+        for subject in workload_subjects(own, known, self.context, vocabulary):
             for finding in self.evaluator.evaluate(subject):
                 self.add(finding)
 
@@ -240,20 +245,21 @@ class CheckRun:
         self._check_pods()
         if self.main.kept is not None:
             self.main.kept.save(self.checked.kept)
-        for world in self.worlds:
-            world.check_context()
-        self._check_selections()
+        self._check_together()
         self._check_run()
         return self._result()
 
-    def _check_selections(self) -> None:
-        """Check what selects workloads: in a variant its own and those of no variant.
+    def _check_together(self) -> None:
+        """Check what concerns several workloads: of a variant its own and those of no variant.
 
-        What belongs to no variant may select the workloads of each.
+        What belongs to no variant may be deployed with the workloads of each.
         """
         variants = self.worlds[1:]
         others = {file for world in variants for file in world.loader.variants}
         everything = _joined(world.workloads for world in self.worlds)
+        self.main.check_context(everything)
+        for world in variants:
+            world.check_context(world.workloads)
         self.main.check_selections(everything, others)
         for world in variants:
             world.check_selections(world.workloads, ())
@@ -303,14 +309,6 @@ class CheckRun:
             failed = RuleFailed(location=location, key=failure.rule.id, reason=failure.reason)
             self.main.check_problem(failed)
 
-    def _variants_of(self) -> dict[str, set[str]]:
-        """The variants that each file is part of."""
-        found: dict[str, set[str]] = {}
-        for world in self.worlds:
-            for file, variants in world.loader.variants.items():
-                found.setdefault(file, set()).update(variants)
-        return found
-
     def _result(self) -> LintResult:
         stats = self.main.loader.stats
         found = [item for world in self.worlds for item in world.findings.items()]
@@ -343,7 +341,8 @@ class CheckRun:
             apply_suppressions(result, suppressions)
         shared = {rule.id for rule in self.evaluator.rules if rule.shared}
         if len(self.worlds) > 1:
-            result.findings = merge_variants(result.findings, self._variants_of())
+            shared_files = variants_of(world.loader for world in self.worlds)
+            result.findings = merge_variants(result.findings, shared_files)
         result.findings = group_findings(result.findings, shared)
         self._hide(result)
         return result

@@ -98,6 +98,8 @@ class PlannedRun(Struct):
     stats: ReadStats
     pods: list[PlannedPod] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    #: The variants that a file is part of.
+    variants_of: dict[str, set[str]] = field(default_factory=dict)
 
     def add(self, other: PlannedRun) -> None:
         """Add the pods of another variant."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from shutdownlint.linter.lint_run import LintResult, PlannedRun
 from shutdownlint.linter.variants import plan_variants
-from shutdownlint.manifests.loader import Loader
+from shutdownlint.manifests.loader import Loader, variants_of
 from shutdownlint.platforms.registry import PlatformSet, kind_table, mesh_names
 from shutdownlint.platforms.user_facts import NO_MESH
 
@@ -69,6 +69,7 @@ def plan_workloads(sources: Iterable[InputSource], options: LintOptions) -> Plan
         main, *others = [PlanRun(loader, platforms, options).run() for loader in loaders]
         for run in others:
             main.add(run)
+        main.variants_of = variants_of(loaders)
         return main
 
 

@@ -130,6 +130,15 @@ class _PendingFile(Struct):
         return found.name()
 
 
+def variants_of(loaders: Iterable[Loader]) -> dict[str, set[str]]:
+    """The variants that each file is part of, or changes."""
+    found: dict[str, set[str]] = {}
+    for loader in loaders:
+        for file, variants in loader.variants.items():
+            found.setdefault(file, set()).update(variants)
+    return found
+
+
 class Loader:
     """Reads the files of a run. Bad input never raises; it is noted in ``stats``.
 

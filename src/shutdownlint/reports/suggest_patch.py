@@ -28,7 +28,9 @@ def render_diff(report: SuggestReport, _output: ReportOutput) -> str:
 
 def render_kustomize(report: SuggestReport, _output: ReportOutput) -> str:
     """Strategic merge patches, one document for each workload."""
-    patches = [(each.pod, make_patch(each.pod, report.texts)) for each in report.suggestions]
+    patches = [
+        (each.pod, make_patch(each.pod, report.texts_for(each))) for each in report.suggestions
+    ]
     text = "---\n".join(
         (f"# {safe(pod.title)}\n" if pod.variant else "") + _document(data)
         for pod, data in patches
@@ -46,9 +48,9 @@ def render_helm(report: SuggestReport, _output: ReportOutput) -> str:
     for suggestion in report.suggestions:
         document = suggestion.pod.workload.object_ref.document
         if isinstance(document, RenderedDocument):
-            parts += _chart_values(suggestion.pod, document, report.texts)
+            parts += _chart_values(suggestion.pod, document, report.texts_for(suggestion))
             continue
-        data = make_patch(suggestion.pod, report.texts)
+        data = make_patch(suggestion.pod, report.texts_for(suggestion))
         if data is not None:
             parts.append(_comment(suggestion.pod) + _document(_values(data)))
     return "".join(_changed_elsewhere(report)) + "\n".join(parts)

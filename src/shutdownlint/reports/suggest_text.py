@@ -66,8 +66,9 @@ def _lines(suggestion: Suggestion, fixed: list[Finding]) -> Iterator[Text]:
             yield Text(f"  {format_share(row)}{f': {cost}' if cost else ''}", "dim")
     for text in _doubts(suggestion):
         yield Text(f"  {safe(text)}", "yellow")
-    if suggestion.refused:
-        yield Text(f"  not written as an edit: {safe(suggestion.refused)}", "yellow")
+    refused = suggestion.refused or suggestion.shared
+    if refused:
+        yield Text(f"  not written as an edit: {safe(refused)}", "yellow")
 
 
 def _doubts(suggestion: Suggestion) -> Iterator[str]:

@@ -1,0 +1,258 @@
+"""What one environment says stays with it: overlays, clusters and components of one repository."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from shutdownlint.linter.baseline import apply_baseline, baseline_text
+from shutdownlint.linter.linter import check
+from shutdownlint.manifests.discovery import discover
+from shutdownlint.manifests.loader import InputSource
+from tests.cli.test_run_cache import ROLLING
+from tests.helpers import lint_options, plan_files, write_sources
+
+if TYPE_CHECKING:
+    from shutdownlint.linter.lint_run import LintResult
+
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: shop}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: shop}}
+  template:
+    metadata: {labels: {app: shop}}
+    spec:
+      terminationGracePeriodSeconds: 15
+      containers:
+      - name: app
+        image: shop:1
+        lifecycle: {preStop: {exec: {command: [sleep, "20"]}}}
+"""
+PATCH = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: shop%s}\n%s"
+GRACE = PATCH % ("", "spec: {template: {spec: {terminationGracePeriodSeconds: %s}}}\n")
+BASE = {"base/kustomization.yaml": "resources: [shop.yaml]\n", "base/shop.yaml": DEPLOYMENT}
+OVERLAY = "resources: [../../base]\n"
+INLINE = "patches:\n- target: {kind: Deployment}\n  patch: |-\n    %s\n"
+REPLACE = '[{"op": "replace", "path": "/spec/template/spec/containers/%s/image", "value": "x"}]'
+MESH = """\
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, labels: {istio-injection: enabled}}
+---
+apiVersion: install.istio.io/v1alpha1
+kind: IstioOperator
+metadata: {name: mesh, namespace: istio-system}
+spec: {tag: 1.24.2, meshConfig: {defaultConfig: {terminationDrainDuration: 10s}}}
+"""
+FLUX = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: %s, namespace: flux-system}
+spec: {path: ./%s, targetNamespace: shop%s}
+"""
+DRAINS_LONGER = """\
+, patches: [{target: {kind: IstioOperator}, patch: '[{"op": "replace", "value": "40s",
+  "path": "/spec/meshConfig/defaultConfig/terminationDrainDuration"}]'}]"""
+
+
+@pytest.fixture(autouse=True)
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+
+
+def check_files(files: dict[str, str]) -> LintResult:
+    """Check these files and no others in the current folder."""
+    folder = Path.cwd()
+    for path in folder.rglob("*.yaml"):
+        path.unlink()
+    write_sources(files, folder)
+    return check(map(InputSource, discover(["."])), lint_options(None))
+
+
+def overlays(**texts: str) -> dict[str, str]:
+    """The base with these kustomizations over it."""
+    return {
+        **BASE,
+        **{f"overlays/{name}/kustomization.yaml": OVERLAY + text for name, text in texts.items()},
+    }
+
+
+def reported(result: LintResult) -> list[tuple[str, tuple[str, ...]]]:
+    """The errors and warnings with their variants."""
+    severe = [f for f in result.findings if f.severity.value != "note"]
+    return sorted((f.rule, f.variants) for f in severe)
+
+
+@pytest.mark.parametrize("names", [("dev", "prod"), ("prod", "dev")])
+def test_a_patch_that_fails_in_any_overlay_is_an_error(names: tuple[str, str]) -> None:
+    good, bad = names
+    patches = {good: INLINE % (REPLACE % 0), bad: INLINE % (REPLACE % 1)}
+    result = check_files(overlays(**patches))
+    assert reported(result) == [("SL001", ()), ("SL102", (good,))]
+    assert not result.complete
+
+
+@pytest.mark.parametrize("names", [("dev", "prod"), ("prod", "dev")])
+def test_an_annotation_of_one_overlay_ignores_nothing_in_another(names: tuple[str, str]) -> None:
+    one, other = names
+    files = overlays(**{one: "patches: [{path: p.yaml}]\n", other: ""})
+    annotations = "{shutdownlint.dev/ignore: SL102 -- no traffic}"
+    own = PATCH % (f", annotations: {annotations}", "")
+    result = check_files({**files, f"overlays/{one}/p.yaml": own})
+    assert reported(result) == [("SL102", (other,))]
+    assert [each.finding.variants for each in result.suppressed] == [(one,)]
+    assert result.warnings == []
+    # In the base it is for all of them.
+    base = DEPLOYMENT.replace("{name: shop}", f"{{name: shop, annotations: {annotations}}}")
+    files = {**overlays(dev="", prod="patches: [{path: p.yaml}]\n"), "base/shop.yaml": base}
+    result = check_files({**files, "overlays/prod/p.yaml": GRACE % 60})
+    assert reported(result) == []
+    assert result.warnings == []
+
+
+@pytest.mark.parametrize("deleting", ["dev", "zdev"])
+def test_a_comment_counts_where_the_first_overlay_deletes_its_object(deleting: str) -> None:
+    ignored = DEPLOYMENT.replace('"20"]}}}', '"20"]}}}  # shutdownlint: ignore[SL102] known')
+    deleted = PATCH % ("", "$patch: delete\n")
+    files = {**overlays(**{deleting: "patches: [{path: d.yaml}]\n", "prod": ""})}
+    result = check_files(
+        {**files, "base/shop.yaml": ignored, f"overlays/{deleting}/d.yaml": deleted}
+    )
+    assert reported(result) == []
+    assert len(result.suppressed) == 1
+
+
+def test_each_environment_has_its_own_numbers() -> None:
+    files = overlays(dev="namespace: shop\n", prod="namespace: shop\npatches: [{path: p.yaml}]\n")
+    longer = DEPLOYMENT.replace("Seconds: 15", "Seconds: 90").replace('"20"', '"30"')
+    files |= {"overlays/prod/p.yaml": longer, "mesh/mesh.yaml": MESH}
+    files["base/shop.yaml"] = DEPLOYMENT.replace("Seconds: 15", "Seconds: 90")
+    found = [f for f in check_files(files).findings if f.rule == "SL201"]
+    assert [f.variants for f in found] == [("dev",), ("prod",)]
+    assert ["takes 20s" in f.message for f in found] == [True, False]
+    assert "takes 30s" in found[1].message
+
+
+def test_environments_of_other_names_say_nothing_about_one_another() -> None:
+    files = overlays(development="namespace: shop\n", qa="namespace: shop\n")
+    files["base/shop.yaml"] = DEPLOYMENT.replace("Seconds: 15", "Seconds: 90")
+    platform = {
+        "platform/base/kustomization.yaml": "resources: [mesh.yaml]\n",
+        "platform/base/mesh.yaml": MESH,
+        "platform/overlays/aprod/kustomization.yaml": OVERLAY,
+        "platform/overlays/dev/kustomization.yaml": OVERLAY,
+    }
+    assert reported(check_files({**files, **platform})) == []
+    same = {name.replace("aprod", "qa"): text for name, text in platform.items()}
+    assert reported(check_files({**files, **same})) == [("SL201", ("qa",))]
+
+
+def test_a_kustomization_of_flux_in_each_cluster_is_named_by_the_cluster() -> None:
+    files = overlays(prod="", test="")
+    files |= {"infra/mesh.yaml": MESH, "base/shop.yaml": DEPLOYMENT.replace(": 15", ": 90")}
+    for cluster, patches in (("prod", ""), ("test", DRAINS_LONGER)):
+        files[f"clusters/{cluster}/infra.yaml"] = FLUX % ("infra", "infra", patches)
+        files[f"clusters/{cluster}/apps.yaml"] = FLUX % ("apps", f"overlays/{cluster}", "")
+    found = [f for f in check_files(files).findings if f.rule == "SL201"]
+    assert [f.variants for f in found] == [("prod",)]
+
+
+def test_a_base_that_is_deployed_beside_its_overlay_is_another_environment() -> None:
+    one = FLUX % ("dev", "base", "")
+    other = FLUX % ("prod", "overlays/prod", "")
+    files = overlays(prod="patches: [{path: p.yaml}]\n")
+    files |= {"overlays/prod/p.yaml": GRACE % 60, "dev.yaml": one, "prod.yaml": other}
+    result = check_files(files)
+    assert len({entry.region for entry in result.entries}) == 1
+    assert len(result.entries) == 2
+    ((rule, variants),) = reported(result)
+    assert rule == "SL102"
+    assert variants == ("base",)
+
+
+def test_a_shared_budget_counts_the_workloads_of_no_environment() -> None:
+    labelled = DEPLOYMENT.replace("labels: {app: shop}", "labels: {app: shop, part: all}")
+    gateway = labelled.replace("{name: shop}", "{name: gateway, namespace: shop}")
+    budget = (
+        (ROLLING % 2).replace("app: a", "part: all").replace("name: b", "name: b, namespace: shop")
+    )
+    text = "namespace: shop\nnameSuffix: -%s\n"
+    files = overlays(blue=text % "blue", green=text % "green")
+    files |= {"base/shop.yaml": labelled, "gateway.yaml": gateway, "budget.yaml": budget}
+    rules = Counter(rule for rule, _ in reported(check_files(files)))
+    assert rules["SL153"] == 0
+    del files["gateway.yaml"]
+    assert Counter(rule for rule, _ in reported(check_files(files)))["SL153"] >= 1
+
+
+def test_mesh_words_of_a_patch_are_about_its_own_overlay() -> None:
+    host = "apiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {name: shop}\n"
+    files = overlays(dev="components: [../../istio]\npatches: [{path: p.yaml}]\n", prod="")
+    files |= {
+        "istio/kustomization.yaml": "kind: Component\nresources: [route.yaml]\n",
+        "istio/route.yaml": f"{host}spec: {{hosts: [shop], http: []}}\n",
+        "overlays/dev/p.yaml": f"{host}spec: {{hosts: [shop.example]}}\n",
+    }
+    pods = {pod.variant: pod for pod in plan_files(files).pods}
+    meshed = {name: bool(pod.plan and pod.plan.proxies) for name, pod in pods.items()}
+    assert meshed == {"dev": True, "prod": False}
+
+
+def test_a_finding_on_an_object_of_several_overlays_is_reported_once() -> None:
+    mesh = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: istio}\ndata: {mesh: 'a: b: c'}\n"
+    files = overlays(dev="", prod="")
+    files["base/mesh.yaml"] = mesh
+    files["base/kustomization.yaml"] = "resources: [mesh.yaml]\n"
+    assert ("SL218", ("dev", "prod")) in reported(check_files(files))
+    assert Counter(f.rule for f in check_files(files).findings)["SL218"] == 1
+
+
+@pytest.mark.parametrize("inline", [False, True])
+def test_a_shared_component_is_changed_for_all_or_for_none(inline: bool) -> None:
+    patch = (
+        '[{"op": "add", "path": "/spec/template/spec/terminationGracePeriodSeconds", "value": 15}]'
+    )
+    text = f"- target: {{kind: Deployment}}\n  patch: '{patch}'\n" if inline else "- path: g.yaml\n"
+    files = overlays(
+        dev="components: [../../grace]\npatches: [{path: p.yaml}]\n",
+        prod="components: [../../grace]\n",
+    )
+    files |= {
+        "grace/kustomization.yaml": f"kind: Component\npatches:\n{text}",
+        "grace/g.yaml": GRACE % 15,
+        "overlays/dev/p.yaml": DEPLOYMENT.replace('"20"', '"5"'),
+    }
+    (finding,) = [f for f in check_files(files).findings if f.rule == "SL102"]
+    assert finding.variants == ("prod",)
+    assert finding.fix is not None
+    assert finding.fix.changes == ()
+    assert "dev has the same file" in finding.fix.description
+
+
+def test_a_further_environment_is_not_in_the_baseline() -> None:
+    short = "components: [../../grace]\n"
+    files = overlays(dev=short, prod="", test="")
+    files["base/shop.yaml"] = DEPLOYMENT.replace("Seconds: 15", "Seconds: 60")
+    files["grace/kustomization.yaml"] = "kind: Component\npatches: [{path: g.yaml}]\n"
+    files["grace/g.yaml"] = GRACE % 15
+    text, count = baseline_text(check_files(files))
+    assert count == 1
+    again = check_files(files)
+    assert apply_baseline(again, text) == []
+    assert reported(again) == []
+    files["overlays/prod/kustomization.yaml"] += short
+    worse = check_files(files)
+    assert apply_baseline(worse, text) == []
+    assert reported(worse) == [("SL102", ("dev", "prod"))]
+    text, _ = baseline_text(worse)
+    files["overlays/dev/kustomization.yaml"] = OVERLAY
+    better = check_files(files)
+    assert [entry.variant for entry in apply_baseline(better, text)] == ["dev"]
+    assert reported(better) == []
