@@ -134,8 +134,9 @@ class WorldRun:
 
         ``known`` are the workloads that may be deployed together with these.
         """
-        for platform in self.platforms:
-            self._check_problems(platform.context_problems(self.context))
+        if self.loader.has_own_objects:
+            for platform in self.platforms:
+                self._check_problems(platform.context_problems(self.context))
         own, vocabulary = self.workloads.entries, self.evaluator.vocabulary
         for subject in workload_subjects(own, known, self.context, vocabulary):
             for finding in self.evaluator.evaluate(subject):
@@ -146,7 +147,7 @@ class WorldRun:
 
         ``others`` are files that other worlds report.
         """
-        for platform in self.platforms:
+        for platform in self.platforms if self.loader.has_own_objects else ():
             problems = platform.selection_problems(workloads, self.context)
             self._check_problems(problems, others)
 

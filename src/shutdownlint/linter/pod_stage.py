@@ -78,7 +78,7 @@ class PodStage:
             live = as_it_runs(workload, index.live)
             if live is not None:
                 yield live
-        if extra:
+        if extra and self.loader.has_own_objects:
             for platform in self.platforms:
                 for workload in platform.extra_workloads(self.context):
                     workload.derived = True

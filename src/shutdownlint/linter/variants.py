@@ -1,8 +1,8 @@
 """The variants of a run: environments that exclude one another, each with its files.
 
 The overlays of one base, and the renderings of one chart for several environments, are variants of
-it. Each is read into a world without the others. Variants of the same name are in one world: they
-are taken for the same environment. What is no variant is read once, and every world knows it.
+it. Each is read into a world without the others. Variants of the same name are in one world, as
+parts of the same environment. What is no variant is read once, and every world knows it.
 """
 
 from __future__ import annotations

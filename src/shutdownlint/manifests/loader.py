@@ -163,6 +163,8 @@ class Loader:
         #: The files that are part of variants, with the names of those.
         self.variants: dict[str, set[str]] = {}
         self._is_further = False
+        #: How many objects give context that this one has not read itself.
+        self._shared_objects = 0
         self.suppressions: list[Suppression] = []
         self.mesh_evidence = MeshEvidenceIndex(kinds.mesh_words)
         self._kinds = kinds
@@ -182,6 +184,7 @@ class Loader:
         other = self._with_pending([])
         other.variants, other._is_further = {}, True
         other.index = self.index.copy() if self.index is not None else None
+        other._shared_objects = self.index.count if self.index is not None else 0
         other.mesh_evidence = self.mesh_evidence.copy()
         return other
 
@@ -339,6 +342,11 @@ class Loader:
             self._note_internal(document, error)
         if not (pending.again or described.gives_context or described.has_workloads):
             self.stats.skipped[NO_PODS if described.is_object else NOT_KUBERNETES] += 1
+
+    @property
+    def has_own_objects(self) -> bool:
+        """Whether some of the objects that give context are its own, and may be reported here."""
+        return self.index is not None and self.index.count > self._shared_objects
 
     def reports(self, file: str) -> bool:
         """Whether what a file has is reported here, and not where it is checked for itself.
