@@ -92,6 +92,35 @@ def test_an_application_gives_a_kustomization_its_settings() -> None:
     assert check("--render") == ["SL102 apps/shop/shop.yaml:12 prod shop"]
 
 
+FLUX_WITH_PATCH = f"""\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {{name: apps, namespace: flux-system}}
+spec:
+  path: ./apps
+  targetNamespace: prod
+  patches: [{{target: {{kind: Deployment}}, patch: "{PATCH}"}}]
+"""
+
+
+def test_flux_deploys_kustomizations_below_a_folder_without_one() -> None:
+    files = {
+        "clusters/prod/apps.yaml": FLUX_WITH_PATCH,
+        "apps/a/base/shop/kustomization.yaml": "resources: [shop.yaml]\n",
+        "apps/a/base/shop/shop.yaml": DEPLOYMENT,
+        "apps/plain/other.yaml": DEPLOYMENT.replace("shop", "other"),
+    }
+    write(files)
+    assert check() == [
+        "SL102 apps/a/base/shop/shop.yaml:12 prod shop",
+        "SL102 apps/plain/other.yaml:12 prod other",
+    ]
+    assert "the grace period is 12s (clusters/prod/apps.yaml:7)" in run("check", ".")[1]
+    # With a kustomization of its own the folder deploys only what that names.
+    write({"apps/kustomization.yaml": "resources: [plain/other.yaml]\n"})
+    assert check() == ["SL102 apps/plain/other.yaml:12 prod other"]
+
+
 def test_two_applications_of_one_folder_are_variants() -> None:
     write(
         {

@@ -55,5 +55,24 @@ def test_where_other_names_may_come_from_nothing_is_claimed(file: str, more: str
     assert "is called shopp" not in _check("shopp")[1]
 
 
+def test_a_patch_in_the_kustomization_itself_needs_its_target_as_well() -> None:
+    text = "resources: [../base]\npatches:\n- patch: |-\n"
+    patch = "".join(f"    {line}\n" for line in PATCH.splitlines())
+    _write("over/kustomization.yaml", text + patch.replace("NAME", "shopp"))
+    code, out = run("check", "--format", "concise", ".")[:2]
+    assert code == 2
+    assert "over/kustomization.yaml:4:5: error SL001 " in out
+    _write("over/kustomization.yaml", text + patch.replace("NAME", "shop"))
+    assert run("check", ".")[0] == 0
+    made = "configMapGenerator: [{name: x}]\n"
+    _write("over/kustomization.yaml", made + text + patch.replace("NAME", "shopp"))
+    assert run("check", ".")[0] == 0
+
+
+def test_a_patch_that_is_not_there_is_named() -> None:
+    _write("over/kustomization.yaml", "resources: [../base]\npatches: [{path: none.yaml}]\n")
+    assert "over/none.yaml, which over/kustomization.yaml names" in run("check", ".")[1]
+
+
 def test_a_patch_with_its_target_is_fine() -> None:
     assert _check("shop")[0] == 0

@@ -44,6 +44,9 @@ class Deployment(Struct, eq=False):
     variables: Mapping[str, str] | None = None
     #: What else changes the manifests, which the files do not show.
     unknown: tuple[str, ...] = ()
+    #: Where the folder has no kustomization, those of the folders below it are a part of it
+    #: (fluxcd/pkg kustomize/kustomize_generator.go scans the folder and adds them as resources).
+    with_folders_below: bool = False
 
     @property
     def places(self) -> dict[str, KeyPath]:

@@ -48,6 +48,7 @@ def read_kustomization(ref: NodeRef, data: Any) -> Iterator[Deployment]:
         if isinstance(variables, dict)
         else None,
         unknown=("substituteFrom",) if value_at(build, "substituteFrom") else (),
+        with_folders_below=True,
     )
 
 

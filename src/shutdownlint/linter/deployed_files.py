@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.discovery import FileSearch
     from shutdownlint.manifests.document import Document
     from shutdownlint.manifests.loader import Transform
+
+
+#: What makes objects that no manifest has.
+_GENERATORS: Final = ("configMapGenerator", "secretGenerator")
 
 
 class Expansion:
@@ -74,6 +78,7 @@ class Expansion:
             layer = tree.folder(folder)
             if layer is not None and layer.folder not in roots and not layer.is_component:
                 builds.append(tree.build(layer))
+        self._deploy_folders_below(builds)
         groups = _variants(builds)
         rendered = {source.rendered: source for source in self.sources if source.rendered}
         for build in builds:
@@ -92,6 +97,22 @@ class Expansion:
                 others.append(source)
         add_sources(self.plan, others)
         self.plan.add_variants(self.made)
+
+    def _deploy_folders_below(self, builds: Sequence[Build]) -> None:
+        """Note which kustomizations Flux deploys with a folder above them that has none."""
+        above = {
+            folder: below
+            for folder, deployments in self.deployments.items()
+            if self.repository.tree.folder(folder) is None
+            and (below := [each for each in deployments if each.with_folders_below])
+        }
+        known = {build.root.folder for build in builds}
+        for build in builds if above else ():
+            folder = posixpath.dirname(build.root.folder)
+            while folder and folder not in above and folder not in known:
+                folder = posixpath.dirname(folder)
+            if folder in above:
+                self.deployments.setdefault(build.root.folder, []).extend(above[folder])
 
     def _add_build(self, build: Build, variant: str, rendered: InputSource | None) -> None:
         """Add what a kustomization deploys, for every object that deploys it."""
@@ -114,7 +135,7 @@ class Expansion:
             region = Region(build.root.file, 1, 1, 1, 1)
             self.plan.unreadable.append(UnreadableInput(region, build.failed))
         else:
-            _note_skipped(build, self.plan)
+            _note_skipped(build, self.repository, self.plan)
             self.plan.unreadable += _patches_without_target(build, self.repository)
             self._add_members(build, variant, self.deployments.get(build.root.folder, []))
 
@@ -235,8 +256,13 @@ def _words(layer: Layer, repository: Repository) -> bytes:
     return b"\n".join(repository.tree.text(each) for each in found if each is not None)
 
 
+def _text_of(paths: Sequence[str], repository: Repository) -> bytes:
+    found = [repository.find(path) for path in dict.fromkeys(paths)]
+    return b"\n".join(manifest_bytes(each) for each in found if each is not None)
+
+
 def _patches_without_target(build: Build, repository: Repository) -> Iterator[UnreadableInput]:
-    """Patches of files for names that nothing in a kustomization has: kustomize refuses them.
+    """Patches for names that nothing in a kustomization has: kustomize refuses them.
 
     Only where all that it deploys is there as it is written.
     """
@@ -250,22 +276,28 @@ def _patches_without_target(build: Build, repository: Repository) -> Iterator[Un
     )
     if open_ended or build.missing or not build.members:
         return
-    files = [member.file for member in build.members] + [layer.file for layer in layers]
-    found = [repository.find(path) for path in dict.fromkeys(files)]
-    text = b"\n".join(manifest_bytes(each) for each in found if each is not None)
+    members = _text_of([member.file for member in build.members], repository)
+    made = any(layer.data.get(key) for layer in layers for key in _GENERATORS)
+    kustomizations = _text_of([layer.file for layer in layers], repository)
     for layer in layers:
         for patch in (*layer.patches, *layer.merge_patches):
             name = patch.plain_name if patch.selector is None else None
             region = patch.source.region()
-            if name is None or region.file not in layer.patch_files:
+            in_file = region.file in layer.patch_files
+            # A patch in the text of the kustomization names itself there.
+            if name is None or (made and not in_file):
                 continue
+            text = members + kustomizations if in_file else members
             if name.encode(errors="surrogateescape") not in text:
                 reason = f"no resource of {layer.file} is called {name}: kustomize build refuses it"
                 yield UnreadableInput(region, reason)
 
 
-def _note_skipped(build: Build, plan: VariantPlan) -> None:
+def _note_skipped(build: Build, repository: Repository, plan: VariantPlan) -> None:
     for layer in build.layers:
+        for file in layer.patch_files:
+            if repository.find(file) is None:
+                plan.skipped[missing_resource(file, layer.file)] += 1
         plan.skipped[REMOTE_RESOURCES] += bool(layer.remote)
         if layer.unapplied:
             plan.skipped[not_applied(layer.file, ", ".join(layer.unapplied))] += 1
