@@ -256,3 +256,31 @@ def test_a_further_environment_is_not_in_the_baseline() -> None:
     better = check_files(files)
     assert [entry.variant for entry in apply_baseline(better, text)] == ["dev"]
     assert reported(better) == []
+
+
+def scaler(least: int) -> str:
+    return (
+        "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\n"
+        "metadata: {name: shop, namespace: shop}\nspec: {minReplicas: "
+        f"{least}, maxReplicas: 9, scaleTargetRef: {{kind: Deployment, name: shop}}}}\n"
+    )
+
+
+def test_of_copies_for_several_environments_the_nearest_count() -> None:
+    own = DEPLOYMENT.replace("{name: shop}", "{name: shop, namespace: shop}").replace(
+        ": 15", ": 90"
+    )
+    budget = ROLLING.replace("app: a", "app: shop").replace(
+        "{name: b}", "{name: b, namespace: shop}"
+    )
+    blocking = budget.replace("minAvailable: %s", "maxUnavailable: 0")
+    files = {
+        "dev/shop.yaml": f"{own}---\n{blocking}",
+        "prod/shop.yaml": f"{own.replace('replicas: 2', 'replicas: 4')}---\n{budget % 2}",
+    }
+    found = [f for f in check_files(files).findings if f.rule == "SL153"]
+    assert [f.region.file for f in found] == ["dev/shop.yaml"]
+    files["dev/shop.yaml"] = f"{own}---\n{scaler(1)}---\n{budget % 1}"
+    files["prod/shop.yaml"] = f"{own}---\n{scaler(3)}---\n{budget % 2}"
+    found = [f for f in check_files(files).findings if f.rule == "SL180"]
+    assert [f.region.file for f in found] == ["dev/shop.yaml"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from shutdownlint import limits
 from shutdownlint.manifests.mesh_evidence import MeshEvidenceIndex
 from shutdownlint.manifests.resources import Namespace, Node, Resource, Service
-from shutdownlint.platforms.nearness import nearest
+from shutdownlint.platforms.nearness import nearest, nearest_of_each
 from shutdownlint.platforms.user_facts import UserFacts
 from shutdownlint.platforms.versions import Version
 
@@ -194,5 +194,5 @@ class AnalysisContext:
                     by_name.setdefault(loaded.model.metadata.name, []).append(loaded)
                     if len(by_name) >= limits.MAX_SERVICES_OF_A_POD:
                         break
-        for same in by_name.values():  # variants of one Service: the nearest is meant
-            yield from nearest(same, workload.ref.document.file, lambda one: one.ref.document.file)
+        found = [service for same in by_name.values() for service in same]
+        yield from nearest_of_each(found, workload.ref.document.file)

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from shutdownlint.manifests.object_index import LoadedResource
+    from shutdownlint.manifests.resources import Resource
+
 _Item = TypeVar("_Item")
+_Model = TypeVar("_Model", bound="Resource")
 
 
 def nearest(items: Sequence[_Item], file: str, file_of: Callable[[_Item], str]) -> list[_Item]:
@@ -17,6 +21,22 @@ def nearest(items: Sequence[_Item], file: str, file_of: Callable[[_Item], str]) 
     ranked = [(_closeness(file, file_of(item)), item) for item in items]
     best = max(closeness for closeness, _ in ranked)
     return [item for closeness, item in ranked if closeness == best]
+
+
+def nearest_of_each(
+    items: Sequence[LoadedResource[_Model]], file: str
+) -> list[LoadedResource[_Model]]:
+    """The objects; of those with the same name, which are of several environments, the nearest."""
+    if len(items) < 2:
+        return list(items)
+    by_name: dict[str | None, list[LoadedResource[_Model]]] = {}
+    for item in items:
+        by_name.setdefault(item.model.metadata.name, []).append(item)
+    return [
+        found
+        for same in by_name.values()
+        for found in nearest(same, file, lambda item: item.ref.document.file)
+    ]
 
 
 def _closeness(file: str, other: str) -> int:

@@ -10,10 +10,11 @@ from shutdownlint.manifests.decoding import has_placeholder
 from shutdownlint.manifests.resources import PodDisruptionBudget
 from shutdownlint.platforms.context import scope_of_object
 from shutdownlint.platforms.kubernetes.controllers import SCALED_KINDS, min_available, selects
+from shutdownlint.platforms.nearness import nearest, nearest_of_each
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.manifests.object_index import LoadedResource
@@ -50,18 +51,19 @@ class BudgetIndex:
 
     def for_entry(self, entry: WorkloadEntry) -> list[LoadedResource[PodDisruptionBudget]]:
         """The budgets that may select a workload; none of the others does."""
-        return self._candidates(entry.scope, entry.labels)
+        return nearest_of_each(self._candidates(entry.scope, entry.labels), entry.region.file)
 
     def selecting(
-        self, scope: Scope, labels: dict[str, str]
+        self, scope: Scope, labels: dict[str, str], file: str
     ) -> list[LoadedResource[PodDisruptionBudget]]:
-        """The budgets there that select pods with these labels."""
-        return [
+        """The budgets there that select pods with these labels, which ``file`` has."""
+        found = [
             budget
             for budget in self._candidates(scope, labels)
             if budget.model.spec.selector is not None
             and selects(budget.model.spec.selector, labels)
         ]
+        return nearest_of_each(found, file)
 
     def _candidates(
         self, scope: Scope, labels: Mapping[str, str]
@@ -115,7 +117,7 @@ def disruptions_allowed(
         origin = Origin(OriginKind.INHERITED, label, here / "minAvailable")
         if spec.minAvailable == "100%":
             return Setting("minAvailable", 0, origin)
-        pods = _selected_pods(spec.selector, entry, index)
+        pods = _selected_pods(budget, spec.selector, entry, index)
         needed = min_available(spec.minAvailable, pods)
         if pods is not None and needed is not None:
             return Setting("minAvailable", max(pods - needed, 0), origin)
@@ -123,21 +125,33 @@ def disruptions_allowed(
 
 
 def _selected_pods(
-    selector: LabelSelector, entry: WorkloadEntry, index: WorkloadIndex
+    budget: LoadedResource[PodDisruptionBudget],
+    selector: LabelSelector,
+    entry: WorkloadEntry,
+    index: WorkloadIndex,
 ) -> int | None:
     """How many pods a budget counts, of all workloads that it selects; None if that is open."""
     key = id(selector), entry.scope
     if key not in index.selected:
-        index.selected[key] = _count_pods(selector, entry, index)
+        found = [
+            other
+            for other in index.with_labels(entry.scope, selector.matchLabels)
+            if selects(selector, other.labels)
+        ]
+        index.selected[key] = _count_pods(found, budget.ref.document.file)
     return index.selected[key]
 
 
-def _count_pods(selector: LabelSelector, entry: WorkloadEntry, index: WorkloadIndex) -> int | None:
-    counts: dict[ObjectId, int] = {}  # a workload may be rendered into several files
-    for other in index.with_labels(entry.scope, selector.matchLabels):
-        if not selects(selector, other.labels):
-            continue
-        if other.replicas is None or not other.replicas_written:
+def _count_pods(entries: Iterable[WorkloadEntry], file: str) -> int | None:
+    """The pods of the workloads; of one that several files have, those that are nearest count."""
+    by_id: dict[ObjectId, list[WorkloadEntry]] = {}
+    for entry in entries:
+        by_id.setdefault(entry.id, []).append(entry)
+    total = 0
+    for same in by_id.values():
+        own = nearest(same, file, lambda entry: entry.region.file)
+        counts = [entry.replicas for entry in own if entry.replicas_written]
+        if len(counts) < len(own) or None in counts:
             return None
-        counts[other.id] = min(other.replicas, counts.get(other.id, other.replicas))
-    return sum(counts.values())
+        total += min(count for count in counts if count is not None)
+    return total

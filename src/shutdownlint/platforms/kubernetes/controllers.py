@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from shutdownlint.manifests.resources import Scaler
 from shutdownlint.platforms.kubernetes import facts
+from shutdownlint.platforms.nearness import nearest_of_each
 from shutdownlint.shutdown.durations import ZERO, format_duration
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 from shutdownlint.shutdown.serving_pods import Replacement
@@ -114,7 +115,8 @@ def targets(scaler: LoadedResource[Scaler], wanted: ObjectId) -> bool:
 def scalers_of(workload: Workload, context: AnalysisContext) -> Iterator[LoadedResource[Scaler]]:
     """The autoscalers of its namespace that name this workload."""
     scalers = context.in_namespace_of(Scaler, workload)
-    return (scaler for scaler in scalers if targets(scaler, workload.id))
+    found = [scaler for scaler in scalers if targets(scaler, workload.id)]
+    return iter(nearest_of_each(found, workload.ref.document.file))
 
 
 def least_replicas(scaler: LoadedResource[Scaler]) -> tuple[str, int | None]:

@@ -26,6 +26,7 @@ from shutdownlint.platforms.kubernetes.controllers import (
     targets,
 )
 from shutdownlint.platforms.kubernetes.services import containers_reached
+from shutdownlint.platforms.nearness import nearest_of_each
 from shutdownlint.yaml_source.location import FixedLocation
 
 if TYPE_CHECKING:
@@ -117,7 +118,8 @@ def _single_replica(
     entry = selected[0]
     if entry.single is None or any(each.id != entry.id for each in selected):
         return
-    if all(lets_the_only_pod_go(b.model.spec) for b in budgets.selecting(scope, entry.labels)):
+    own = budgets.selecting(scope, entry.labels, entry.region.file)
+    if all(lets_the_only_pod_go(budget.model.spec) for budget in own):
         location, name = FixedLocation(entry.single), entry.id.name or ""
         yield problems.SingleReplica(
             location=location, workload=entry.id, name=name, service=service
@@ -244,7 +246,8 @@ def _beside_autoscaler(
 ) -> Iterator[Problem]:
     """A budget of one workload that asks for all pods which its autoscaler may leave."""
     wanted = {entry.id for entry in selected}
-    scaler = next((each for each in scalers if len(wanted) == 1 and targets(each, *wanted)), None)
+    found = [each for each in scalers if len(wanted) == 1 and targets(each, *wanted)]
+    scaler = next(iter(nearest_of_each(found, budget.ref.document.file)), None)
     if scaler is None:
         return
     _, least = least_replicas(scaler)

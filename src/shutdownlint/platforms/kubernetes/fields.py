@@ -35,7 +35,9 @@ def _budgets(view: WorkloadView) -> Setting[int] | None:
     folder = view.entry.region.file.rpartition("/")[0]
     found = {
         budget.model.metadata.name: budget
-        for budget in view.context.state(BudgetIndex).selecting(view.entry.scope, view.entry.labels)
+        for budget in view.context.state(BudgetIndex).selecting(
+            view.entry.scope, view.entry.labels, view.entry.region.file
+        )
         # Those of other folders may belong to other installations of the same names.
         if budget.ref.document.file.rpartition("/")[0] == folder
         and budget.model.spec.selector is not None

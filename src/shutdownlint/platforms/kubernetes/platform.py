@@ -122,7 +122,8 @@ class Plugin(Platform):
         draft.problems += service_problems(services)
         draft.problems += availability_problems(workload, context, serves=bool(services))
         labels = workload.template.metadata.labels
-        budgets = context.state(BudgetIndex).selecting(scope_of(workload), labels)
+        file = workload.ref.document.file
+        budgets = context.state(BudgetIndex).selecting(scope_of(workload), labels, file)
         draft.problems += disruption_problems(workload, context, services, budgets)
         draft.p99 = read_duration(draft, "p99", P99_ANNOTATION, lambda app: app.p99)
         note_measured_requests(draft)
