@@ -312,6 +312,8 @@ class RuleEvaluator:
                 continue
             new = compiled.value(edit, values)
             target = _edit_target(edit.field, rule, subject)
+            if target is None:  # what decides is in no manifest that could be changed for it
+                return Fix(text)
             changes.append(Change(edit.action, edit.field, target, _single(new)))
         return Fix(text, tuple(changes), rule.safe)
 
