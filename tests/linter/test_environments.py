@@ -284,3 +284,11 @@ def test_of_copies_for_several_environments_the_nearest_count() -> None:
     files["prod/shop.yaml"] = f"{own}---\n{scaler(3)}---\n{budget % 2}"
     found = [f for f in check_files(files).findings if f.rule == "SL180"]
     assert [f.region.file for f in found] == ["dev/shop.yaml"]
+
+
+def test_replicas_of_a_base_beside_the_autoscaler_of_an_overlay() -> None:
+    text = "namespace: shop\nresources: [../../base, hpa.yaml]\n"
+    files = overlays(dev="namespace: shop\n")
+    files |= {"overlays/prod/kustomization.yaml": text, "overlays/prod/hpa.yaml": scaler(2)}
+    files["base/shop.yaml"] = DEPLOYMENT.replace(": 15", ": 90")
+    assert reported(check_files(files)) == [("SL175", ("prod",))]

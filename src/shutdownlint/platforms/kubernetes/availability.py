@@ -13,6 +13,7 @@ from shutdownlint.platforms.kubernetes.controllers import scalers_of, selects
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from shutdownlint.manifests.document import Document
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.context import AnalysisContext
     from shutdownlint.platforms.problem import Problem
@@ -99,9 +100,8 @@ def _replicas(workload: Workload, context: AnalysisContext) -> Iterator[Problem]
     replicas = workload.update.replicas
     if workload.id.kind not in _SCALED or type(replicas) is not int or replicas == 0:
         return
-    folder = workload.ref.document.file.rpartition("/")[0]
     for scaler in scalers_of(workload, context):
-        if scaler.ref.document.file.rpartition("/")[0] != folder:
+        if not _deployed_together(workload.ref.document, scaler.ref.document):
             continue  # one of the same name that belongs to another installation
         yield problems.ReplicasBesideAutoscaler(
             location=(workload.object_ref / "spec" / "replicas").key,
@@ -109,6 +109,13 @@ def _replicas(workload: Workload, context: AnalysisContext) -> Iterator[Problem]
             autoscaler=scaler.model.metadata.name or "",
         )
         return
+
+
+def _deployed_together(one: Document, other: Document) -> bool:
+    """Whether two documents are of one folder, or of one variant (an overlay and its base)."""
+    if one.variant and one.variant == other.variant:
+        return True
+    return one.file.rpartition("/")[0] == other.file.rpartition("/")[0]
 
 
 def _queue_consumer(workload: Workload, context: AnalysisContext) -> Iterator[Problem]:
