@@ -69,6 +69,16 @@ def test_a_patch_in_the_kustomization_itself_needs_its_target_as_well() -> None:
     assert run("check", ".")[0] == 0
 
 
+def test_replicas_of_what_is_not_there_are_reported() -> None:
+    text = "resources: [../base]\nreplicas:\n- {name: shop, count: 2}\n"
+    _write("over/kustomization.yaml", text)
+    assert run("check", ".")[0] == 0
+    _write("over/kustomization.yaml", f"{text}- {{name: shopp, count: 2}}\n")
+    code, out = run("check", "--format", "concise", ".")[:2]
+    assert code == 2
+    assert out.startswith("over/kustomization.yaml:4:10: error SL001 ")
+
+
 def test_a_patch_that_is_not_there_is_named() -> None:
     _write("over/kustomization.yaml", "resources: [../base]\npatches: [{path: none.yaml}]\n")
     assert "over/none.yaml, which over/kustomization.yaml names" in run("check", ".")[1]

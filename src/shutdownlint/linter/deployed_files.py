@@ -12,6 +12,7 @@ from shutdownlint.gitops.deployment import distinct_names, name_variants
 from shutdownlint.gitops.read import read_deployments
 from shutdownlint.gitops.substitution import substitute
 from shutdownlint.linter.variant_plan import VariantPlan, add_sources
+from shutdownlint.manifests.decoding import mappings
 from shutdownlint.manifests.discovery import CHART_FILE, IgnoredInput, InputFile, discover
 from shutdownlint.manifests.loader import InputSource
 from shutdownlint.manifests.reader import UnreadableInput, manifest_bytes
@@ -262,7 +263,7 @@ def _text_of(paths: Sequence[str], repository: Repository) -> bytes:
 
 
 def _patches_without_target(build: Build, repository: Repository) -> Iterator[UnreadableInput]:
-    """Patches for names that nothing in a kustomization has: kustomize refuses them.
+    """Patches and replicas for names that nothing in a kustomization has: kustomize refuses them.
 
     Only where all that it deploys is there as it is written.
     """
@@ -289,8 +290,17 @@ def _patches_without_target(build: Build, repository: Repository) -> Iterator[Un
                 continue
             text = members + kustomizations if in_file else members
             if name.encode(errors="surrogateescape") not in text:
-                reason = f"no resource of {layer.file} is called {name}: kustomize build refuses it"
-                yield UnreadableInput(region, reason)
+                yield UnreadableInput(region, _no_resource(layer, name))
+        # api/builtins ReplicaCountTransformer: a name that matches nothing is an error.
+        for number, entry in enumerate(mappings(layer.data.get("replicas"))):
+            name = str(entry.get("name"))
+            if name.encode(errors="surrogateescape") not in members:
+                region = layer.ref("replicas", number, "name").region()
+                yield UnreadableInput(region, _no_resource(layer, name))
+
+
+def _no_resource(layer: Layer, name: str) -> str:
+    return f"no resource of {layer.file} is called {name}: kustomize build refuses it"
 
 
 def _note_skipped(build: Build, repository: Repository, plan: VariantPlan) -> None:
