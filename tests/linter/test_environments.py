@@ -292,3 +292,101 @@ def test_replicas_of_a_base_beside_the_autoscaler_of_an_overlay() -> None:
     files |= {"overlays/prod/kustomization.yaml": text, "overlays/prod/hpa.yaml": scaler(2)}
     files["base/shop.yaml"] = DEPLOYMENT.replace(": 15", ": 90")
     assert reported(check_files(files)) == [("SL175", ("prod",))]
+
+
+LONG_GRACE = DEPLOYMENT.replace("Seconds: 15", "Seconds: 90")
+INFRA = {
+    "infra/base/kustomization.yaml": "resources: [mesh.yaml]\n",
+    "infra/base/mesh.yaml": MESH,
+    "infra/overlays/dev/kustomization.yaml": OVERLAY,
+    "infra/overlays/prod/kustomization.yaml": OVERLAY,
+}
+
+
+def test_the_only_overlay_belongs_to_the_environment_of_its_folder() -> None:
+    files = {**overlays(prod="namespace: shop\n"), **INFRA, "base/shop.yaml": LONG_GRACE}
+    assert reported(check_files(files)) == [("SL201", ("prod",))]
+
+
+def test_a_further_folder_beside_the_overlays_changes_no_environment() -> None:
+    own = "namespace: shop\n"
+    files = {**overlays(dev=own, prod=own), **INFRA, "base/shop.yaml": LONG_GRACE}
+    assert reported(check_files(files)) == [("SL201", ("dev", "prod"))]
+    files["preview/kustomization.yaml"] = f"resources: [../base]\n{own}"
+    assert reported(check_files(files)) == [("SL201", ("dev", "prod"))]
+
+
+def test_a_kustomization_of_the_checked_folder_is_an_environment_too() -> None:
+    files = {"kustomization.yaml": "resources: [shop.yaml]\n", "shop.yaml": DEPLOYMENT}
+    files["overlays/prod/kustomization.yaml"] = "resources: [../..]\npatches: [{path: p.yaml}]\n"
+    files["overlays/prod/p.yaml"] = GRACE % 60
+    files["argo.yaml"] = FLUX % ("dev", ".", "")
+    assert reported(check_files(files)) == [("SL102", (".",))]
+
+
+def test_of_copies_that_are_equally_near_none_counts() -> None:
+    own = DEPLOYMENT.replace("{name: shop}", "{name: shop, namespace: shop}").replace(
+        ": 15", ": 90"
+    )
+    budget = ROLLING.replace("app: a", "app: shop").replace(
+        "{name: b}", "{name: b, namespace: shop}"
+    )
+    files = {"apps/prod/shop.yaml": own.replace("replicas: 2", "replicas: 4")}
+    files |= {"apps/test/shop.yaml": own, "budgets/prod/b.yaml": budget % 3}
+    files["budgets/test/b.yaml"] = budget % 1
+    assert reported(check_files(files)) == []
+    files |= {"hpas/prod/h.yaml": scaler(5), "hpas/test/h.yaml": scaler(2)}
+    assert reported(check_files(files)) == []
+    for name in ("prod", "test"):
+        files[f"budgets/{name}/b.yaml"] = budget % '"100%"'
+    assert {rule for rule, _ in reported(check_files(files))} == {"SL153"}
+
+
+def test_the_object_of_one_cluster_can_be_fixed() -> None:
+    patch = f", patches: [{{target: {{kind: Deployment}}, patch: '{REPLACE}'}}]"
+    grace = patch.replace("/containers/%s/image", "/terminationGracePeriodSeconds")
+    files = {"apps/kustomization.yaml": "resources: [shop.yaml]\n", "apps/shop.yaml": LONG_GRACE}
+    files["clusters/test/apps.yaml"] = FLUX % ("apps", "apps", "")
+    files["clusters/prod/apps.yaml"] = FLUX % ("apps", "apps", grace.replace('"x"', "8"))
+    (finding,) = [f for f in check_files(files).findings if f.rule == "SL102"]
+    assert finding.variants == ("prod",)
+    assert finding.fix is not None
+    assert finding.fix.changes
+
+
+def test_a_merge_patch_of_flux_finds_an_object_whose_kustomization_sets_the_namespace() -> None:
+    text = "namespace: shop\nresources: [shop.yaml]\n"
+    patch = "".join(f"      {line}\n" for line in (GRACE % 8).splitlines())
+    flux = (FLUX % ("apps", "apps", "")).replace("{path: ./apps, targetNamespace: shop}", "")
+    files = {
+        "apps/kustomization.yaml": text,
+        "apps/shop.yaml": LONG_GRACE,
+        "flux.yaml": f"{flux.rstrip()}\n  path: ./apps\n  patches:\n  - patch: |\n{patch}",
+    }
+    assert reported(check_files(files)) == [("SL102", ())]
+
+
+def test_what_is_of_no_environment_is_not_listed_under_one() -> None:
+    own = "namespace: shop\n"
+    files = {**overlays(dev=own, prod=own), "mesh.yaml": MESH, "base/shop.yaml": LONG_GRACE}
+    tool = LONG_GRACE.replace("{name: shop}", "{name: tool, namespace: shop}")
+    files["tools/tool.yaml"] = tool
+    assert reported(check_files(files)) == [("SL201", ())]
+
+
+def test_a_new_name_of_an_environment_is_no_end_of_what_is_known() -> None:
+    files = {**overlays(prod=""), "base/shop.yaml": DEPLOYMENT}
+    text, _ = baseline_text(check_files(files))
+    files["overlays/dev/kustomization.yaml"] = OVERLAY
+    further = check_files(files)
+    assert apply_baseline(further, text) == []
+    assert reported(further) == [("SL102", ("dev", "prod"))]
+
+
+def test_namespaces_that_contradict_each_other_leave_the_mesh_open() -> None:
+    namespace = MESH.partition("---")[0]
+    files = {**overlays(test="namespace: shop\n", prod="namespace: shop\n")}
+    files["base/shop.yaml"] = LONG_GRACE
+    files["clusters/prod/ns.yaml"] = namespace
+    files["clusters/test/ns.yaml"] = namespace.replace("enabled", "disabled")
+    assert any("no mesh is assumed for 2 workloads" in hint for hint in check_files(files).hints)

@@ -81,7 +81,7 @@ def name_variants(folders: Sequence[str]) -> list[str]:
         and len({parts[-1 - end] for parts in split}) == 1
     ):
         end += 1
-    return ["/".join(parts[start : len(parts) - end]) for parts in split]
+    return ["/".join(parts[start : len(parts) - end]) or "." for parts in split]
 
 
 def is_inside(file: str, path: str) -> bool:

@@ -106,7 +106,9 @@ def apply_baseline(result: LintResult, text: str) -> list[BaselineEntry]:
             known.subtract(entry for entry in own if known[entry] > 0)
     result.findings = new
     result.known = len(result.suppressed) - before
-    return list(known.elements())
+    # What is reported with another list of variants is not gone.
+    there = {(entry.rule, entry.digest) for own, finding in unmatched for entry in own}
+    return [entry for entry in known.elements() if (entry.rule, entry.digest) not in there]
 
 
 def _suppress(finding: Finding) -> SuppressedFinding:

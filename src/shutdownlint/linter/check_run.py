@@ -289,6 +289,8 @@ class CheckRun:
         if self.checked.without_mesh:
             pods = plural(self.checked.without_mesh, "workload")
             text = f"no mesh is assumed for {pods} in namespaces that are not among the files"
+            if len(self.worlds) > 1:
+                text += ", or not for their environment"
             found.append(f"{text}: {mesh_remedy()}")
         if self.checked.without_p99:
             pods = plural(self.checked.without_p99, "workload")

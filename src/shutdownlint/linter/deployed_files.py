@@ -6,6 +6,7 @@ import posixpath
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from shutdownlint.gitops.deployment import distinct_names, name_variants
@@ -30,7 +31,7 @@ from shutdownlint.manifests.skips import (
 from shutdownlint.yaml_source.location import Region
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from shutdownlint.gitops.deployment import Deployment
     from shutdownlint.kustomize.build import Build
@@ -43,6 +44,19 @@ if TYPE_CHECKING:
 
 #: What makes objects that no manifest has.
 _GENERATORS: Final = ("configMapGenerator", "secretGenerator")
+
+
+class _Way(Struct):
+    """How a folder is deployed: as which variant, and with which settings of its own.
+
+    ``layers`` act as a part of its kustomization; ``files`` hold the settings.
+    """
+
+    variant: str
+    layers: list[Layer] = field(default_factory=list)
+    transforms: list[Transform] = field(default_factory=list)
+    namespace: str | None = None
+    files: tuple[str, ...] = ()
 
 
 class Expansion:
@@ -119,17 +133,21 @@ class Expansion:
         """Add what a kustomization deploys, for every object that deploys it."""
         self.deployed |= build.files if not build.failed else set()
         if rendered is not None:
+            from shutdownlint.kustomize.build import Member  # noqa: PLC0415 - seldom used
             from shutdownlint.kustomize.origins import KustomizationOrigins  # noqa: PLC0415
 
             origins = KustomizationOrigins(build, self.repository.tree)
             deployments = self.deployments.get(build.root.folder, [])
-            for both, transforms, namespace in self._deployed_as(variant, deployments):
+            for way in self._ways(variant, deployments):
+                settings = [Member(build.root.file, way.layers).transform] if way.layers else []
+                transforms = [origins.transform, *settings, *way.transforms]
                 self._made_of.append(
                     replace(
                         rendered,
-                        transform=partial(_in_turn, [origins.transform, *transforms]),
-                        variant=both,
-                        namespace=namespace,
+                        transform=partial(_in_turn, transforms),
+                        changed_by=way.files,
+                        variant=way.variant,
+                        namespace=way.namespace,
                     )
                 )
         elif build.failed:
@@ -141,51 +159,50 @@ class Expansion:
             self._add_members(build, variant, self.deployments.get(build.root.folder, []))
 
     def _add_members(self, build: Build, variant: str, deployments: list[Deployment]) -> None:
+        from shutdownlint.kustomize.build import Member  # noqa: PLC0415 - seldom used
+
         context = False
         if build.root.file in self.repository.sources:
             context = self.repository.sources[build.root.file].context
         words = {id(layer): _words(layer, self.repository) for layer in build.layers}
         changed_by = {id(layer): _files(layer, self.repository) for layer in build.layers}
-        objects = tuple(each.ref.document.file for each in deployments)
-        for both, transforms, namespace in self._deployed_as(variant, deployments):
+        for way in self._ways(variant, deployments):
             for member in build.members:
                 file = self.repository.find(member.file)
                 if file is not None:
                     text = b"\n".join(words[id(layer)] for layer in member.layers)
                     names = [name for layer in member.layers for name in changed_by[id(layer)]]
+                    changed = Member(member.file, [*member.layers, *way.layers])
                     self._made_of.append(
                         InputSource(
                             file,
                             context,
-                            partial(_in_turn, [member.transform, *transforms]),
+                            partial(_in_turn, [changed.transform, *way.transforms]),
                             text,
-                            (*names, *objects),
-                            variant=both,
-                            namespace=namespace,
+                            (*names, *way.files),
+                            variant=way.variant,
+                            namespace=way.namespace,
                         )
                     )
 
-    def _deployed_as(
-        self, variant: str, deployments: Sequence[Deployment]
-    ) -> Iterator[tuple[str, list[Transform], str | None]]:
-        """For everything that deploys a folder: the variant, its settings, and the namespace."""
+    def _ways(self, variant: str, deployments: Sequence[Deployment]) -> Iterator[_Way]:
+        """The ways in which a folder is deployed: one for everything that deploys it."""
         tree = self.repository.tree
         if not deployments:
-            yield variant, [], None
+            yield _Way(variant)
         for name, each in zip(distinct_names(deployments), deployments, strict=True):
-            both = "/".join(filter(None, (variant, name)))
-            transforms: list[Transform] = []
+            way = _Way("/".join(filter(None, (variant, name))), namespace=each.namespace)
+            way.files = (each.ref.document.file,)
             if each.components or each.overrides:
                 parts = [
                     part
                     for name in each.components
                     if (part := tree.folder(posixpath.join(each.folder, name))) is not None
                 ]
-                changed = tree.with_settings(each.ref.document, each.places, parts)
-                transforms.append(changed.transform)
+                way.layers = tree.with_settings(each.ref.document, each.places, parts).layers
             if each.variables is not None:
-                transforms.append(partial(substitute, variables=each.variables))
-            yield both, transforms, each.namespace
+                way.transforms.append(partial(substitute, variables=each.variables))
+            yield way
 
     def _add_plain_folders(self) -> None:
         """Add the manifests of folders that Flux or Argo CD deploys with settings of its own."""
@@ -336,10 +353,30 @@ def _variants(builds: Sequence[Build]) -> dict[str, tuple[str, str]]:
             else:
                 apart.append(group)
         groups = [*apart, (bases, files)]
-    found: dict[str, tuple[str, str]] = {}
+    named: list[tuple[list[str], list[str]]] = []
     for _, files in groups:
         folders = [posixpath.dirname(file) for file in files]
-        labels = name_variants(folders) if len(folders) > 1 else [""]
-        for file, label in zip(files, labels, strict=True):
+        named.append((files, name_variants(folders) if len(folders) > 1 else [""]))
+    environments = {
+        label for _, labels in named if len(labels) > 1 for label in labels if "/" not in label
+    }
+    found: dict[str, tuple[str, str]] = {}
+    for files, labels in named:
+        for file, label in zip(files, _as_environments(files, labels, environments), strict=True):
             found[file] = files[0], label
     return found
+
+
+def _as_environments(files: list[str], labels: list[str], known: Collection[str]) -> list[str]:
+    """The labels of a group, by the names of environments that other groups have.
+
+    ``overlays/prod`` beside ``preview`` is ``prod``, and so is the only overlay in a folder of
+    that name.
+    """
+    paths = [label or posixpath.dirname(file) for file, label in zip(files, labels, strict=True)]
+    parts = [[part for part in path.split("/") if part in known] for path in paths]
+    names = [found[0] if len(found) == 1 else "" for found in parts]
+    return [
+        name if name and names.count(name) == 1 and name not in labels else label
+        for name, label in zip(names, labels, strict=True)
+    ]

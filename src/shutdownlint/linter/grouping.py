@@ -57,7 +57,8 @@ def _without_shared_fix(finding: Finding, variants_of: Mapping[str, Collection[s
     if not others:
         return finding
     names, have = ", ".join(sorted(others)[:3]), "have" if len(others) > 1 else "has"
-    text = f"{fix.description} (in {finding.variants[0]} only: {names} {have} the same file)"
+    own = ", ".join(finding.variants[:3])
+    text = f"{fix.description} (in {own} only: {names} {have} the same file)"
     return replace(finding, fix=replace(fix, description=text, changes=()))
 
 
@@ -121,7 +122,9 @@ def _merge(group: list[Finding]) -> list[Finding]:
         fix=fix,
         related=(*first.related, *dict.fromkeys(pods)),
         assumptions=tuple(dict.fromkeys(text for f in group for text in f.assumptions)),
-        variants=tuple(dict.fromkeys(name for f in group for name in f.variants)),
+        variants=tuple(dict.fromkeys(name for f in group for name in f.variants))
+        if all(finding.variants for finding in group)
+        else (),
         group=tuple(group),
     )
     return [merged]

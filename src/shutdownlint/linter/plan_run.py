@@ -60,9 +60,12 @@ class PlanRun:
         if self.stage.is_mesh_open(pod):
             namespace = pod.workload.namespace
             where = f"namespace {namespace}" if namespace else "the pod's namespace"
-            open_mesh = Assumption(
-                f"{where} is not among the files: no mesh is assumed", mesh_remedy()
-            )
+            why = "is not among the files"
+            if self.context.shows_namespace(namespace):
+                why = "has different labels in files that are equally near"
+            elif pod.variant:
+                why += f" of {pod.variant}"
+            open_mesh = Assumption(f"{where} {why}: no mesh is assumed", mesh_remedy())
             pod.plan = replace(pod.plan, assumptions=(*pod.plan.assumptions, open_mesh))
 
     def _alternatives(self, pod: PlannedPod) -> Iterator[AlternativePod]:

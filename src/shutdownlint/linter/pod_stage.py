@@ -110,7 +110,9 @@ class PodStage:
             return False
         if pod.workload.created or pod.workload.described_by is not None:
             return False
-        return not meshes_of(pod) and not self.context.is_namespace_known(pod.workload.namespace)
+        if meshes_of(pod) or self.context.user_facts.mesh_of(pod.workload.namespace) is not None:
+            return False
+        return self.context.namespace_labels(pod.workload) is None
 
 
 def version_warnings(assumed: Iterable[str]) -> list[str]:

@@ -24,19 +24,24 @@ def nearest(items: Sequence[_Item], file: str, file_of: Callable[[_Item], str]) 
 
 
 def nearest_of_each(
-    items: Sequence[LoadedResource[_Model]], file: str
+    items: Sequence[LoadedResource[_Model]], file: str, *, agreed: bool = False
 ) -> list[LoadedResource[_Model]]:
-    """The objects; of those with the same name, which are of several environments, the nearest."""
+    """The objects; of those with the same name, which are of several environments, the nearest.
+
+    ``agreed``: where several in other folders are equally near and not the same, none of them.
+    """
     if len(items) < 2:
         return list(items)
     by_name: dict[str | None, list[LoadedResource[_Model]]] = {}
     for item in items:
         by_name.setdefault(item.model.metadata.name, []).append(item)
-    return [
-        found
-        for same in by_name.values()
-        for found in nearest(same, file, lambda item: item.ref.document.file)
-    ]
+    found: list[LoadedResource[_Model]] = []
+    for same in by_name.values():
+        near = nearest(same, file, lambda item: item.ref.document.file)
+        folders = {_folder(item.ref.document.file) for item in near}
+        if not agreed or len(folders) == 1 or all(item.model == near[0].model for item in near):
+            found += near
+    return found
 
 
 def _closeness(file: str, other: str) -> int:
@@ -48,6 +53,10 @@ def _closeness(file: str, other: str) -> int:
             break
         shared += 1
     return shared
+
+
+def _folder(file: str) -> str:
+    return file.rpartition("/")[0]
 
 
 def _folders(file: str) -> list[str]:

@@ -51,7 +51,8 @@ class BudgetIndex:
 
     def for_entry(self, entry: WorkloadEntry) -> list[LoadedResource[PodDisruptionBudget]]:
         """The budgets that may select a workload; none of the others does."""
-        return nearest_of_each(self._candidates(entry.scope, entry.labels), entry.region.file)
+        found = self._candidates(entry.scope, entry.labels)
+        return nearest_of_each(found, entry.region.file, agreed=True)
 
     def selecting(
         self, scope: Scope, labels: dict[str, str], file: str

@@ -247,7 +247,8 @@ def _beside_autoscaler(
     """A budget of one workload that asks for all pods which its autoscaler may leave."""
     wanted = {entry.id for entry in selected}
     found = [each for each in scalers if len(wanted) == 1 and targets(each, *wanted)]
-    scaler = next(iter(nearest_of_each(found, budget.ref.document.file)), None)
+    near = nearest_of_each(found, budget.ref.document.file, agreed=True)
+    scaler = next(iter(near), None)
     if scaler is None:
         return
     _, least = least_replicas(scaler)
