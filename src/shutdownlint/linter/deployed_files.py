@@ -370,11 +370,11 @@ def _variants(builds: Sequence[Build]) -> dict[str, tuple[str, str]]:
 def _as_environments(files: list[str], labels: list[str], known: Collection[str]) -> list[str]:
     """The labels of a group, by the names of environments that other groups have.
 
-    ``overlays/prod`` beside ``preview`` is ``prod``, and so is the only overlay in a folder of
-    that name.
+    ``overlays/prod`` beside ``preview`` is ``prod``, and so is the only overlay of a base in such a
+    folder or right below it (``prod/shop``).
     """
     paths = [label or posixpath.dirname(file) for file, label in zip(files, labels, strict=True)]
-    parts = [[part for part in path.split("/") if part in known] for path in paths]
+    parts = [[part for part in path.split("/")[-2:] if part in known] for path in paths]
     names = [found[0] if len(found) == 1 else "" for found in parts]
     return [
         name if name and names.count(name) == 1 and name not in labels else label
