@@ -364,6 +364,10 @@ def test_a_merge_patch_of_flux_finds_an_object_whose_kustomization_sets_the_name
         "flux.yaml": f"{flux.rstrip()}\n  path: ./apps\n  patches:\n  - patch: |\n{patch}",
     }
     assert reported(check_files(files)) == [("SL102", ())]
+    ignored = "terminationGracePeriodSeconds: 8}}}  # shutdownlint: ignore[SL102] known"
+    files["flux.yaml"] = files["flux.yaml"].replace("terminationGracePeriodSeconds: 8}}}", ignored)
+    result = check_files(files)
+    assert (reported(result), len(result.suppressed), result.warnings) == ([], 1, [])
 
 
 def test_what_is_of_no_environment_is_not_listed_under_one() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
@@ -242,8 +243,7 @@ class Loader:
                 key = digest.add(file, chunk, content, deployed_as=deployed_as)
             if isinstance(content, SkipReason):
                 if content != EMPTY and not again:
-                    self.stats.documents += 1
-                    self.stats.skipped[content] += 1
+                    self._skip(source, file, chunk, content)
                 continue
             self._on_words(chunk.data + source.words)
             seen = content is not Content.WORKLOADS
@@ -503,6 +503,15 @@ class Loader:
             from shutdownlint.manifests.suppressions import read_comments  # noqa: PLC0415
 
             self.suppressions += read_comments(document)
+
+    def _skip(self, source: InputSource, file: InputFile, chunk: Chunk, reason: SkipReason) -> None:
+        self.stats.documents += 1
+        self.stats.skipped[reason] += 1
+        # An object of Flux may have patches, which findings point to.
+        if _FLUX in chunk.data and _SUPPRESSION_WORD.encode() in chunk.data and not source.context:
+            with suppress(ValueError):  # not UTF-8
+                document = self._make_parser().document(file.display_path, chunk, 0)
+                self._note_suppressions(document)
 
     def _note_internal(self, document: Document, error: Exception) -> None:
         """Note a document that shutdownlint fails on: the others are still checked."""
