@@ -116,6 +116,9 @@ def test_flux_deploys_kustomizations_below_a_folder_without_one() -> None:
         "SL102 apps/plain/other.yaml:12 prod other",
     ]
     assert "the grace period is 12s (clusters/prod/apps.yaml:7)" in run("check", ".")[1]
+    # The same by an absolute path, and by one that leads out of the current folder.
+    for path in (Path.cwd().as_posix(), f"../{Path.cwd().name}"):
+        assert run("check", path)[1].count("the grace period is 12s") == 2
     # With a kustomization of its own the folder deploys only what that names.
     write({"apps/kustomization.yaml": "resources: [plain/other.yaml]\n"})
     assert check() == ["SL102 apps/plain/other.yaml:12 prod other"]

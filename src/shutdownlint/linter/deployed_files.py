@@ -123,11 +123,11 @@ class Expansion:
         }
         known = {build.root.folder for build in builds}
         for build in builds if above else ():
-            folder = posixpath.dirname(build.root.folder)
-            while folder and folder not in above and folder not in known:
-                folder = posixpath.dirname(folder)
-            if folder in above:
-                self.deployments.setdefault(build.root.folder, []).extend(above[folder])
+            for folder in _folders_above(build.root.folder):
+                if folder in above:
+                    self.deployments.setdefault(build.root.folder, []).extend(above[folder])
+                if folder in above or folder in known:
+                    break
 
     def _add_build(self, build: Build, variant: str, rendered: InputSource | None) -> None:
         """Add what a kustomization deploys, for every object that deploys it."""
@@ -248,6 +248,13 @@ class Expansion:
 
     def _is_chart(self, folder: str) -> bool:
         return self.repository.find(posixpath.join(folder, CHART_FILE)) is not None
+
+
+def _folders_above(folder: str) -> Iterator[str]:
+    """The folders above one, the nearest first, up to ``.`` or the root."""
+    while folder not in (".", "/", "//", ""):
+        folder = posixpath.dirname(folder) or "."
+        yield folder
 
 
 def _is_in(path: str, folder: str) -> bool:
