@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from shutdownlint.shutdown.solver import Solution
     from shutdownlint.yaml_source.editor import Edit
 
+#: The edits of a file, by where the part begins that they count in.
+_Parts: TypeAlias = "dict[int, list[Edit]]"
 #: Of the environments that share a file, so many are named.
 _MOST_NAMES: Final = 3
 
@@ -64,7 +66,8 @@ class SuggestReport(Struct):
         if not suggestion.pod.variant:
             return self.texts
         try:
-            return _splice(suggestion.edits, self.originals)
+            by_file = _by_file(suggestion.edits)
+            return {file: splice(self.originals[file], parts) for file, parts in by_file.items()}
         except (EditError, LookupError):
             return {}
 
@@ -150,10 +153,9 @@ def _apply(suggestions: Sequence[Suggestion], originals: Mapping[str, bytes]) ->
             suggestion.edits = {}
             suggestion.refused = "another workload needs another value at the same place"
     texts: dict[str, bytes] = {}
-    for file in dict.fromkeys(file for file, _ in edits):
+    for file, parts in _by_file(edits).items():
         try:
-            own = {key: each for key, each in edits.items() if key[0] == file}
-            texts |= _splice(own, originals)
+            texts[file] = splice(originals[file], parts)
         except EditError as error:
             for suggestion in suggestions:
                 if any(name == file for name, _ in suggestion.edits):
@@ -161,34 +163,31 @@ def _apply(suggestions: Sequence[Suggestion], originals: Mapping[str, bytes]) ->
     return texts
 
 
-def _splice(
-    edits: Mapping[ChunkKey, list[Edit]], originals: Mapping[str, bytes]
-) -> dict[str, bytes]:
-    """The new bytes of the files. Raises ``EditError``, and ``LookupError`` for an unknown file."""
-    chunks: dict[str, dict[int, list[Edit]]] = {}
+def _by_file(edits: Mapping[ChunkKey, list[Edit]]) -> dict[str, _Parts]:
+    """The edits of each file, by where their parts begin."""
+    found: dict[str, _Parts] = {}
     for (file, start), own in edits.items():
-        chunks.setdefault(file, {})[start] = own
-    return {file: splice(originals[file], parts) for file, parts in chunks.items()}
+        found.setdefault(file, {})[start] = own
+    return found
 
 
 def _note_shared(
     suggestions: Sequence[Suggestion], variants_of: Mapping[str, Collection[str]]
 ) -> None:
     """Note which edits would change other environments, which do not need the same ones."""
-    for suggestion in suggestions:
-        variant = suggestion.pod.variant
-        for file in {file for file, _ in suggestion.edits} if variant else ():
-            own = _edits_of_file(suggestion, file)
-            same = {each.pod.variant for each in suggestions if _edits_of_file(each, file) == own}
+    edits = [_by_file(suggestion.edits) for suggestion in suggestions]
+    wanted: dict[str, list[tuple[str, _Parts]]] = {}
+    for suggestion, by_file in zip(suggestions, edits, strict=True):
+        for file, parts in by_file.items():
+            wanted.setdefault(file, []).append((suggestion.pod.variant, parts))
+    for suggestion, by_file in zip(suggestions, edits, strict=True):
+        for file, parts in by_file.items() if suggestion.pod.variant else ():
+            same = {variant for variant, other in wanted[file] if other == parts}
             others = sorted(set(variants_of.get(file, ())) - same)
             if others:
                 have = "have" if others[1:] else "has"
                 names = ", ".join(others[:_MOST_NAMES])
                 suggestion.shared = f"{names} {have} {file} as well: see --format kustomize"
-
-
-def _edits_of_file(suggestion: Suggestion, file: str) -> dict[ChunkKey, list[Edit]]:
-    return {key: edits for key, edits in suggestion.edits.items() if key[0] == file}
 
 
 def _read(file: InputFile, stdin: bytes) -> bytes:

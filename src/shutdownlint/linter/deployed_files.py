@@ -303,7 +303,7 @@ def _patches_without_target(build: Build, repository: Repository) -> Iterator[Un
         return
     members = _text_of([member.file for member in build.members], repository)
     made = any(layer.data.get(key) for layer in layers for key in _GENERATORS)
-    kustomizations = _text_of([layer.file for layer in layers], repository)
+    everything = members + _text_of([layer.file for layer in layers], repository)
     for layer in layers:
         for patch in (*layer.patches, *layer.merge_patches):
             name = patch.plain_name if patch.selector is None else None
@@ -312,7 +312,7 @@ def _patches_without_target(build: Build, repository: Repository) -> Iterator[Un
             # A patch in the text of the kustomization names itself there.
             if name is None or (made and not in_file):
                 continue
-            text = members + kustomizations if in_file else members
+            text = everything if in_file else members
             if name.encode(errors="surrogateescape") not in text:
                 yield UnreadableInput(region, _no_resource(layer, name))
         # api/builtins ReplicaCountTransformer: a name that matches nothing is an error.

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.context_digest import ContextDigest
     from shutdownlint.manifests.loader import Loader
 
+#: Where more files have moved pieces, looking for their names costs more than checking again.
+_MOST_MOVED: Final = 100
 #: The kind of the entry.
 _KIND: Final = "pods"
 #: The context, where its pieces are, and what was kept, by the names of files.
@@ -65,7 +67,7 @@ class KeptPods:
             self._kept = {
                 key: data
                 for key, data in self._kept.items()
-                if not any(path in data for path in moved)
+                if len(moved) <= _MOST_MOVED and not any(path in data for path in moved)
             }
 
     def find(self, key: str, find_document: FindDocument) -> CheckedFile | None:

@@ -45,10 +45,8 @@ class ContextDigest:
             own.add(deployed_as, chunk.data)
             return own.name()
         path = file.display_path
-        if isinstance(content, SkipReason):
-            self._skipped.add(path, file.chart or "", deployed_as, chunk.data)
-        else:
-            self._pieces.add(path, file.chart or "", deployed_as, chunk.data)
+        pieces = self._skipped if isinstance(content, SkipReason) else self._pieces
+        pieces.add(path, file.chart or "", deployed_as, chunk.data)
         self._places.setdefault(path, files.Digest()).add(*chunk.place)
         return ""
 

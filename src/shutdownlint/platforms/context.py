@@ -186,13 +186,14 @@ class AnalysisContext:
         """The Services that select the workload's pods; the first ones of very many."""
         labels = workload.template.metadata.labels
         scope = scope_of(workload)
-        by_name: dict[str | None, list[LoadedResource[Service]]] = {}
+        found: list[LoadedResource[Service]] = []
+        names: set[str | None] = set()
         for key in labels.items():
             for loaded in self._lookup.services.get((*scope, *key), ()):
                 selector = loaded.model.spec.selector
                 if all(labels.get(name) == value for name, value in selector.items()):
-                    by_name.setdefault(loaded.model.metadata.name, []).append(loaded)
-                    if len(by_name) >= limits.MAX_SERVICES_OF_A_POD:
+                    found.append(loaded)
+                    names.add(loaded.model.metadata.name)
+                    if len(names) >= limits.MAX_SERVICES_OF_A_POD:
                         break
-        found = [service for same in by_name.values() for service in same]
         yield from nearest_of_each(found, workload.ref.document.file)
