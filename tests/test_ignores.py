@@ -57,7 +57,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_ignored_with_a_reason(folder: Path, above: str, behind: str) -> None:
     (folder / "a.yaml").write_text(BAD % (above, behind))
     code, out, _ = run("a.yaml")
-    last = "no findings (1 suppressed); 1 workload in 1 document of 1 file"
+    last = "no errors, no warnings (1 suppressed); 1 workload in 1 document of 1 file"
     assert (code, out.splitlines()[-1]) == (0, last)
     _, sarif, _ = run("--format", "sarif", "a.yaml")
     (result,) = json.loads(sarif)["runs"][0]["results"]

@@ -13,7 +13,7 @@ import yaml
 
 from shutdownlint.config.load import ConfigForm
 from shutdownlint.engine.rule import bundled_folder
-from tests.helpers import pod_in_istio, run, schema
+from tests.helpers import pod_in_istio, run
 
 ALB = """\
 id: ORG001
@@ -23,6 +23,49 @@ for: container
 when: balancer.startsWith('an ALB') && preStop < duration('15s')
 at: preStop
 message: "preStop of {container} takes {preStop} behind {balancer}: ours take at least 15s"
+"""
+
+
+MANIFEST = """\
+apiVersion: v1
+kind: Service
+metadata:
+  name: shop
+spec:
+  selector:
+    app: shop
+  ports: [{port: 80}]
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: shop
+  annotations:
+    alb.ingress.kubernetes.io/target-type: ip
+spec:
+  ingressClassName: alb
+  defaultBackend:
+    service:
+      name: shop
+      port:
+        number: 80
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: shop
+spec:
+  selector:
+    matchLabels:
+      app: shop
+  template:
+    metadata:
+      labels:
+        app: shop
+    spec:
+      containers:
+        - name: app  # ORG001
+          image: shop/app:1
 """
 
 
@@ -41,13 +84,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def manifest() -> str:
-    return schema("SL301").examples[0].bad
-
-
 def test_a_rule_of_five_lines_works(folder: Path) -> None:
     (folder / "shutdownlint.toml").write_text('rules = ["own"]\n')
-    (folder / "shop.yaml").write_text(manifest())
+    (folder / "shop.yaml").write_text(MANIFEST)
     for _ in range(2):  # the second time from the cache
         _, out, _ = run("check", "--format", "concise", "shop.yaml")
         assert "error ORG001 preStop of app takes 0s behind an ALB" in out
@@ -58,7 +97,7 @@ def test_a_rule_of_five_lines_works(folder: Path) -> None:
 
 def test_a_changed_rule_is_read_again(folder: Path) -> None:
     (folder / "shutdownlint.toml").write_text('rules = ["own"]\n')
-    (folder / "shop.yaml").write_text(manifest())
+    (folder / "shop.yaml").write_text(MANIFEST)
     run("check", "shop.yaml")
     (folder / "own" / "ORG001.yaml").write_text(ALB.replace("ours take", "all of ours take"))
     assert "all of ours take" in run("check", "shop.yaml")[1]
@@ -105,8 +144,7 @@ def test_a_rule_may_decide_by_the_text_of_a_version(folder: Path) -> None:
 
 
 def test_rules_are_tested_on_their_examples(folder: Path) -> None:
-    bad = manifest().replace("# SL301", "# ORG001")
-    block = "".join(f"      {line}\n" for line in bad.splitlines())
+    block = "".join(f"      {line}\n" for line in MANIFEST.splitlines())
     good = block.replace("kind: Ingress", "kind: Secret").replace("  # ORG001", "")
     text = f"{ALB}examples:\n  - bad: |\n{block}    good: |\n{good}"
     (folder / "own" / "ORG001.yaml").write_text(text)
@@ -131,7 +169,7 @@ def test_rules_are_tested_on_their_examples(folder: Path) -> None:
 def test_a_taken_id_is_refused(folder: Path) -> None:
     (folder / "shutdownlint.toml").write_text('rules = ["own"]\n')
     (folder / "own" / "ORG001.yaml").write_text(ALB.replace("ORG001", "SL102"))
-    (folder / "shop.yaml").write_text(manifest())
+    (folder / "shop.yaml").write_text(MANIFEST)
     code, _, err = run("check", ".")
     assert code == 2
     assert "id SL102 is taken by" in err
@@ -150,7 +188,7 @@ def test_the_schemas_take_what_the_readers_take() -> None:
 
 
 def test_init_writes_what_the_linter_reads(folder: Path) -> None:
-    (folder / "shop.yaml").write_text(manifest())
+    (folder / "shop.yaml").write_text(MANIFEST)
     assert run("init")[0] == 0
     text = (folder / "shutdownlint.toml").read_text()
     assert '# match = "Deployment/default/shop"' in text

@@ -66,7 +66,7 @@ def test_an_apps_sleep_alone(root: Path) -> None:
     requests = explain(root, "app-sleep-15", *late)["requests"]
     assert [request["outcome"] for request in requests] == ["ok", "refused", "refused"]
     assert [request["at"] for request in requests] == [5.0, 5.0, 14.0]
-    assert found(root, "app-sleep-15") == [("SL201", "error")]
+    assert found(root, "app-sleep-15") == [("SL201", "warning")]
 
 
 def test_a_hook_longer_than_the_grace_period(root: Path) -> None:

@@ -112,22 +112,6 @@ class KeptEntries:
             total, count = total - bytes_of_entry, count - 1
 
 
-class RunEntries:
-    """What is kept of the runs of one command line: entries of the same name, by kind."""
-
-    def __init__(self, folder: str, name: str) -> None:
-        self._folder = folder
-        self._name = name
-
-    def read(self, kind: str) -> bytes | None:
-        """The data of an entry; None where there is none, or where it is damaged."""
-        return KeptEntries(f"{self._folder}/{kind}").read(self._name)
-
-    def write(self, kind: str, data: bytes) -> None:
-        """Keep an entry, if that is possible and it is not too large."""
-        KeptEntries(f"{self._folder}/{kind}").write(self._name, data)
-
-
 _HEAD: Final = b"shutdownlint 1 "
 
 

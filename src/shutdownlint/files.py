@@ -35,13 +35,10 @@ _notes: dict[Question, str] | None = None
 #: Why this run cannot be kept; empty where it can.
 _obstacle = ""
 _DIGEST_BYTES: Final = 16
-#: The question for the pieces of a file.
-MANIFEST: Final = "manifest"
+_MANIFEST: Final = "manifest"
 _FOLDER: Final = "folder"
 _SEARCHED: Final = "searched folder"
 KEPT_BY_GIT: Final = "kept by git"
-#: The questions that only say which files a run has.
-SEARCHES: Final = frozenset((_SEARCHED, "folders with", KEPT_BY_GIT))
 _SEPARATOR: Final = "/"
 
 
@@ -66,11 +63,6 @@ def notes_since(count: int) -> dict[Question, str] | None:
     if _notes is None or _obstacle:
         return None
     return dict(islice(reversed(_notes.items()), len(_notes) - count))
-
-
-def is_noting() -> bool:
-    """Whether questions are noted."""
-    return _notes is not None and not _obstacle
 
 
 def end_notes() -> None:
@@ -109,26 +101,6 @@ def forbid(reason: str) -> None:
 def digest(data: bytes) -> str:
     """A short name of some bytes. Others with the same name cannot be made."""
     return blake2b(data, digest_size=_DIGEST_BYTES).hexdigest()
-
-
-class Digest:
-    """A digest of several pieces."""
-
-    def __init__(self) -> None:
-        self._hash = blake2b(digest_size=_DIGEST_BYTES)
-
-    def add(self, *pieces: str | bytes | int) -> None:
-        """Add pieces; where one ends and the next one begins counts."""
-        for piece in pieces:
-            data = (
-                piece if isinstance(piece, bytes) else str(piece).encode(errors="surrogateescape")
-            )
-            self._hash.update(b"%d:" % len(data))
-            self._hash.update(data)
-
-    def name(self) -> str:
-        """The digest of all that was added."""
-        return self._hash.hexdigest()
 
 
 def is_unchanged(question: Question, answer: str) -> bool:
@@ -183,7 +155,7 @@ def read_manifest(path: str | os.PathLike[str]) -> bytes:
 
     A question of its own: what a run keeps of a file depends on some of its pieces only.
     """
-    data: bytes = _ask(MANIFEST, path)
+    data: bytes = _ask(_MANIFEST, path)
     return data
 
 
@@ -393,7 +365,7 @@ def _folders_with(root: str, names: str) -> list[str]:
 #: The kinds of questions: how each is asked, and how its answer is kept.
 _KINDS: Final[dict[str, tuple[Callable[[str, str], Any], Callable[[Any], str]]]] = {
     "bytes": (_bytes, digest),
-    MANIFEST: (_bytes, digest),
+    _MANIFEST: (_bytes, digest),
     "size": (_size, str),
     "type": (_type, str),
     "own type": (_own_type, str),

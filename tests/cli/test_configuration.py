@@ -89,7 +89,7 @@ def test_rules_and_severities_by_path() -> None:
     )
     code, out, _ = run("check", ".")
     assert code == 0
-    assert "not shown: 1 note (SL102 1)" in out
+    assert "1 note (grace-spent-by-prestop 1): --notes" in out
     assert "note[SL102]" in run("check", "--notes", ".")[1]
     Path("shutdownlint.toml").write_text(
         "[[paths]]\nmatch='teams/b'\n[paths.severity]\nSL182 = 'error'\nSL102 = 'error'\n"

@@ -96,7 +96,7 @@ def test_unsure_findings_are_only_counted() -> None:
     assert "medium confidence" in out
     code, out, _ = run("check", "--min-confidence", "high", "a.yaml")
     assert code == 0
-    assert "not shown: 1 finding of lower confidence: --min-confidence low shows them" in out
+    assert "of lower confidence (--min-confidence low)" in out
     Path("shutdownlint.toml").write_text('min-confidence = "high"\n')
     assert run("check", "a.yaml")[0] == 0
     assert run("check", "--min-confidence", "medium", "a.yaml")[0] == 1
@@ -154,14 +154,29 @@ def test_a_summary_has_a_line_for_each_workload() -> None:
     code, out, _ = run("explain", "--summary", ".")
     assert code == 0
     lines = out.splitlines()
-    assert lines[0].split()[:2] == ["workload", "in"]
+    assert lines[0].split()[:3] == ["workload", "file", "in"]
     assert lines[1].startswith("Pod shop ")
-    assert "1 error" in lines[1]
-    assert lines[-1].startswith("2 workloads, ")
+    assert "SL102" in lines[1]
+    assert lines[-1].startswith("at a stop: 1 of 2 workloads ")
     given = ("--rate", "100", "--rollouts", "5", "--p99", "40s")
     out = run("explain", "--summary", *given, ".")[1]
     assert "a week (5 rollouts of 1 pod)" in out
-    assert run("explain", "--summary", "--format", "json", ".")[0] == 2
+    assert run("explain", "--summary", "--format", "svg", ".")[0] == 2
+    assert run("explain", "--summary", "--request", "1s", ".")[0] == 2
+
+
+def test_the_summary_as_json_says_what_the_check_says() -> None:
+    code, out, _ = run("explain", "--summary", "--format", "json", ".")
+    assert code == 0
+    data = json.loads(out)
+    first, second = data["workloads"]
+    assert first["workload"] == {"kind": "Pod", "namespace": None, "name": "shop"}
+    assert (first["file"], first["lost"], first["reported_by"]) == ("a.yaml", "long", ["SL102"])
+    assert second["lost"] == "none"
+    losses = data["summary"]["losses"]
+    assert (losses["workloads"], losses["long"], losses["none"]) == (2, 1, 1)
+    checked = json.loads(run("check", "--format", "json", ".")[1])
+    assert checked["summary"]["losses"] == losses
 
 
 def test_what_cannot_be_explained_is_in_the_list() -> None:
@@ -171,11 +186,13 @@ def test_what_cannot_be_explained_is_in_the_list() -> None:
     )
     Path("k.yaml").write_text(knative)
     out = run("explain", "--summary", ".")[1]
-    assert re.search(r"^Service hello +- +- +- +not checked: Knative", out, re.MULTILINE)
-    assert out.splitlines()[-1].endswith("; 1 not checked")
+    assert re.search(r"^Service hello +k.yaml:\d+ .* not analysed: Knative", out, re.MULTILINE)
+    assert out.splitlines()[-1].endswith(
+        ", 1 is not analysed (Knative workloads (Knative sets their shutdown itself))"
+    )
     _, out, stderr = run("explain", ".", "--format", "json")
     assert json.loads(out)["unplanned"][0]["workload"] == "Service hello"
-    assert "Service hello is not checked: Knative" in stderr
+    assert "Service hello is not analysed: Knative" in stderr
 
 
 def test_suggestions_as_json() -> None:

@@ -45,15 +45,15 @@ def test_what_git_ignores_is_left_out_and_counted(repository: Path) -> None:
     read, left_out = _found(".")
     assert read == ["k8s/b.yaml", "k8s/sub/f.yaml", "k8s/sub/g/e.yaml"]
     assert left_out == ["build", "k8s/c.gen.yaml", "k8s/sub/e.yaml"]
-    code, out, _ = run("check", ".")
+    code, out, _ = run("check", "--verbose", ".")
     assert code == 1
     assert "skipped: files and folders that a .gitignore names (3): name them" in out
     assert len(_found(".", gitignore=False)[0]) == 6
-    assert ".gitignore names" not in run("check", "--no-respect-gitignore", ".")[1]
-    assert ".gitignore names" not in run("check", "--isolated", ".")[1]
+    assert ".gitignore names" not in run("check", "-v", "--no-respect-gitignore", ".")[1]
+    assert ".gitignore names" not in run("check", "-v", "--isolated", ".")[1]
     Path("shutdownlint.toml").write_text("respect-gitignore = false\n")
-    assert ".gitignore names" not in run("check", ".")[1]
-    assert ".gitignore names" in run("check", "--respect-gitignore", ".")[1]
+    assert ".gitignore names" not in run("check", "-v", ".")[1]
+    assert ".gitignore names" in run("check", "-v", "--respect-gitignore", ".")[1]
 
 
 def test_a_path_of_the_command_line_is_read_though_git_ignores_it(repository: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_folder_that_an_application_deploys_is_searched_in_the_same_way(reposi
     _write(
         {"deployed/hidden.yaml": BAD, "deployed/other.yaml": BAD.replace("name: shop", "name: b")}
     )
-    out = run("check", "apps")[1]
+    out = run("check", "-v", "apps")[1]
     assert ("hidden.yaml" in out, "deployed/other.yaml" in out) == (False, True)
     assert "a .gitignore names (1)" in out
     assert "deployed/hidden.yaml" in run("check", "--isolated", "apps")[1]
@@ -150,7 +150,7 @@ def test_reports_of_this_tool_are_no_manifests(repository: Path) -> None:
         run("check", "--format", f"{name}=k8s/{name}.json", "k8s/a.yaml")
     run("check", "--write-baseline", "k8s/known.json", "k8s/a.yaml")
     run("explain", "k8s/a.yaml", "--format", "json", "-o", "k8s/explain.json")
-    code, out, _ = run("check", "k8s")
+    code, out, _ = run("check", "-v", "k8s")
     assert code == 1
     assert "skipped: reports and baselines of shutdownlint (5)" in out
     assert "1 workload in 6 documents of 6 files" in out

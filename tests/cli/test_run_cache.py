@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from shutdownlint import cache_folder, files, limits, outputs
 from shutdownlint.cli import start
 from shutdownlint.cli.run_cache import KeptRun
-from shutdownlint.linter import check_run, linter
 from tests.conftest import ROOT
 from tests.helpers import served
 
@@ -25,7 +24,7 @@ MESH = "apiVersion: v1\nkind: Namespace\nmetadata: {name: default, labels: {isti
 KUSTOMIZATION = "resources: [%s]\npatches: [{path: patch.yaml}]\n"
 PATCH = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: shop}\nspec: {template: {spec: {terminationGracePeriodSeconds: %s}}}\n"
 
-#: A file with nothing but a workload, which is kept on its own.
+#: A file with nothing but a workload.
 POD = """\
 apiVersion: apps/v1
 kind: Deployment
@@ -146,16 +145,9 @@ def repeated(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     return found
 
 
-def keep_few_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep parts of runs however few they are."""
-    monkeypatch.setattr(check_run, "_PARTS_TO_KEEP", 1)
-    monkeypatch.setattr(linter, "_FILES_TO_KEEP", 1)
-
-
 @pytest.fixture
 def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder, which is the current one; the cache is outside of it."""
-    keep_few_parts(monkeypatch)
     made = tmp_path / "repository"
     made.mkdir()
     monkeypatch.chdir(made)
@@ -203,7 +195,6 @@ def test_any_sequence_of_edits_gives_the_report_of_a_run_that_keeps_nothing(
     (tmp_path / "outside.yaml").write_text(WORKLOAD)
     (folder / "app.yaml").write_text(WORKLOAD)
     monkeypatch.chdir(folder)
-    keep_few_parts(monkeypatch)
     for name, text in edits:
         edit(folder, name, text)
         for words in ((".", "--format", "json"), (".",), ("app.yaml", "--format", "gitlab")):
@@ -281,19 +272,6 @@ def test_there_are_only_so_many_kept_runs(screen: Screen, monkeypatch: pytest.Mo
     for number in range(20):
         screen.run(".", "--p99", f"{number}s")
     assert 3 <= len([*(Path(str(cache_folder.cache_folder())) / "runs").iterdir()]) <= 6
-
-
-def test_the_pods_of_one_file_are_kept_with_the_run_only(
-    folder: Path, screen: Screen, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pods = Path(str(cache_folder.cache_folder())) / "pods"
-    monkeypatch.setattr(check_run, "_PARTS_TO_KEEP", 2)
-    before = set(pods.glob("*"))
-    screen.run("app.yaml", "--p99", "3s")
-    assert set(pods.glob("*")) == before
-    (folder / "other.yaml").write_text(POD % (5, ""))
-    screen.run(".", "--p99", "3s")
-    assert set(pods.glob("*")) > before
 
 
 def test_they_take_only_so_much_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

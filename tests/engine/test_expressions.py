@@ -101,8 +101,8 @@ def test_engines_agree_on_every_rule_and_example() -> None:
                         compared += 1
                         assert one.holds(values) is other.holds(values)
                     plainly += _compare_clauses(rule, case)
-    assert compared > 150
-    assert plainly > 500
+    assert compared > 130
+    assert plainly > 350
 
 
 def _compare_clauses(rule: Rule, case: CaseValues) -> int:

@@ -261,7 +261,7 @@ def test_a_setting_is_added_to_whatever_form_the_annotation_has(annotation: str)
         "  annotations:\n    other: x\n"
         f"    proxy.istio.io/config: {annotation}\n"
         "spec:\n  terminationGracePeriodSeconds: 60\n"
-        "  containers:\n  - name: app\n    image: a\n"
+        "  containers:\n  - name: app\n    image: a\n    ports: [{containerPort: 80}]\n"
     )
     facts = user_facts("20s", istio="1.26", kubernetes="1.28")
     candidates = [f for f in lint(text, facts).findings if f.rule == "SL202"]
@@ -449,8 +449,8 @@ def test_one_bad_fix_among_many_is_found_where_its_file_is_not_named() -> None:
     result = applier.run()
     assert set(result.texts) == {"a.yaml", "b.yaml", "d.yaml", "e.yaml"}
     refused = [(str(each.finding.workload), each.reason) for each in result.refused]
-    assert refused == [("Pod c", "the fix would cause SL999")]
-    assert len(checks) < 12
+    assert set(refused) == {("Pod c", "the fix would cause SL999")}
+    assert len(checks) < 15
 
 
 def test_the_only_fix_of_a_run_is_refused_at_once() -> None:
@@ -463,4 +463,4 @@ def test_the_only_fix_of_a_run_is_refused_at_once() -> None:
 
     result = FixApplier(check, lambda _: text.encode(), {"a.yaml"}, unsafe=True).run()
     assert result.texts == {}
-    assert len(result.refused) == 1
+    assert {each.finding.rule for each in result.refused} == {"SL102", "SL197"}

@@ -21,7 +21,7 @@ CASES = [
 
 
 def fixed(text: str, rule: str, number: int) -> tuple[str, list[str]]:
-    """The fixed text, and the findings on lines that were not there before."""
+    """The fixed text, and the errors and warnings on lines that were not there before."""
     options = lint_options(example_facts(schema(rule).examples[number].options))
     source = InputSource(InputFile(Path("example.yaml"), "example.yaml", text.encode()))
     result, fixes = fix_files([source], options, unsafe=True)
@@ -31,7 +31,7 @@ def fixed(text: str, rule: str, number: int) -> tuple[str, list[str]]:
     found = [
         f"{finding.rule} {lines[finding.region.line - 1].strip()}: {finding.message}"
         for finding in result.findings
-        if lines[finding.region.line - 1] not in old_lines
+        if lines[finding.region.line - 1] not in old_lines and finding.severity != "note"
     ]
     return new, found
 

@@ -80,6 +80,7 @@ POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}
 @pytest.mark.parametrize("empty", [{}, None])
 def test_json_stays_json(tmp_path: Path, empty: object) -> None:
     container = {"name": "a", "image": "a", "lifecycle": empty, "env": [{"name": "A", "value": 1}]}
+    container["ports"] = [{"containerPort": 80}]
     metadata = {"name": "a", "annotations": empty, "labels": {"sidecar.istio.io/inject": "true"}}
     text = json.dumps({**POD, "metadata": metadata, "spec": {"containers": [container]}})
     now = json.loads(fix_result(tmp_path, text, *ISTIO, "--p99", "10s", name="a.json"))

@@ -81,7 +81,10 @@ def test_replicas_of_what_is_not_there_are_reported() -> None:
 
 def test_a_patch_that_is_not_there_is_named() -> None:
     _write("over/kustomization.yaml", "resources: [../base]\npatches: [{path: none.yaml}]\n")
-    assert "over/none.yaml, which over/kustomization.yaml names" in run("check", ".")[1]
+    assert (
+        "over/none.yaml, which over/kustomization.yaml names" in run("check", "--verbose", ".")[1]
+    )
+    assert "not checked: 1 missing file of a kustomization" in run("check", ".")[1]
 
 
 def test_a_patch_with_its_target_is_fine() -> None:

@@ -92,5 +92,5 @@ def test_shared_work_gives_the_same_result(
     assert shared.suppressed
     assert (shared.workloads, shared.objects) == (alone.workloads, alone.objects)
     assert shared.stats == alone.stats
-    assert shared.hints == alone.hints
+    assert shared.verdicts == alone.verdicts
     assert shared.complete is alone.complete is False

@@ -87,7 +87,7 @@ def test_what_does_not_parse_below_a_chart_is_a_template(tmp_path: Path) -> None
     (tmp_path / "shop" / "Chart.yaml").write_text("name: shop\n")
     (tmp_path / "shop" / "templates" / "a.yaml").write_text(POD % ('"{{ x }}"', "  image: [b\n"))
     (tmp_path / "b.yaml").write_text(POD % ('"{{ x }}"', "  image: [b\n"))
-    code, out, _ = run("check", str(tmp_path))
+    code, out, _ = run("check", "-v", str(tmp_path))
     assert code == 2
     assert out.count("SL001") == 1
     assert "unrendered templates of the chart" in out

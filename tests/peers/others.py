@@ -19,11 +19,13 @@ from tempfile import TemporaryDirectory
 
 import yaml
 
+from shutdownlint.engine.finding import Severity
 from tests.helpers import check_text, user_facts
 from tests.peers.mistakes import MISTAKES, Mistake
 
 SEEN = Path(__file__).with_name("mistakes_seen.json")
 OURS = "shutdownlint"
+OURS_WITH_NOTES = "with --notes"
 #: The schemas of Kubernetes, with unknown fields refused, as kubeconform -strict reads them.
 SCHEMAS = "kubernetes-validate"
 _VERSION = "1.33"
@@ -32,10 +34,15 @@ _One = Callable[[str, str | None], set[str]]
 _Texts = dict[str, tuple[str, str | None]]
 
 
-def our_rules(text: str, kubernetes: str | None) -> set[str]:
-    """What shutdownlint reports, notes included, without any option but the version."""
+def our_rules(text: str, kubernetes: str | None, *, notes: bool = False) -> set[str]:
+    """What shutdownlint reports without any option but the version, or with notes."""
     facts = user_facts(kubernetes=kubernetes) if kubernetes else None
-    return {finding.rule for finding in check_text(text, facts).findings}
+    found = check_text(text, facts).findings
+    return {finding.rule for finding in found if notes or finding.severity is not Severity.NOTE}
+
+
+def _with_notes(text: str, kubernetes: str | None) -> set[str]:
+    return our_rules(text, kubernetes, notes=True)
 
 
 def _run(command: list[str], text: str) -> str:
@@ -134,7 +141,8 @@ def installed() -> list[str]:
 
 def ask(mistakes: Iterable[Mistake], peer: str) -> dict[str, list[str]]:
     """What a peer says of each mistake beyond what it says of the sound manifest."""
-    check = _one_by_one(our_rules) if peer == OURS else PEERS[peer]
+    own = {OURS: our_rules, OURS_WITH_NOTES: _with_notes}
+    check = _one_by_one(own[peer]) if peer in own else PEERS[peer]
     wanted = list(mistakes)
     sound = {f"{each.sound}{each.kubernetes}": (each.sound, each.kubernetes) for each in wanted}
     found = check({**sound, **{each.title: (each.text, each.kubernetes) for each in wanted}})
@@ -146,12 +154,15 @@ def ask(mistakes: Iterable[Mistake], peer: str) -> dict[str, list[str]]:
 
 def table(seen: dict[str, dict[str, list[str]]]) -> str:
     """The table of docs/comparison.md."""
-    names = list(PEERS)
-    lines = [f"| mistake | {OURS} | {' | '.join(names)} |", f"|{'---|' * (len(names) + 2)}"]
+    names, own = list(PEERS), (OURS, OURS_WITH_NOTES)
+    heads = (*own, *names)
+    lines = [f"| mistake | {' | '.join(heads)} |", f"|{'---|' * (len(heads) + 1)}"]
     for number, (title, found) in enumerate(seen.items(), 1):
+        rules = [", ".join(found[OURS])]
+        rules.append(", ".join(rule for rule in found[OURS_WITH_NOTES] if rule not in found[OURS]))
         others = ("yes" if found.get(name) else "" for name in names)
-        lines.append(f"| {number} {title} | {', '.join(found[OURS])} | {' | '.join(others)} |")
-    totals = (str(sum(bool(found.get(name)) for found in seen.values())) for name in (OURS, *names))
+        lines.append(f"| {number} {title} | {' | '.join((*rules, *others))} |")
+    totals = (str(sum(bool(found.get(name)) for found in seen.values())) for name in heads)
     lines.append(f"| reported of {len(seen)} | {' | '.join(totals)} |")
     return "\n".join(lines)
 
@@ -165,7 +176,7 @@ def main() -> int:
     stored: dict[str, dict[str, list[str]]] = json.loads(SEEN.read_text())
     seen = {each.title: dict(stored.get(each.title, {})) for each in MISTAKES}
     wanted = [name for name in installed() if name in (options.only or PEERS)]
-    for peer in (OURS, *wanted):
+    for peer in (OURS, OURS_WITH_NOTES, *wanted):
         for title, found in ask(MISTAKES, peer).items():
             seen[title][peer] = found
     sys.stdout.write(f"{table(seen)}\n")

@@ -8,7 +8,16 @@ from pathlib import Path
 import pytest
 
 from tests.peers.mistakes import MISTAKES, SOUND, SOUND_IN_MESH, STATEFUL
-from tests.peers.others import OURS, PEERS, SEEN, ask, installed, our_rules, table
+from tests.peers.others import (
+    OURS,
+    OURS_WITH_NOTES,
+    PEERS,
+    SEEN,
+    ask,
+    installed,
+    our_rules,
+    table,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,10 +33,14 @@ def test_the_sound_manifest_has_no_finding(text: str) -> None:
 
 
 def test_each_of_the_sixty_is_found() -> None:
-    found = ask(MISTAKES, OURS)
+    found = ask(MISTAKES, OURS_WITH_NOTES)
     assert len(found) == 60
     assert [title for title, rules in found.items() if not rules] == []
-    assert found == {title: each[OURS] for title, each in _seen().items()}
+    assert found == {title: each[OURS_WITH_NOTES] for title, each in _seen().items()}
+
+
+def test_what_a_run_with_defaults_reports_is_as_recorded() -> None:
+    assert ask(MISTAKES, OURS) == {title: each[OURS] for title, each in _seen().items()}
 
 
 @pytest.mark.slow

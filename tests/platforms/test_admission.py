@@ -464,8 +464,14 @@ def test_suggestions_change_the_policy(tmp_path: Path) -> None:
     """Two workloads need two values at one place: the second is named as not written."""
     policy = kyverno("patchStrategicMerge: {spec: {terminationGracePeriodSeconds: 10}}")
     (tmp_path / "policy.yaml").write_text(dedent(policy))
-    longer = POD.replace("name: shop,", "name: big, annotations: {shutdownlint.dev/p99: 50s},", 1)
-    for name, text in (("a.yaml", POD), ("b.yaml", longer)):
+    serving = POD.replace(
+        "image: shop/app:1",
+        "image: shop/app:1, ports: [{containerPort: 80}], lifecycle: {preStop: {sleep: "
+        "{seconds: 5}}}",
+    )
+    name = "name: big, annotations: {shutdownlint.dev/p99: 50s},"
+    longer = serving.replace("name: shop,", name, 1)
+    for name, text in (("a.yaml", serving), ("b.yaml", longer)):
         (tmp_path / name).write_text(dedent(text))
     code, out, _ = run("suggest", str(tmp_path), "--format", "diff")
     assert (code, out.count("+++ ")) == (0, 1)

@@ -93,7 +93,7 @@ def test_the_limit_of_a_server_that_its_hook_drains_is_part_of_its_budget(
     command = f"[kong, quit, --wait=15, --timeout={timeout}]"
     container = f"command: [kong, start], lifecycle: {{preStop: {{exec: {{command: {command}}}}}}}"
     found = [rule for rule, _ in rule_lines(check_text(pod(container)).findings)]
-    assert ("SL162" in found) == reported
+    assert ("SL124" in found) == reported
 
 
 @pytest.mark.parametrize(

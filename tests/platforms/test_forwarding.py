@@ -69,7 +69,7 @@ def test_a_proxy_leads_to_the_container_whose_port_it_names(front: str, file: st
     plan = plan_of(text)
     assert plan.container("front").forwards_to == ("app",)
     found = rule_lines(check_text(text).findings)
-    assert "SL167" in [rule for rule, _ in found]
+    assert "SL108" in [rule for rule, _ in found]
     late = Request(seconds(5), seconds(1))
     (answer,) = ShutdownAnalysis(plan).predict((late,))
     assert answer.prediction.outcome is Outcome.UNAVAILABLE

@@ -36,7 +36,7 @@ def test_an_llm_service_gets_what_the_presets_set() -> None:
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
-        ("  template: {terminationGracePeriodSeconds: 20}", ["SL451"]),
+        ("  template: {terminationGracePeriodSeconds: 20}", ["SL161"]),
         ("  template: {terminationGracePeriodSeconds: 140}", []),
         ("  template: {terminationGracePeriodSeconds: 140}\n  router: {scheduler: {}}", ["SL452"]),
         ("  router: {scheduler: {}}", []),
@@ -45,12 +45,12 @@ def test_an_llm_service_gets_what_the_presets_set() -> None:
             ["SL452"],
         ),
         ("  template: 5", []),
-        ("  router: [1]\n  prefill: {template: {terminationGracePeriodSeconds: 10}}", ["SL451"]),
+        ("  router: [1]\n  prefill: {template: {terminationGracePeriodSeconds: 10}}", ["SL161"]),
     ],
 )
 def test_grace_periods_of_an_llm_service(lines: str, expected: list[str]) -> None:
     found = {rule for rule, _ in rule_lines(check_text(llm(lines)).findings)}
-    assert found & {"SL451", "SL452", "SL161"} == set(expected)
+    assert found & {"SL452", "SL161"} == set(expected)
 
 
 def test_a_component_that_deployments_run_is_a_workload() -> None:

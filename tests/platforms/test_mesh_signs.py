@@ -102,6 +102,6 @@ def test_a_finding_that_rests_on_a_sign_is_no_error() -> None:
         "a.yaml": POD % ("", ""),
         "b.yaml": NAMESPACE % "annotations: {linkerd.io/inject: enabled}",
     }
-    found = [f for f in check_files(files).findings if f.rule == "SL401"]
+    found = [f for f in check_files(files).findings if f.rule == "SL201"]
     assert [f.severity for f in found] == ["warning"]
     assert any("suggests that the pod is in the mesh" in text for text in found[0].assumptions)

@@ -100,6 +100,7 @@ spec:
   containers:
     - name: app
       image: a
+      ports: [{{containerPort: 80}}]
       {lines}
 """
 
@@ -135,15 +136,8 @@ def mounted(shutdown: str, mount: str, volume: str, more: str = "") -> str:
 
 
 SILENT = [
-    ("SL241", GATEWAY + "  addresses: [{type: Hostname, value: a.b}]\n"),
-    ("SL241", GATEWAY + "  infrastructure: {parametersRef: {kind: ConfigMap, name: elsewhere}}\n"),
-    ("SL301", BEHIND_ALB),
-    (
-        "SL301",
-        BEHIND_ALB.replace("ingressClassName: alb", "ingressClassName: nginx").replace(
-            "preStop: {sleep: {seconds: 15}}", ""
-        ),
-    ),
+    ("SL202", GATEWAY + "  addresses: [{type: Hostname, value: a.b}]\n"),
+    ("SL202", GATEWAY + "  infrastructure: {parametersRef: {kind: ConfigMap, name: elsewhere}}\n"),
     (
         "SL307",
         BEHIND_ALB.replace(
@@ -204,10 +198,10 @@ SILENT = [
         mounted("immediate", "mountPath: /a", "", "envFrom: [{configMapRef: {name: elsewhere}}]"),
     ),
     ("SL134", mounted("graceful", "mountPath: /a", "")),
-    ("SL137", container("command: [hypercorn, --config, x.toml]")),
-    ("SL137", container("command: [pm2-runtime, start, ecosystem.config.js]")),
-    ("SL137", container(env("QUARKUS_DATASOURCE_JDBC_URL", "x"))),
-    ("SL137", container("command: [ls, /etc/gunicorn]\n      args: [gunicorn]")),
+    ("SL125", container("command: [hypercorn, --config, x.toml]")),
+    ("SL125", container("command: [pm2-runtime, start, ecosystem.config.js]")),
+    ("SL125", container(env("QUARKUS_DATASOURCE_JDBC_URL", "x"))),
+    ("SL125", container("command: [ls, /etc/gunicorn]\n      args: [gunicorn]")),
     ("SL136", container("command: [gunicorn, '--graceful-timeout=$(GRACEFUL_TIMEOUT)']")),
     ("SL136", container(env("PM2_KILL_TIMEOUT", "500"))),
     ("SL136", container(env("SPRING_LIFECYCLE_TIMEOUTPERSHUTDOWNPHASE", "P1D"))),
@@ -223,12 +217,12 @@ def test_silent(rule: str, text: str) -> None:
 
 
 REPORTED = [
-    ("SL158", mounted("immediate", "mountPath: /a", "")),
-    ("SL158", mounted("immediate", "mountPath: /a, subPath: application.yaml", "")),
-    ("SL158", container("command: [java, -Dserver.shutdown=immediate, -jar, a.jar]")),
+    ("SL134", mounted("immediate", "mountPath: /a", "")),
+    ("SL134", mounted("immediate", "mountPath: /a, subPath: application.yaml", "")),
+    ("SL134", container("command: [java, -Dserver.shutdown=immediate, -jar, a.jar]")),
     ("SL136", container(env("SPRING_LIFECYCLE_TIMEOUTPERSHUTDOWNPHASE", "1.5m"))),
     ("SL128", container("lifecycle: {preStop: {exec: {command: [nginx, -s, stop]}}}")),
-    ("SL301", BEHIND_ALB.replace("preStop: {sleep: {seconds: 15}}", "")),
+    ("SL108", BEHIND_ALB.replace("preStop: {sleep: {seconds: 15}}", "")),
     ("SL150", policy('{spec: {"=(terminationGracePeriodSeconds)": "<=30"}}')),
     (
         "SL135",

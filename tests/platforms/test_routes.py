@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.helpers import check_text, dedent, rule_lines
+from tests.helpers import check_text, dedent, rule_lines, user_facts
 
 POD = """\
     apiVersion: v1
@@ -27,7 +27,7 @@ def pod(annotations: str = "") -> str:
 
 
 def found(route: str, annotations: str = "") -> list[tuple[str, int]]:
-    result = check_text(pod(annotations) + dedent(route))
+    result = check_text(pod(annotations) + dedent(route), user_facts(mesh=["none"]))
     lines = rule_lines(result.findings, notes=True)
     assert result.complete
     return [(rule, line) for rule, line in lines if rule.startswith("SL46")]

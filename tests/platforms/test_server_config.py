@@ -78,13 +78,13 @@ NGINX = """\
         ("240s", "nginx", True),
         ("1m30s", "nginx", False),
         ("'${X}'", "nginx", False),
-        ("60s", "other", True),  # its default
+        ("60s", "other", False),  # its default
     ],
 )
 def test_the_budget_of_ingress_nginx(value: str, name: str, reported: bool) -> None:
     text = dedent(NGINX).replace("VALUE", value).replace("NAME", name)
     rules = [rule for rule, _ in rule_lines(check_text(text).findings)]
-    assert ("SL162" in rules) is reported
+    assert ("SL124" in rules) is reported
 
 
 @pytest.mark.parametrize("value", ["'${X}'", "soon"])
@@ -102,7 +102,7 @@ def test_a_budget_that_cannot_be_read_is_no_limit(value: str) -> None:
         (("web.A=40", "websecure.G=45s"), 60, False),
         (("web.A=40", "web.G=45s"), 60, True),
         (("web.A=40", "web.G=45s"), 85, False),
-        ((), 9, True),
+        ((), 9, False),  # a default
     ],
 )
 def test_entry_points_of_traefik_stop_at_once(
@@ -122,4 +122,4 @@ def test_entry_points_of_traefik_stop_at_once(
           containers: [{{name: traefik, image: traefik:v3, args: {arguments}}}]
     """)
     rules = [rule for rule, _ in rule_lines(check_text(text).findings)]
-    assert ("SL162" in rules) is reported
+    assert ("SL124" in rules) is reported

@@ -15,7 +15,7 @@ from shutdownlint.shutdown.analysis import ShutdownAnalysis
 from shutdownlint.shutdown.durations import seconds
 from shutdownlint.shutdown.process import Never, Reaction
 from shutdownlint.shutdown.request import Request
-from tests.helpers import check_text, plan_pod_text, user_facts
+from tests.helpers import check_text, plan_pod_text, rule_lines, user_facts
 
 if TYPE_CHECKING:
     from shutdownlint.platforms.planned_pod import PlannedPod
@@ -272,8 +272,9 @@ def test_the_rules_say_why() -> None:
         result = check_text(manifest(**keys), user_facts())
         return [finding.message for finding in result.findings if finding.rule == rule]
 
-    (message,) = found("SL134", command=["hypercorn", "-w", "2", "shop:app"])
-    assert message.startswith("app does not wait for its requests (Hypercorn ends at its stop")
+    ports = [{"containerPort": 80}]
+    (message,) = found("SL134", command=["hypercorn", "-w", "2", "shop:app"], ports=ports)
+    assert message.startswith("app does not wait for its requests at its stop signal (Hypercorn")
     hook = {"preStop": {"exec": {"command": ["/drain"]}}}
     assert found("SL134", command=["daphne", "shop:app"], lifecycle=hook) == []
     (message,) = found("SL142", command=["flask", "run"])
@@ -402,7 +403,7 @@ SQL = """
 )
 def test_requests_need_the_database_proxy(flags: str, outcome: str, reported: bool) -> None:
     assert in_flight(plan_pod_text(SQL % flags), 6, 2) == outcome
-    rules = [finding.rule for finding in check_text(SQL % flags).findings]
+    rules = [rule for rule, _ in rule_lines(check_text(SQL % flags).findings)]
     assert ("SL160" in rules) is reported
 
 

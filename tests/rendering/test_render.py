@@ -93,7 +93,8 @@ def test_a_kustomization_is_built(folder: Path) -> None:
 
 def test_without_the_option_nothing_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    code, out, _ = run(".")
+    code, out, _ = run("-v", ".")
+    assert "not checked: 1 chart" in out
     assert "unrendered templates of the chart charts/shop (1)" in out
     assert code == 1  # the pod below base
 

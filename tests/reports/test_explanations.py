@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 from xml.etree.ElementTree import fromstring
+from xml.sax.saxutils import escape
 
 import pytest
 from typer.testing import CliRunner
@@ -101,11 +102,20 @@ spec:
 @pytest.mark.parametrize(
     ("workload", "verdict"),
     [
-        ("catalog", "requests of up to 2s are served"),
-        ("checkout", "requests that arrive during the shutdown may be lost"),
-        ("frontend", "requests that arrive during the shutdown are lost"),
+        ("catalog", "requests longer than 2s are cut (at 32s)"),
+        (
+            "checkout",
+            "the app's own calls fail (6s to 45s); new requests may be refused (6s to 10s)",
+        ),
+        (
+            "frontend",
+            (
+                "the app's own calls fail (5s to 30s); requests longer than 5s are cut (at 5s); "
+                "new requests may be refused (5s to 15s)"
+            ),
+        ),
         ("search", "requests of up to 20s are served"),
-        ("dapr", "requests in flight may be lost"),
+        ("dapr", "the app's own calls fail (0s to 30s)"),
     ],
 )
 def test_a_verdict_in_one_line(tmp_path: Path, workload: str, verdict: str) -> None:
@@ -115,12 +125,13 @@ def test_a_verdict_in_one_line(tmp_path: Path, workload: str, verdict: str) -> N
     assert line in explain(*paths, workload).splitlines()
     (found,) = json.loads(explain("--format", "json", *paths, workload))["workloads"]
     assert found["verdict"].startswith(verdict)
-    assert verdict in explain("--format", "html", *paths, workload)
+    assert escape(verdict) in explain("--format", "html", *paths, workload)
 
 
 def test_a_rejected_pod_has_no_other_verdict() -> None:
     (found,) = json.loads(explain("--format", "json", str(SHOP), "orders"))["workloads"]
-    assert found["verdict"] == "no pod is created: the API server rejects it"
+    assert found["verdict"] == "not analysed: the API server rejects it"
+    assert found["lost"] == "not_judged"
 
 
 def test_requests_that_fail_are_drawn(tmp_path: Path) -> None:

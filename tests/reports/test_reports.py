@@ -61,17 +61,17 @@ def test_text_shows_the_line_and_marks_what_decides_it(
         text
         == """\
 error[SL102] grace-spent-by-prestop: preStop of app takes 60s, but the grace period is 60s \
-(line 7): no time is left after the hook. app gets its stop signal at 60s, and SIGKILL after the \
-kubelet's minimum of 2s
+(line 7): no time is left after the hook. app gets its stop signal at 60s, and SIGKILL 2s later
   --> shop.yaml:14:32  Pod front/shop, container app
 14 |             command: ["sleep", "60"]
    |                                ^^^^
-   = fix: set terminationGracePeriodSeconds to more than 60s plus the time that app needs to finish [--fix]
+   = fix: set terminationGracePeriodSeconds to more than 60s plus the time that the program \
+needs to finish [--fix]
 
+at a stop: 1 of 1 workload cuts requests longer than 2s (terminationGracePeriodSeconds 60s)
+assumed: the program of 1 image finishes what it has, no mesh for 1 workload; not known: how long \
+requests take (1 workload); say --p99, --mesh or run 'shutdownlint init'
 fixable: 1 with --fix
-no mesh is assumed for 1 workload in namespaces that are not among the files: \
-set --mesh istio, linkerd, consul, kuma or none
-how long requests take is not known for 1 workload: set it with --p99, such as --p99 10s
 1 error; 1 workload in 1 document of 1 file
 """
     )
@@ -145,6 +145,16 @@ def test_json_keeps_its_contract() -> None:
         "unsure": 0,
         "ignored": 0,
         "rules_left_out": 0,
+        "losses": {
+            "workloads": 1,
+            "cut": 0,
+            "late": 0,
+            "own_calls": 0,
+            "work": 0,
+            "long": 1,
+            "none": 0,
+            "not_judged": 0,
+        },
     }
     json.dumps(data)
 

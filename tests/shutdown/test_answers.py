@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from shutdownlint.shutdown.analysis import Doubt, LossKind, ShutdownAnalysis, Traffic
+from shutdownlint.shutdown.analysis import Doubt, ShutdownAnalysis, Traffic
 from shutdownlint.shutdown.durations import ZERO, DurationRange, seconds
+from shutdownlint.shutdown.loss import LossKind, LossWeight
 from shutdownlint.shutdown.pod_plan import ContainerPlan, PodPlan, Role, Sender
 from shutdownlint.shutdown.process import (
     CLOSED,
@@ -107,12 +108,11 @@ def test_a_loss_that_some_target_does_not_have_is_uncertain() -> None:
     """Requests may be meant for one of two containers that stop at different times."""
     short, slow = app("short", serves=True), app("slow", pre_stop=between(0, 20), serves=True)
     of = plan(short, slow, grace=40, proxy=proxy(termination=5))
-    found = {loss.kind: loss.certain for loss in ShutdownAnalysis(of).losses}
-    assert found[LossKind.IN_FLIGHT_CUT]
-    only = ShutdownAnalysis(
-        plan(app(pre_stop=between(0, 20)), grace=40, proxy=proxy(termination=5))
-    )
-    assert {loss.kind: loss.certain for loss in only.losses}[LossKind.NEW_REFUSED] is False
+    found = {loss.kind: loss for loss in ShutdownAnalysis(of).losses}
+    assert found[LossKind.LONG].certain
+    # Only where the hook is longer than the proxy lives, the app still makes calls.
+    assert not found[LossKind.OWN_CALLS].certain
+    assert found[LossKind.OWN_CALLS].weight is LossWeight.POSSIBLE
 
 
 def test_an_edge_that_is_killed_at_the_end_loses_nothing_before() -> None:
@@ -124,12 +124,12 @@ def test_an_edge_that_is_killed_at_the_end_loses_nothing_before() -> None:
     )
     setting = Setting("terminationGracePeriodSeconds", between(30), HERE)
     analysis = ShutdownAnalysis(PodPlan(setting, (patient,)))
-    assert LossKind.IN_FLIGHT_CUT not in {loss.kind for loss in analysis.losses}
+    assert not analysis.losses
     hasty = replace(
         patient, process=Process((Phase(Trigger.SIGNAL, After(Setting("d", seconds(5), HERE))),))
     )
     (loss,) = ShutdownAnalysis(PodPlan(setting, (hasty,))).losses
-    assert (loss.kind, loss.begin, loss.end) == (LossKind.IN_FLIGHT_CUT, seconds(5), seconds(30))
+    assert (loss.kind, loss.begin, loss.longer_than) == (LossKind.LONG, seconds(5), seconds(5))
 
 
 def test_without_a_container_that_serves_the_first_one_is_meant() -> None:

@@ -115,9 +115,9 @@ def test_what_is_not_known_is_not_proven() -> None:
     unknown = solve(plan(app(), grace=between(0, None)), Targets())
     assert unknown.failure is not None
     assert unknown.failure.kind is FailureKind.GRACE_UNKNOWN
-    abrupt = solve(plan(app(behaviour="abrupt")), Targets())
-    assert abrupt.failure is not None
-    assert abrupt.failure.kind is FailureKind.REQUEST_LOST
+    limited = solve(plan(app(limit=5)), Targets())
+    assert limited.failure is not None
+    assert limited.failure.kind is FailureKind.REQUEST_LOST
     script = plan(app(pre_stop=between(0, None)), grace=30)
     assert not solve(script, Targets(propagation=seconds(9))).proven
 

@@ -8,8 +8,9 @@ from datetime import timedelta
 import pytest
 
 from shutdownlint.platforms.istio.process import ProxyMode
-from shutdownlint.shutdown.analysis import Doubt, LossKind, ShutdownAnalysis, Traffic
+from shutdownlint.shutdown.analysis import Doubt, ShutdownAnalysis, Traffic
 from shutdownlint.shutdown.durations import seconds
+from shutdownlint.shutdown.loss import LossKind
 from shutdownlint.shutdown.pod_plan import ContainerPlan, PodPlan
 from shutdownlint.shutdown.request import EventKind, Request
 from shutdownlint.shutdown.timeline import Timeline
@@ -231,8 +232,7 @@ def test_a_timeline_needs_numbers() -> None:
 def test_losses_name_their_window_and_cause() -> None:
     losses = ShutdownAnalysis(plan(app(pre_stop=15), proxy=proxy())).losses
     assert [(loss.kind, loss.begin, loss.end, loss.certain) for loss in losses] == [
-        (LossKind.IN_FLIGHT_CUT, seconds(5), seconds(30), True),
-        (LossKind.NEW_REFUSED, seconds(5), seconds(15), True),
-        (LossKind.OUTBOUND_FAILS, seconds(5), seconds(30), True),
+        (LossKind.OWN_CALLS, seconds(5), seconds(30), True),
+        (LossKind.LONG, seconds(5), seconds(30), True),
     ]
     assert not ShutdownAnalysis(plan(app(pre_stop=15), proxy=proxy(NATIVE))).losses

@@ -28,7 +28,6 @@ from shutdownlint.cli.output import (
     warn,
     write_output,
 )
-from shutdownlint.cli.run_cache import started_run
 from shutdownlint.cli.session import Session, rule_errors, split_commas
 from shutdownlint.engine.finding import Severity
 from shutdownlint.engine.selection import CONFIDENCES
@@ -95,7 +94,18 @@ class ReportOptions(OptionGroup):
                 "-q",
             ),
             panel=OUTPUT,
-            help="Print findings only: no counts, no hints, no warnings about the run.",
+            help="Print findings only: no counts, nothing about the run.",
+        ),
+    ] = False
+    verbose: Annotated[
+        bool,
+        Option(
+            names=(
+                "--verbose",
+                "-v",
+            ),
+            panel=OUTPUT,
+            help="Also list everything that was skipped, and what the verdicts assume.",
         ),
     ] = False
     statistics: Annotated[
@@ -271,7 +281,7 @@ class _CheckCommand:
         self.paths = paths
         self.fixes = fixes
         self.session = session
-        self.quiet = report.quiet
+        self.quiet, self.verbose = report.quiet, report.verbose
         self.color = screen.color.value
         formats = report.format or ([_STATISTICS] if report.statistics else [])
         if report.statistics and report.format:
@@ -315,7 +325,8 @@ class _CheckCommand:
         if self.fixes.add_ignore is not None:
             self._add_ignores(result, self.fixes.add_ignore)
             raise SystemExit(CLEAN if result.complete else INCOMPLETE)
-        report = Report(result, self.session.config.owners, quiet=self.quiet)
+        owners = self.session.config.owners
+        report = Report(result, owners, quiet=self.quiet, verbose=self.verbose)
         self.session.warn_unmatched(self.paths, result.entries)
         self._write_reports(report)
         raise SystemExit(self._exit_code(report))
@@ -328,6 +339,8 @@ class _CheckCommand:
                 raise usage_error("--add-ignore needs a reason, in one line")
             if fixes.diff or fixes.fix or fixes.unsafe_fixes or fixes.write_baseline is not None:
                 raise usage_error("--add-ignore goes with no other option that writes")
+        if self.quiet and self.verbose:
+            raise usage_error("--quiet and --verbose exclude each other")
         if self.session.stdin_name != STDIN_NAME and STDIN not in self.paths:
             raise usage_error("--stdin-filename names standard input: add - to the paths")
 
@@ -366,8 +379,6 @@ class _CheckCommand:
     def _check(self) -> "LintResult":
         with self.session.progress(self.paths) as (sources, options):
             options.describe = pod_description(reporter for reporter, _ in self.reports)
-            run = started_run()
-            options.kept = run.parts() if run is not None else None
             return check(sources, options)
 
     def _write_reports(self, report: "Report") -> None:

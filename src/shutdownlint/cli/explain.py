@@ -1,6 +1,6 @@
 """``explain``: draw timelines and predict requests."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 from shutdownlint import limits
 from shutdownlint.cli.declarations import Option, OptionGroup
@@ -16,13 +16,27 @@ from shutdownlint.cli.options import (
     choice,
     read_request,
 )
-from shutdownlint.cli.output import INCOMPLETE, check_outputs, usage_error, warn, write_output
-from shutdownlint.cli.session import Session
+from shutdownlint.cli.output import (
+    CLEAN,
+    INCOMPLETE,
+    check_outputs,
+    usage_error,
+    warn,
+    write_output,
+)
+from shutdownlint.cli.session import (
+    Session,
+    matches_argument,
+    rule_errors,
+    split_workload_argument,
+    warn_about_run,
+    warn_no_match,
+)
 from shutdownlint.platforms.user_facts import AppFacts
-from shutdownlint.reports.registry import EXPLAIN_REPORTERS, find_reporter
+from shutdownlint.reports.output import ReportOutput
+from shutdownlint.reports.registry import EXPLAIN_REPORTERS, SUMMARY_REPORTERS, find_reporter
 
 _TEXT = "text"
-_SUMMARY = "summary"
 if TYPE_CHECKING:
     from enum import StrEnum as ExplainFormat
 else:
@@ -123,6 +137,12 @@ class RequestOptions(OptionGroup):
         ),
     ] = None
 
+    @property
+    def changes_traffic(self) -> bool:
+        """Whether something else than the requests is on the pod, as far as the options show."""
+        idle = self.idle_connections or self.idle_pool or self.idle_tcp
+        return bool(idle) or self.open_connections is not None
+
 
 def command(
     *,
@@ -136,7 +156,7 @@ def command(
         Option(
             names=("--summary",),
             panel=OUTPUT,
-            help="One line for each workload; short for --format summary.",
+            help="One line for each workload, the worst first; as text or with --format json.",
         ),
     ] = False,
     output: OutputFile = None,
@@ -163,10 +183,9 @@ def command(
     """
     check_outputs([output])
     name = str(output_format.value) if output_format is not None else _TEXT
-    if summary:
-        if output_format is not None:
-            raise usage_error("--summary is a format of its own: use --format summary")
-        name = _SUMMARY
+    known = [reporter.name for reporter in SUMMARY_REPORTERS]
+    if summary and name not in known:
+        raise usage_error(f"--summary goes with --format {' or '.join(known)}")
     session = Session(files, environment)
     for option, value in (("--rate", requests.rate), ("--rollouts", requests.rollouts)):
         if value is not None and not 0 <= value <= limits.MAX_RATE:
@@ -176,10 +195,12 @@ def command(
     inbound = [read_request(text) for text in requests.request or ()]
     inbound += [read_request(text, reused=True) for text in requests.reused or ()]
     outbound = [read_request(text, outbound=True) for text in requests.outbound or ()]
+    if summary:
+        if [*inbound, *outbound] or requests.changes_traffic:
+            raise usage_error("--summary follows no requests: leave these options out")
+        _summarize(session, paths or ["."], name, ReportOutput(output, screen.color.value))
     selected = session.plan(paths)
     from shutdownlint.reports.explanation import explain_pods  # noqa: PLC0415 - after reading
-    from shutdownlint.reports.output import ReportOutput  # noqa: PLC0415
-    from shutdownlint.reports.texts import why_unplanned  # noqa: PLC0415
     from shutdownlint.shutdown.analysis import Traffic  # noqa: PLC0415
 
     traffic = Traffic(
@@ -197,10 +218,26 @@ def command(
     )
     if not explanations:
         selected.warn_no_match()
-    if name != _SUMMARY:
-        for pod in explanations.unplanned:
-            warn(f"{pod.title} is not checked: {why_unplanned(pod)} ({pod.ref.region()})")
+    for verdict in explanations.unplanned:
+        warn(f"{verdict.title} is not analysed: {verdict.reason} ({verdict.region})")
     reporter = find_reporter(EXPLAIN_REPORTERS, name)
     write_output(reporter.render(explanations, ReportOutput(output, screen.color.value)), output)
     if selected.run.stats.unreadable or session.config.refusals or not explanations:
         raise SystemExit(INCOMPLETE)
+
+
+def _summarize(session: Session, paths: list[str], name: str, output: ReportOutput) -> NoReturn:
+    """One line for each workload, from one check of the files."""
+    from shutdownlint.linter.linter import check  # noqa: PLC0415 - after the options are checked
+
+    folders, wanted = split_workload_argument(paths)
+    with rule_errors(), session.progress(folders) as (sources, options):
+        result = check(sources, options)
+    warn_about_run(result.stats, result.warnings)
+    verdicts = [each for each in result.verdicts if matches_argument(each.id, wanted)]
+    if not verdicts:
+        warn_no_match(folders, wanted, (each.id for each in result.verdicts), result.stats)
+    write_output(find_reporter(SUMMARY_REPORTERS, name).render(verdicts, output), output.file)
+    if not result.complete or session.config.refusals or not verdicts:
+        raise SystemExit(INCOMPLETE)
+    raise SystemExit(CLEAN)

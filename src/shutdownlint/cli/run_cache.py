@@ -14,7 +14,7 @@ import sys
 import time
 
 from shutdownlint import files, outputs
-from shutdownlint.cache_folder import KeptEntries, RunEntries, cache_folder
+from shutdownlint.cache_folder import KeptEntries, cache_folder
 from shutdownlint.installation import installation_state
 
 TYPE_CHECKING = False
@@ -32,20 +32,13 @@ _VARIABLES: Final = (
 _DAY: Final = 24 * 60 * 60
 
 
-#: The run that notes what it asks.
-_started: KeptRun | None = None
-
-
 class KeptRun:
     """Where the run of a command line is kept, or will be."""
 
     def __init__(self, words: Sequence[str], folder: str) -> None:
         self._entries = KeptEntries(f"{folder}/runs")
-        self._folder = folder
         parts = _describe(words)
         self._name = files.digest("\0".join([*parts, _today()]).encode(errors="surrogateescape"))
-        #: A name of the same run on any day.
-        self._lasting_name = files.digest("\0".join(parts).encode(errors="surrogateescape"))
 
     @classmethod
     def of(cls, words: Sequence[str]) -> KeptRun | None:
@@ -82,29 +75,16 @@ class KeptRun:
 
     def start(self) -> None:
         """Note what the run asks and writes."""
-        global _started  # noqa: PLW0603 - one run in a process
-        _started = self
         files.start_notes()
         outputs.start_notes()
 
     def keep(self, code: int) -> None:
         """Keep the run, if it depends on nothing else than what was noted."""
-        global _started  # noqa: PLW0603
         questions, written = files.take_notes(), outputs.take_notes()
         files.end_notes()
         outputs.end_notes()
-        _started = None
         if questions is not None:
             self._entries.write(self._name, _encode(code, questions, written))
-
-    def parts(self) -> RunEntries:
-        """Where parts of the run are kept, for later runs of the command line."""
-        return RunEntries(self._folder, self._lasting_name)
-
-
-def started_run() -> KeptRun | None:
-    """The run that notes what it asks; None where nothing is kept."""
-    return _started
 
 
 def _today() -> str:

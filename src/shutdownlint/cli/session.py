@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from shutdownlint.linter.lint_run import LintResult, PlannedRun
     from shutdownlint.manifests.object_id import ObjectId
+    from shutdownlint.manifests.reader import ReadStats
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.workload_index import WorkloadEntry
 
@@ -53,7 +54,8 @@ class Selected(Struct):
 
     def warn_no_match(self) -> None:
         """Warn that there is none, with what was skipped."""
-        warn_no_match(self.folders, self.wanted, self.run)
+        workloads = [pod.id for pod in self.run.pods]
+        warn_no_match(self.folders, self.wanted, workloads, self.run.stats)
 
 
 class Session:
@@ -160,7 +162,9 @@ class Session:
         with self.progress(folders) as (found, options):
             sources = list(found)
             run = plan_workloads(sources, options)
-        return Selected(run, select_pods(run, wanted), folders, wanted, sources)
+        warn_about_run(run.stats, run.warnings)
+        pods = [pod for pod in run.pods if matches_argument(pod.id, wanted)]
+        return Selected(run, pods, folders, wanted, sources)
 
     def check(self, selected: Selected) -> "LintResult":
         """What a check reports of the planned files, with the rules of the configuration."""
@@ -310,27 +314,31 @@ def split_workload_argument(paths: list[str]) -> tuple[list[str], str | None]:
     return paths[:-1] or ["."], last
 
 
-def select_pods(run: "PlannedRun", wanted: str | None) -> "list[PlannedPod]":
-    """The pods that are meant; what could not be read, or was assumed, is a warning."""
-    for unreadable in run.stats.unreadable:
+def warn_about_run(stats: "ReadStats", warnings: "Iterable[str]") -> None:
+    """Warn about what could not be read, or was assumed."""
+    for unreadable in stats.unreadable:
         warn(f"{unreadable.region}: {unreadable.reason}")
-    for text in run.warnings:
+    for text in warnings:
         warn(text)
-    return [pod for pod in run.pods if wanted is None or _matches(pod.id, wanted)]
 
 
-def warn_no_match(paths: list[str], wanted: str | None, run: "PlannedRun") -> None:
+def warn_no_match(
+    paths: list[str], wanted: str | None, workloads: "Iterable[ObjectId]", stats: "ReadStats"
+) -> None:
     """Warn that no workload was found, with what was skipped."""
     what, hint = "no complete pod template", ""
     if wanted is not None:
-        names = [name for pod in run.pods for name in _names_of(pod.id)]
+        names = [name for workload in workloads for name in _names_of(workload)]
         what, hint = f"no workload matches {wanted}", did_you_mean(wanted, names)
-    skipped = [f"{reason.text} ({count:,})" for reason, count in run.stats.skipped.most_common()]
+    skipped = [f"{reason.text} ({count:,})" for reason, count in stats.skipped.most_common()]
     more = f"; skipped: {', '.join(skipped)}" if skipped else ""
     warn(f"{what} in {', '.join(paths)}{hint}{more}")
 
 
-def _matches(workload: Any, wanted: str) -> bool:
+def matches_argument(workload: "ObjectId", wanted: str | None) -> bool:
+    """Whether a workload is meant by the last argument; all are where there is none."""
+    if wanted is None:
+        return True
     parts = wanted.split("/")
     if len(parts) == 2 and AppFacts(f"{parts[0]}/*/{parts[1]}").matches(workload):
         return True

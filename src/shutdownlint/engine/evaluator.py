@@ -17,6 +17,8 @@ from shutdownlint.engine.expressions import (
     without_engine,
 )
 from shutdownlint.engine.finding import Change, Finding, Fix, Related, Severity
+from shutdownlint.engine.loss_severity import loss_severity
+from shutdownlint.engine.loss_texts import report_loss
 from shutdownlint.engine.rule import HERE, PARENT
 from shutdownlint.manifests.document import EmbeddedNodeRef, NodeRef
 from shutdownlint.platforms.edit_target import EditTarget
@@ -24,10 +26,11 @@ from shutdownlint.platforms.fields import SubjectKind
 from shutdownlint.platforms.locations import document_of, source_location
 from shutdownlint.platforms.registry import load_platforms, mesh_names
 from shutdownlint.platforms.versions import CURRENT
-from shutdownlint.shutdown.pod_plan import Confidence
+from shutdownlint.shutdown.pod_plan import GRACE_FIELD, Confidence
+from shutdownlint.shutdown.provenance import OriginKind
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from shutdownlint.engine.rule import Rule, RuleEdit, RuleExpression
     from shutdownlint.engine.subjects import CaseValues, Subject
@@ -172,10 +175,15 @@ def _arguments(names: Iterable[str], values: Mapping[str, Value] | CaseValues) -
     return {name: values[name] for name in names}  # type: ignore[misc]
 
 
+def _is_never_counted(_rule: str, _severity: Severity) -> bool:
+    return False
+
+
 class RuleEvaluator:
     """Evaluates rules. A rule that fails is reported once and not evaluated again.
 
-    The findings of ``counted`` rules are only counted, so they get no texts and no fix.
+    ``is_counted`` says of a rule and a severity that its findings are only counted, so they get no
+    texts and no fix.
     """
 
     def __init__(
@@ -184,9 +192,9 @@ class RuleEvaluator:
         vocabulary: Vocabulary,
         severities: Mapping[str, Severity] | None = None,
         cache: ExpressionCache | None = None,
-        counted: Collection[str] = (),
+        is_counted: Callable[[str, Severity], bool] = _is_never_counted,
     ) -> None:
-        self.counted = counted
+        self.is_counted = is_counted
         self.rules = rules
         self.vocabulary = vocabulary
         self.severities = severities or {}
@@ -231,6 +239,9 @@ class RuleEvaluator:
 
     def _holds(self, compiled: _CompiledRule, subject: Subject) -> bool:
         rule = compiled.rule
+        loss = subject.loss
+        if loss is not None and not any(each.selects(loss) for each in rule.losses):
+            return False
         if compiled.restricted and not self._is_about(rule, subject):
             return False
         if rule.id in self.failures:
@@ -261,12 +272,9 @@ class RuleEvaluator:
         rule = compiled.rule
         location = _location(rule, subject)
         region = location.region()
-        counted = rule.id in self.counted
-        severity = self.severities.get(rule.id, rule.severity)
         assumptions = subject.assumptions_for(compiled.names)
-        if assumptions and severity is Severity.ERROR:
-            # An error holds whatever is unknown; this one rests on an assumption.
-            severity = Severity.WARNING
+        severity = self._severity(rule, subject, assumptions)
+        counted = self.is_counted(rule.id, severity)
         return Finding(
             rule=rule.id,
             name=rule.name,
@@ -284,10 +292,22 @@ class RuleEvaluator:
             ),
             related=() if counted else tuple(_related(rule, subject, region)),
             template=location.template,
-            subject_region=subject.location.region() if subject.workload is not None else None,
-            outside=document_of(location) is not document_of(subject.location),
+            subject_region=subject.home.region() if subject.workload is not None else None,
+            outside=document_of(location) is not document_of(subject.home),
+            decided_by=_describe_decision(rule, subject),
             variants=_variants(subject),
+            loss=report_loss(subject.loss) if subject.loss is not None else None,
         )
+
+    def _severity(
+        self, rule: Rule, subject: Subject, assumptions: tuple[Assumption, ...]
+    ) -> Severity:
+        if subject.loss is not None and rule.id not in self.severities:
+            return loss_severity(subject.loss, assumptions)
+        severity = self.severities.get(rule.id, rule.severity)
+        # An error holds whatever is unknown; one that rests on an assumption does not.
+        rests = bool(assumptions) and severity is Severity.ERROR
+        return Severity.WARNING if rests else severity
 
     def _fix(self, compiled: _CompiledRule, subject: Subject, file: str) -> Fix | None:
         """The fix's text and changes; no changes where one of them cannot be worked out."""
@@ -297,7 +317,10 @@ class RuleEvaluator:
         # Many findings of a large run have the same text: it is stored once.
         text = intern(rule.fix.fill(subject, file))
         if rule.makes_solution:
-            return Fix(text, subject.solution_changes(), rule.safe)
+            made = subject.solution_changes()
+            # A longer grace period changes nothing else; a delay or a proxy's settings do.
+            safe = rule.safe and all(change.field == GRACE_FIELD for change in made)
+            return Fix(text, made, safe)
         changes = []
         for edit in rule.edits:
             expressions = [e for e in (edit.value, edit.condition) if e is not None]
@@ -318,6 +341,18 @@ class RuleEvaluator:
         return Fix(text, tuple(changes), rule.safe)
 
 
+def _describe_decision(rule: Rule, subject: Subject) -> str:
+    """The setting that decides, with its value and who chose it, wherever that is written."""
+    loss = subject.loss
+    setting = loss.setting if loss is not None else subject.setting(rule.at) if rule.at else None
+    if setting is None:
+        return ""
+    name = setting.name.removeprefix(f"{subject.container} ")
+    origin = setting.origin
+    by = "" if origin.kind is OriginKind.EXPLICIT else f", {origin.label}"
+    return intern(f"{name} {setting.value_text}{by}")
+
+
 def _single(value: Value | None) -> timedelta | bool | int | str | None:
     return value if value is None or isinstance(value, timedelta | bool | int | str) else None
 
@@ -331,7 +366,7 @@ def _edit_target(field: str, rule: Rule, subject: Subject) -> EditTarget | None:
 
 def _variants(subject: Subject) -> tuple[str, ...]:
     """The environment that a subject is deployed to, if there are several."""
-    location = subject.location
+    location = subject.home
     ref = location.host if isinstance(location, EmbeddedNodeRef) else location
     name = ref.document.variant if isinstance(ref, NodeRef) else ""
     return (name,) if name else ()
@@ -358,4 +393,4 @@ def _related(rule: Rule, subject: Subject, region: Region) -> Iterable[Related]:
         other = location.region()
         if other not in shown:
             shown.add(other)
-            yield Related(intern(f"{setting.name} {setting.value_text}"), other)
+            yield Related(intern(f"{setting.name} {setting.value_text}".strip()), other)

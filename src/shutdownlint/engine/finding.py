@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.platforms.edit_target import EditTarget
+    from shutdownlint.shutdown.loss import LossKind
     from shutdownlint.shutdown.pod_plan import Confidence
     from shutdownlint.yaml_source.location import Region
 
@@ -69,14 +70,32 @@ class Related(Struct, frozen=True):
     region: Region
 
 
+class ReportedLoss(Struct, frozen=True):
+    """One loss of a pod: in words, by which process, from when to when, by what setting.
+
+    Requests that take no longer than ``longer_than`` are served. ``is_sure`` is false where it may
+    be that nothing is lost.
+    """
+
+    kind: LossKind
+    text: str
+    process: str
+    begin: timedelta
+    end: timedelta
+    longer_than: timedelta
+    setting: str
+    is_sure: bool
+
+
 class Finding(Struct, frozen=True):
     """One finding. ``region`` is the key or value that decides it.
 
     ``title`` is that of its rule. ``about_versions`` names the systems whose unknown versions it
     rests on; ``holds_for`` the versions that it is certain for, empty where it holds for all.
     ``subject_region`` is where its pod is written; ``outside``: ``region`` is in another document.
-    ``group`` are the findings that this one is reported for, each about one pod. ``variants`` are
-    the environments that it holds in; none where the run has only one.
+    ``decided_by`` is the setting that decides, with its value and who chose it. ``group`` are the
+    findings that this one combines, each about one pod. ``variants`` are the environments that it
+    holds in; none where the run has only one.
     """
 
     rule: str
@@ -96,13 +115,20 @@ class Finding(Struct, frozen=True):
     holds_for: str = ""
     subject_region: Region | None = None
     outside: bool = False
+    decided_by: str = ""
     group: tuple[Finding, ...] = ()
     variants: tuple[str, ...] = ()
+    loss: ReportedLoss | None = None
 
     @property
     def subject_file(self) -> str:
         """The file that its pod is written in."""
         return (self.subject_region or self.region).file
+
+    @property
+    def each(self) -> tuple[Finding, ...]:
+        """The findings that this one combines; itself where it combines none."""
+        return self.group or (self,)
 
     @property
     def placed_message(self) -> str:

@@ -17,8 +17,15 @@ from shutdownlint.engine.expressions import (
     without_engine,
 )
 from shutdownlint.engine.finding import EditAction
-from shutdownlint.engine.rule import HERE, PARENT, Rule, RuleEdit, RuleExpression
-from shutdownlint.engine.schema import SOLUTION, EditSchema, RuleSchema
+from shutdownlint.engine.rule import (
+    HERE,
+    PARENT,
+    LossSelector,
+    Rule,
+    RuleEdit,
+    RuleExpression,
+)
+from shutdownlint.engine.schema import SOLUTION, EditSchema, LossSchema, RuleSchema
 from shutdownlint.engine.template import MessageTemplate
 from shutdownlint.engine.vocabulary import ORIGIN_SUFFIX, Vocabulary, expression_types
 from shutdownlint.platforms.fields import edit_distance_suggestion
@@ -138,17 +145,17 @@ class _RuleBuilder:
             condition = self._expression(("when",), schema.when, condition=True)
         if schema.at is not None:
             self._check_setting(("at",), schema.at)
-        key = ("when",) if schema.when is not None else ("problem",)
+        key = (next(k for k in ("when", "problem", "loss") if getattr(schema, k) is not None),)
         return Rule(
             id=schema.id,
             name=schema.name,
             title=schema.headline,
-            shared=schema.shared,
             rejects=schema.rejects,
             values=schema.values or schema.rejects,
             severity=schema.severity,
             subject=schema.subject,
             problem=schema.problem,
+            losses=tuple(map(_selector, schema.loss or ())),
             condition=condition,
             clauses=tuple(self._clauses(condition)) if condition is not None else (),
             at=schema.at,
@@ -272,6 +279,15 @@ class _RuleBuilder:
             raise self._fail(
                 _line(self.tree, key_path), f"fix: {reason}'{HERE}' or '{PARENT}'{hint}"
             )
+
+
+def _selector(schema: LossSchema) -> LossSelector:
+    return LossSelector(
+        tuple(kind.value for kind in schema.kind),
+        tuple(means.value for means in schema.by),
+        tuple(schema.role),
+        tuple(schema.length),
+    )
 
 
 def _cost(clause: RuleExpression) -> int:

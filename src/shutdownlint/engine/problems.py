@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shutdownlint.platforms import pod_annotations
 from shutdownlint.platforms.problem import Problem
 
 
@@ -22,4 +23,4 @@ class RuleFailed(RunProblem, frozen=True, kw_only=True):
     reason: str
 
 
-PROBLEMS = (Unreadable, RuleFailed)
+PROBLEMS = (Unreadable, RuleFailed, *pod_annotations.PROBLEMS)

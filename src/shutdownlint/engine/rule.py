@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
@@ -15,11 +15,14 @@ from shutdownlint.engine.template import MessageTemplate  # noqa: TC001
 from shutdownlint.installation import bundled_rules
 from shutdownlint.platforms.fields import FieldType, SubjectKind
 from shutdownlint.platforms.versions import VersionRange  # noqa: TC001
+from shutdownlint.shutdown.provenance import OriginKind
 from shutdownlint.wording import did_you_mean
 from shutdownlint.yaml_source.location import Region  # noqa: TC001
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from shutdownlint.shutdown.loss import Loss
 
 #: The finding's own location, and the entry that contains it.
 HERE, PARENT = "here", "parent"
@@ -45,6 +48,42 @@ class RuleExpression(Struct, frozen=True):
         return name == self.text
 
 
+class LossSelector(Struct, frozen=True):
+    """Which losses a rule reports. An empty tuple selects any.
+
+    ``length``: how long requests take is ``stated``, ``usual`` for the program, or ``unknown``.
+    """
+
+    kind: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
+    role: tuple[str, ...] = ()
+    length: tuple[str, ...] = ()
+
+    def selects(self, loss: Loss) -> bool:
+        """Whether the rule is about a loss."""
+        role = loss.role.value if loss.role is not None else SENDER_ROLE
+        return all(
+            not wanted or value in wanted
+            for wanted, value in (
+                (self.kind, loss.kind.value),
+                (self.by, loss.means.value),
+                (self.role, role),
+                (self.length, known_length(loss)),
+            )
+        )
+
+
+#: The role of who sends the requests, which is no container of the pod.
+SENDER_ROLE: Final = "sender"
+
+
+def known_length(loss: Loss) -> str:
+    """What is known of the length of the requests that are lost."""
+    if loss.needed is None:
+        return "unknown"
+    return "stated" if loss.needed.origin.kind is OriginKind.MEASURED else "usual"
+
+
 class RuleEdit(Struct, frozen=True):
     """An edit of a fix. ``condition``: it is made only where that holds."""
 
@@ -57,13 +96,13 @@ class RuleEdit(Struct, frozen=True):
 class Rule(Struct, frozen=True):
     """A rule.
 
-    ``problem`` is the kind of problem that it reports. ``condition`` is evaluated where all fields
-    that it mentions have values; without one the rule always applies. ``clauses`` are the parts of
-    it that must all hold, the quickest first. ``makes_solution``: its fix is the smallest set of
+    ``problem`` is the kind of problem that it reports, ``losses`` which losses. ``condition`` is
+    evaluated where all fields that it mentions have values; without one the rule always applies.
+    ``clauses`` are the parts of it that must all hold, the quickest first. ``makes_solution``: its
+    fix is the smallest set of
     changes with which the pod serves every request. ``platforms`` are those whose fields it uses,
     ``folder`` is the platform whose folder it is in (none for users' own rules): a rule of a mesh
     is about the proxies of that mesh. ``title`` is a sentence for lists.
-    ``shared``: what it reports is decided for many pods at once.
     ``rejects``: the pod is never created. ``values``: it holds for the values of charts too.
     """
 
@@ -76,6 +115,7 @@ class Rule(Struct, frozen=True):
     file: str
     region: Region
     problem: str | None = None
+    losses: tuple[LossSelector, ...] = ()
     condition: RuleExpression | None = None
     clauses: tuple[RuleExpression, ...] = ()
     at: str | None = None
@@ -83,7 +123,6 @@ class Rule(Struct, frozen=True):
     edits: tuple[RuleEdit, ...] = ()
     makes_solution: bool = False
     safe: bool = False
-    shared: bool = False
     rejects: bool = False
     values: bool = False
     versions: dict[str, VersionRange] = {}

@@ -11,6 +11,7 @@ from shutdownlint.engine.rule import headline
 from shutdownlint.platforms.fields import SubjectKind
 from shutdownlint.platforms.registry import PLATFORMS
 from shutdownlint.platforms.versions import VersionRange
+from shutdownlint.shutdown.loss import LossKind, LossMeans
 
 
 def _range(value: Any) -> Any:
@@ -88,6 +89,31 @@ class FixSchema(SchemaModel):
         return self
 
 
+def _as_list(value: Any) -> Any:
+    return value if isinstance(value, list) else [value]
+
+
+_Role = Literal["app", "proxy", "edge", "helper", "member", "sender"]
+_Length = Literal["stated", "usual", "unknown"]
+_Kinds = Annotated[list[LossKind], BeforeValidator(_as_list, LossKind | list[LossKind])]
+_Means = Annotated[list[LossMeans], BeforeValidator(_as_list, LossMeans | list[LossMeans])]
+_Roles = Annotated[list[_Role], BeforeValidator(_as_list, _Role | list[_Role])]
+_Lengths = Annotated[list[_Length], BeforeValidator(_as_list, _Length | list[_Length])]
+
+
+class LossSchema(SchemaModel):
+    """Which losses a rule reports: one value, or a list; a key that is left out selects any."""
+
+    kind: _Kinds = Field(default_factory=list, description="What is lost.")
+    by: _Means = Field(default_factory=list, description="By what it is lost.")
+    role: _Roles = Field(default_factory=list, description="What loses it.")
+    length: _Lengths = Field(
+        default_factory=list,
+        description="What is known of how long the requests take: somebody states it, it is usual "
+        "for the program, or unknown.",
+    )
+
+
 class Options(BaseModel):
     """What the user says of an example; a platform's name as a key gives its version."""
 
@@ -141,10 +167,16 @@ class RuleSchema(SchemaModel):
     problem: str | None = Field(
         default=None, description="With 'for: problem': the kind of problem that is reported."
     )
+    loss: (
+        Annotated[list[LossSchema], BeforeValidator(_as_list, LossSchema | list[LossSchema])] | None
+    ) = Field(
+        default=None,
+        description="With 'for: loss': which losses are reported; of several entries any.",
+    )
     when: str | None = Field(
         default=None,
         description="The condition, in CEL, over the fields of the subject: "
-        "preStop < duration('15s'). Not needed with 'for: problem'.",
+        "preStop < duration('15s'). Not needed with 'for: problem' and 'for: loss'.",
     )
     at: str | None = Field(
         default=None,
@@ -160,11 +192,6 @@ class RuleSchema(SchemaModel):
         default=False,
         description="Whether it also holds for the values of charts, by their usual names. Rules "
         "that have 'rejects' do.",
-    )
-    shared: bool = Field(
-        default=False,
-        description="Whether pods of one namespace that report no place of their own make one "
-        "finding: the decision is made for all of them.",
     )
     versions: dict[PlatformName, Versions] = Field(
         default_factory=dict,
@@ -185,9 +212,11 @@ class RuleSchema(SchemaModel):
     def _check(self) -> Self:
         if (self.subject is SubjectKind.PROBLEM) is not (self.problem is not None):
             raise ValueError("'problem' is required with 'for: problem', and only with it")
-        if self.when is None and self.problem is None:
+        if (self.subject is SubjectKind.LOSS) is not (self.loss is not None):
+            raise ValueError("'loss' is required with 'for: loss', and only with it")
+        if self.when is None and self.problem is None and self.loss is None:
             raise ValueError("'when' is missing")
-        about_pods = (SubjectKind.POD, SubjectKind.CONTAINER, SubjectKind.PROXY)
-        if self.fix and self.fix.edits == SOLUTION and self.subject not in about_pods:
-            raise ValueError("'edits: solution' belongs to rules for pods, containers and proxies")
+        others = (SubjectKind.PROBLEM, SubjectKind.WORKLOAD)
+        if self.fix and self.fix.edits == SOLUTION and self.subject in others:
+            raise ValueError("'edits: solution' belongs to rules about pods and what they lose")
         return self

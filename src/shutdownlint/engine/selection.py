@@ -109,11 +109,11 @@ class RuleSelection(Struct):
             for entry in self.paths
         ]
 
-    def hides(self, rule: Rule) -> bool:
-        """Whether all of the rule's findings are only counted, so that no message is needed."""
-        if any(_longest(rule.id, list(entry.severities)) >= 0 for entry in self.paths):
+    def is_only_counted(self, rule: str, severity: Severity) -> bool:
+        """Whether such findings of a rule are only counted, so that no message is needed."""
+        if any(_longest(rule, list(entry.severities)) >= 0 for entry in self.paths):
             return False
-        return self.hides_severity(rule.id, self.severities.get(rule.id, rule.severity))
+        return self.hides_severity(rule, severity)
 
     def hides_severity(self, rule: str, severity: Severity) -> bool:
         """Whether a finding is only counted: a note of a rule that is not selected by its id."""

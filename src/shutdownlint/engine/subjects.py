@@ -5,15 +5,19 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from shutdownlint.engine.loss_fields import LossView
 from shutdownlint.engine.rule import HERE
 from shutdownlint.engine.solution_changes import solution_changes
 from shutdownlint.engine.vocabulary import ORIGIN_SUFFIX
 from shutdownlint.platforms.edit_target import EditTarget
 from shutdownlint.platforms.fields import CaseView, SubjectKind, WorkloadView
-from shutdownlint.platforms.traffic import MeshProxyFacts
+from shutdownlint.platforms.locations import source_location
+from shutdownlint.platforms.traffic import SERVES_ASSUMED, MeshProxyFacts
 from shutdownlint.shutdown.analysis import ShutdownAnalysis
 from shutdownlint.shutdown.durations import DurationRange, format_duration
+from shutdownlint.shutdown.loss import LossWeight
 from shutdownlint.shutdown.pod_plan import Role
+from shutdownlint.shutdown.provenance import Origin, OriginKind
 from shutdownlint.yaml_source.location import FixedLocation
 
 if TYPE_CHECKING:
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.user_facts import UserFacts
     from shutdownlint.platforms.versions import Version
     from shutdownlint.platforms.workload_index import WorkloadEntry, WorkloadIndex
+    from shutdownlint.shutdown.loss import Loss
     from shutdownlint.shutdown.pod_plan import Assumption, ContainerPlan
     from shutdownlint.shutdown.provenance import Setting
     from shutdownlint.yaml_source.location import SourceLocation
@@ -75,7 +80,8 @@ class Subject:
 
     ``cases`` are its values for every end of what is only bounded. ``mesh`` is that of a proxy.
     ``solution_changes`` gives what the pod has to be changed to for every request to be served;
-    nothing where one of the changes cannot be made from here.
+    nothing where one of the changes cannot be made from here. ``home`` is where its pod is written,
+    if that is not its location. ``loss`` is the one that it is.
     """
 
     def __init__(
@@ -93,9 +99,12 @@ class Subject:
         edit_targets: Mapping[str, EditTarget] | None = None,
         versions: Mapping[str, Version] | None = None,
         solution_changes: Callable[[], tuple[Change, ...]] = tuple,
+        home: SourceLocation | None = None,
+        loss: Loss | None = None,
     ) -> None:
         self.kind = kind
         self.location = location
+        self.home = home or location
         self.cases = cases
         self.workload = workload
         self.container = container
@@ -104,6 +113,7 @@ class Subject:
         self.edit_targets = edit_targets or {}
         self.versions = versions or {}
         self.solution_changes = solution_changes
+        self.loss = loss
         self._fields = fields
         self._view = base
         self._base = CaseValues(fields, base)
@@ -145,17 +155,12 @@ def format_value(value: object) -> str:
 
 
 def pod_subjects(pod: PlannedPod, vocabulary: Vocabulary, facts: UserFacts) -> Iterator[Subject]:
-    """The pod, its containers and its proxies. A pod without a plan has none."""
-    if pod.plan is None:
+    """The pod, its containers, its proxies and its losses. A pod without a plan has none."""
+    analysis = pod.analysis
+    if pod.plan is None or analysis is None:
         return
-    analysis = ShutdownAnalysis(pod.plan)
-    cases = analysis.cases
-    # The usual pod has nothing that is only bounded: then there is one analysis of it.
-    if len(cases) == 1:
-        analysis = ShutdownAnalysis(cases[0])
-        analyses = [analysis]
-    else:
-        analyses = [ShutdownAnalysis(case) for case in cases]
+    # The usual pod has nothing that is only bounded: its only case is the plan itself.
+    analyses = [analysis if case is pod.plan else ShutdownAnalysis(case) for case in analysis.cases]
     builder = _PodSubjects(pod, vocabulary, facts, analysis, analyses)
     yield builder.subject(SubjectKind.POD)
     for container in pod.plan.containers:
@@ -164,6 +169,8 @@ def pod_subjects(pod: PlannedPod, vocabulary: Vocabulary, facts: UserFacts) -> I
     for proxy in pod.plan.proxies:
         if proxy.role is Role.EDGE or pod.plan.regular:
             yield builder.subject(SubjectKind.PROXY, proxy)
+    for first, *others in _by_setting(analysis.losses):
+        yield builder.loss_subject(first, others)
 
 
 class _PodSubjects:
@@ -207,10 +214,61 @@ class _PodSubjects:
             solution_changes=self.solution_changes,
         )
 
+    def loss_subject(self, loss: Loss, others: Sequence[Loss] = ()) -> Subject:
+        """One of the pod's losses, at the place that decides it and ``others``."""
+        pod, fields = self.pod, self.vocabulary.fields(SubjectKind.LOSS)
+        view = LossView(pod, self.base, loss, tuple(others))
+        process = view.process
+        assumptions: list[Assumption] = []
+        if process is not None and process.role in (Role.PROXY, Role.EDGE):
+            assumptions += process.assumptions
+        if view.app is not None and view.app.serves_assumed:
+            assumptions.append(SERVES_ASSUMED)
+        name = loss.process if process is not None else None
+        return Subject(
+            SubjectKind.LOSS,
+            _place_of(loss, process) or pod.ref,
+            fields,
+            view,
+            [CaseValues(fields, view)],
+            workload=pod.id,
+            container=name,
+            assumptions=tuple(assumptions),
+            edit_targets=pod.edit_targets.get(name, {}),
+            versions=self.versions,
+            solution_changes=self.solution_changes,
+            home=pod.ref,
+            loss=loss,
+        )
+
     def solution_changes(self) -> tuple[Change, ...]:
         """The smallest set of changes with which the pod serves every request."""
         found = solution_changes(self.pod, self.analyses[0].solution)
         return found if all(change.target is not None for change in found) else ()
+
+
+def _by_setting(losses: Iterable[Loss]) -> Iterable[list[Loss]]:
+    """The losses that one setting of a process decides together, the surest first."""
+    found: dict[tuple[str, str, Origin], list[Loss]] = {}
+    for loss in losses:
+        # The name of what is only bounded goes on with the bound that is taken.
+        name = loss.setting.name.partition(": ")[0]
+        found.setdefault((loss.process, name, loss.setting.origin), []).append(loss)
+    order = list(LossWeight)
+    return [sorted(same, key=lambda loss: order.index(loss.weight)) for same in found.values()]
+
+
+def _place_of(loss: Loss, process: ContainerPlan | None) -> SourceLocation | None:
+    """Where the setting is written that decides; of a default, where many pods could get another.
+
+    None where no file shows such a place.
+    """
+    setting = loss.setting
+    if process is not None and setting.origin.kind is OriginKind.DEFAULT:
+        for knob in process.knobs:
+            if knob.setting is setting and knob.shared is not None:
+                return source_location(knob.shared) or source_location(setting)
+    return source_location(setting)
 
 
 def problem_subject(

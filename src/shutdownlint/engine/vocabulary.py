@@ -5,6 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from shutdownlint.engine.loss_fields import LOSS_FIELDS
 from shutdownlint.engine.problems import PROBLEMS
 from shutdownlint.platforms.fields import Field, FieldType, SubjectKind
 
@@ -25,6 +26,7 @@ class Vocabulary:
         self._fields: dict[SubjectKind, dict[str, Field]] = {kind: {} for kind in SubjectKind}
         self._owners: dict[tuple[SubjectKind, str], str] = {}
         self.problems: dict[str, type[Problem]] = {cls.kind(): cls for cls in PROBLEMS}
+        self._fields[SubjectKind.LOSS] = {field.name: field for field in LOSS_FIELDS}
         self.platforms: set[str] = set()
         for platform in platforms:
             self.add(platform)

@@ -345,7 +345,7 @@ def _key(finding: Finding) -> _Key:
 
 def _kinds(finding: Finding) -> Iterator[_Key]:
     """What a finding is about, whatever it is reported together with."""
-    for each in finding.group or (finding,):
+    for each in finding.each:
         yield (each.rule, str(each.workload), each.container or "", each.subject_file)
 
 

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from shutdownlint.engine.loss_texts import report_loss
 from shutdownlint.engine.solution_changes import solution_changes
 from shutdownlint.fixes.apply import NOT_WRITABLE, add_unless_overlapping, edits_for, locate, splice
 from shutdownlint.fixes.fixer import fix_files, with_text
 from shutdownlint.fixes.verify import VerificationError, check_piece, intended_changes
 from shutdownlint.manifests.discovery import InputFile
+from shutdownlint.shutdown.analysis import ShutdownAnalysis
 from shutdownlint.shutdown.solver import Targets, solve
 from shutdownlint.yaml_source.editor import EditError, apply_edits
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import timedelta
 
-    from shutdownlint.engine.finding import Change, Finding
+    from shutdownlint.engine.finding import Change, Finding, ReportedLoss
     from shutdownlint.fixes.apply import ChunkKey
     from shutdownlint.linter.lint_run import LintOptions
     from shutdownlint.manifests.loader import InputSource
@@ -48,6 +50,8 @@ class Suggestion(Struct):
     shared: str = ""
     #: Whether nothing says how long its requests take.
     p99_assumed: bool = False
+    #: What a stop loses with the changes.
+    lost: tuple[ReportedLoss, ...] = ()
 
 
 class SuggestReport(Struct):
@@ -83,9 +87,10 @@ def make_suggestions(
     for pod in pods:
         if pod.plan is None:
             continue
-        assumed = p99 is None and pod.plan.p99 is None and not pod.plan.runs_to_completion
+        assumed = p99 is None and pod.plan.p99 is None and pod.plan.gets_requests
         solution = solve(pod.plan, Targets.of(pod.plan, p99))
-        suggestion = Suggestion(pod, solution, p99_assumed=assumed)
+        lost = tuple(map(report_loss, ShutdownAnalysis(solution.plan).losses))
+        suggestion = Suggestion(pod, solution, p99_assumed=assumed, lost=lost)
         try:
             _add_edits(suggestion, rendered=rendered)
         except (EditError, VerificationError) as error:

@@ -12,26 +12,32 @@ from shutdownlint.engine.problems import RuleFailed, Unreadable
 from shutdownlint.engine.subjects import problem_subject, workload_subjects
 from shutdownlint.engine.vocabulary import Vocabulary
 from shutdownlint.linter.checked_part import CheckedPart
-from shutdownlint.linter.grouping import group_findings, merge_variants
+from shutdownlint.linter.grouping import merge_variants
 from shutdownlint.linter.lint_run import LintResult
-from shutdownlint.linter.pod_stage import PodStage, evaluate_pod, make_context, version_warnings
+from shutdownlint.linter.pod_stage import (
+    PodStage,
+    evaluate_pod,
+    load_rejecting_rules,
+    make_context,
+    version_warnings,
+)
 from shutdownlint.linter.processes import process_count, run_tasks
+from shutdownlint.linter.verdicts import judge_hint, judge_pod
 from shutdownlint.manifests.loader import variants_of
 from shutdownlint.manifests.reader import ReadStats
 from shutdownlint.manifests.suppressions import read_annotations
-from shutdownlint.platforms.registry import mesh_remedy
 from shutdownlint.platforms.workload_index import WorkloadIndex, index_entry
-from shutdownlint.wording import plural
 from shutdownlint.yaml_source.location import FixedLocation
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
 
     from shutdownlint.engine.finding import Finding
-    from shutdownlint.linter.kept_pods import KeptPods
     from shutdownlint.linter.lint_run import LintOptions
+    from shutdownlint.linter.verdicts import WorkloadVerdict
     from shutdownlint.linter.version_sweep import VersionSweep
     from shutdownlint.manifests.loader import Loader
+    from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.manifests.suppressions import Suppression
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.platform import Platform
@@ -41,8 +47,6 @@ if TYPE_CHECKING:
 
 #: For fewer documents with workloads a second process costs more than it saves.
 _PARTS_PER_PROCESS: Final = 150
-#: For fewer, keeping what they gave costs more than it saves: the run as a whole is kept.
-_PARTS_TO_KEEP: Final = 2
 _Order = tuple["Region", str, str, str]
 
 
@@ -58,12 +62,9 @@ class WorldRun:
         self.context = make_context(loader, options)
         self.evaluator = evaluator
         self.platforms: Sequence[Platform] = ()
-        self.hidden: set[str] = set()
         #: The rules of pods that are never created.
         self.rejecting = {rule.id for rule in evaluator.rules if rule.rejects}
         self.workloads = WorkloadIndex()
-        #: What earlier runs gave.
-        self.kept: KeptPods | None = None
         # The same workload in several files (renderings of one chart) makes the same finding.
         self._found: dict[_Order, Finding] = {}
 
@@ -75,16 +76,6 @@ class WorldRun:
 
     def check_part(self, loader: Loader, *, extra: bool) -> CheckedPart:
         """Check the workloads of a part of the files; ``extra`` are those of other objects."""
-        kept = self.kept
-        if kept is None:
-            return self._check_all(loader, extra=extra)
-        from shutdownlint.linter.kept_pods import check_files  # noqa: PLC0415 - seldom first
-
-        part = check_files(loader, kept, self.number, partial(self._check_all, extra=False))
-        part.add(self._check_all(loader.without_files(), extra=extra))
-        return part
-
-    def _check_all(self, loader: Loader, *, extra: bool) -> CheckedPart:
         stage = PodStage(loader, self.context, self.platforms, debug=self.options.debug)
         part = CheckedPart(loader.stats, loader.suppressions)
         annotated: list[Suppression] = []
@@ -92,34 +83,50 @@ class WorldRun:
             annotated += read_annotations(pod.workload)
             found = [*evaluate_pod(pod, self.evaluator, self.context.user_facts)]
             for finding in found:
-                dated = finding.about_versions and finding.rule not in self.hidden
+                dated = finding.about_versions and not self._is_hidden(finding)
                 known = self._sweep.with_versions(finding, pod) if dated else finding
                 part.findings.append(known)
-            self._describe(pod, found, part)
             if pod.workload.described_by is None:
+                pod.rejections = [f.placed_message for f in self._rejections(pod, found)]
                 part.entries.append(index_entry(pod, self.options.facts.owner_label))
-            self._note_unknowns(pod, stage, part)
+                part.verdicts.append(self._judge(pod, stage))
+                self._describe(pod, found, part)
         part.suppressions = [*loader.suppressions, *annotated]
         part.failures = dict(self.evaluator.failures)
         part.assumed_versions = stage.assumed_versions
         return part
 
+    def _rejections(self, pod: PlannedPod, found: list[Finding]) -> Iterable[Finding]:
+        """The findings on what is never created, those of rules that are not selected included."""
+        yield from (finding for finding in found if finding.rule in self.rejecting)
+        if self.options.selection.left_out:
+            facts = self.context.user_facts
+            yield from evaluate_pod(pod, self._unselected, facts)
+
+    @cached_property
+    def _unselected(self) -> RuleEvaluator:
+        """The rejecting rules that are not selected: that changes nothing of what is true."""
+        rules = load_rejecting_rules(platform.name for platform in self.platforms)
+        rules = [rule for rule in rules if rule.id not in self.rejecting]
+        return RuleEvaluator(rules, self.evaluator.vocabulary)
+
+    def _judge(self, pod: PlannedPod, stage: PodStage) -> WorkloadVerdict:
+        """What a stop of the pod loses."""
+        is_open = stage.is_mesh_open(pod)
+        verdict = judge_pod(pod, self.context.user_facts, mesh_is_open=is_open)
+        if is_open:
+            verdict.hinted = judge_hint(pod, self.context, self.platforms)
+        return verdict
+
     def _describe(self, pod: PlannedPod, found: list[Finding], part: CheckedPart) -> None:
         """Note what the reports want to know of a pod."""
-        describe = self.options.describe
-        if describe is None or pod.workload.described_by is not None:
-            return
-        pod.rejections = [f.placed_message for f in found if f.rule in self.rejecting]
-        shown = [finding for finding in found if finding.rule not in self.hidden]
-        part.descriptions[pod.ref.region().file, pod.id] = describe(pod, shown)
+        if self.options.describe is not None:
+            shown = [finding for finding in found if not self._is_hidden(finding)]
+            described = self.options.describe(pod, shown)
+            part.descriptions[pod.ref.region().file, pod.id] = described
 
-    def _note_unknowns(self, pod: PlannedPod, stage: PodStage, part: CheckedPart) -> None:
-        if pod.plan is None or pod.plan.runs_to_completion:
-            return
-        if pod.workload.described_by is not None:
-            return
-        part.without_mesh += stage.is_mesh_open(pod)
-        part.without_p99 += pod.plan.p99 is None
+    def _is_hidden(self, finding: Finding) -> bool:
+        return self.options.selection.is_only_counted(finding.rule, finding.severity)
 
     def take(self, part: CheckedPart) -> None:
         """Add what a part of the workloads has given."""
@@ -204,38 +211,19 @@ class CheckRun:
         if options.expressions is None:
             options.expressions = ExpressionCache()
         severities, cache = options.selection.severities, options.expressions
-        self.hidden = {rule.id for rule in rules if options.selection.hides(rule)}
-        self.evaluator = RuleEvaluator(rules, vocabulary, severities, cache, self.hidden)
+        is_counted = options.selection.is_only_counted
+        self.evaluator = RuleEvaluator(rules, vocabulary, severities, cache, is_counted)
         self.worlds = [
             WorldRun(number, loader, options, self.evaluator)
             for number, loader in enumerate(loaders)
         ]
         self.main = self.worlds[0]
         for world in self.worlds:
-            world.platforms, world.hidden = platforms.platforms, self.hidden
+            world.platforms = platforms.platforms
         for world in self.worlds[1:]:
             world.workloads = WorkloadIndex(self.main.workloads)
-        self._use_kept_pods(platforms)
         #: What the parts gave beside findings and entries, which their worlds have.
         self.checked = CheckedPart(ReadStats(), [])
-
-    def _use_kept_pods(self, platforms: PlatformSet) -> None:
-        """Use what earlier runs gave, where it is known what it depended on."""
-        entries, loader = self.options.kept, self.main.loader
-        if entries is None or loader.context_digest is None or self.options.describe is not None:
-            return
-        if self._pending_count < _PARTS_TO_KEEP:
-            return
-        from shutdownlint.linter.kept_pods import KeptPods, context_name  # noqa: PLC0415
-
-        evidence = loader.mesh_evidence
-        described = ([entry.name for entry in platforms.entries], evidence)
-        context = context_name(loader.context_digest, described)
-        if context is not None:
-            kept = KeptPods(entries)
-            kept.use(context, loader.context_digest.places())
-            for world in self.worlds:
-                world.kept = kept
 
     @property
     def _pending_count(self) -> int:
@@ -244,8 +232,6 @@ class CheckRun:
     def run(self) -> LintResult:
         """Check everything."""
         self._check_pods()
-        if self.main.kept is not None:
-            self.main.kept.save(self.checked.kept)
         self._check_together()
         self._check_run()
         return self._result()
@@ -283,21 +269,6 @@ class CheckRun:
                 self.checked.add_notes(result)
         self.evaluator.failures.update(self.checked.failures)
 
-    def hints(self) -> list[str]:
-        """What would make the answers more exact."""
-        found = []
-        if self.checked.without_mesh:
-            pods = plural(self.checked.without_mesh, "workload")
-            text = f"no mesh is assumed for {pods} in namespaces that are not among the files"
-            if len(self.worlds) > 1:
-                text += ", or not for their environment"
-            found.append(f"{text}: {mesh_remedy()}")
-        if self.checked.without_p99:
-            pods = plural(self.checked.without_p99, "workload")
-            text = f"how long requests take is not known for {pods}"
-            found.append(f"{text}: set it with --p99, such as --p99 10s")
-        return found
-
     def _check_run(self) -> None:
         """Report what could not be read, and the rules that failed."""
         stats = self.main.loader.stats
@@ -329,7 +300,7 @@ class CheckRun:
             objects=objects + sum(w.context.index.count - objects for w in self.worlds[1:]),
             complete=not stats.unreadable and not self.evaluator.failures,
             warnings=version_warnings(self.checked.assumed_versions),
-            hints=self.hints(),
+            verdicts=sorted(self.checked.verdicts, key=lambda v: (v.region, v.title)),
             rules=self.evaluator.rules,
             descriptions=self.checked.descriptions,
             ignored=ignored,
@@ -342,11 +313,10 @@ class CheckRun:
             from shutdownlint.linter.suppression import apply_suppressions  # noqa: PLC0415
 
             apply_suppressions(result, suppressions)
-        shared = {rule.id for rule in self.evaluator.rules if rule.shared}
         if len(self.worlds) > 1:
             shared_files = variants_of(world.loader for world in self.worlds)
             result.findings = merge_variants(result.findings, shared_files)
-        result.findings = group_findings(result.findings, shared)
+        _note_reports(result)
         self._hide(result)
         return result
 
@@ -365,8 +335,6 @@ class CheckRun:
         result.suppressed = [s for s in result.suppressed if not self._is_note(s.finding)]
 
     def _is_note(self, finding: Finding) -> bool:
-        if finding.rule in self.hidden:
-            return True
         return self.options.selection.hides_severity(finding.rule, finding.severity)
 
     def _apply_paths(self, findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -378,6 +346,23 @@ class CheckRun:
                 continue
             severity = selection.severity_at(finding.rule, file)
             yield finding if severity is None else replace(finding, severity=severity)
+
+
+def _note_reports(result: LintResult) -> None:
+    """Note in the verdicts which rules report something of their workload."""
+    rules: dict[tuple[str, ObjectId, str], dict[str, None]] = {}
+    for finding in result.findings:
+        for each in finding.each:
+            if each.workload is not None:
+                for variant in each.variants or ("",):
+                    key = each.subject_file, each.workload, variant
+                    rules.setdefault(key, {})[each.rule] = None
+    for verdict in result.verdicts:
+        found = {
+            **rules.get((*verdict.key, ""), {}),
+            **rules.get((*verdict.key, verdict.variant), {}),
+        }
+        verdict.reported_by = tuple(sorted(found))
 
 
 def _check_share(share: Sequence[tuple[WorldRun, Loader, bool]]) -> list[CheckedPart]:

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 if TYPE_CHECKING:
     from shutdownlint.engine.evaluator import RuleFailure
     from shutdownlint.engine.finding import Finding
+    from shutdownlint.linter.verdicts import WorkloadVerdict
     from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.manifests.reader import ReadStats
     from shutdownlint.manifests.suppressions import Suppression
@@ -24,11 +25,8 @@ class CheckedPart(Struct):
     entries: list[WorkloadEntry] = field(default_factory=list)
     failures: dict[str, RuleFailure] = field(default_factory=dict)
     assumed_versions: dict[str, None] = field(default_factory=dict)
-    without_mesh: int = 0
-    without_p99: int = 0
+    verdicts: list[WorkloadVerdict] = field(default_factory=list)
     descriptions: dict[tuple[str, ObjectId], Any] = field(default_factory=dict)
-    #: What is kept of the files (``KeptPods.current``).
-    kept: dict[str, bytes] = field(default_factory=dict)
 
     def add(self, other: CheckedPart) -> None:
         """Add what other workloads have given."""
@@ -42,8 +40,6 @@ class CheckedPart(Struct):
         self.suppressions += other.suppressions
         self.failures.update(other.failures)
         self.assumed_versions.update(other.assumed_versions)
-        self.without_mesh += other.without_mesh
-        self.without_p99 += other.without_p99
+        self.verdicts += other.verdicts
         for key, described in other.descriptions.items():
             self.descriptions.setdefault(key, described)
-        self.kept.update(other.kept)

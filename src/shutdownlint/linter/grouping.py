@@ -1,4 +1,4 @@
-"""One decision, one finding: what many pods share is reported once, with the pods listed."""
+"""Findings that belong together: of several variants, at one place, with one cause."""
 
 from __future__ import annotations
 
@@ -7,26 +7,16 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from shutdownlint.engine.finding import Related
+from shutdownlint.shutdown.loss import WORST_FIRST
 from shutdownlint.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from shutdownlint.engine.finding import Finding
+    from shutdownlint.yaml_source.location import Region
 
 _Key = tuple[object, ...]
-
-
-def group_findings(findings: Iterable[Finding], shared: Collection[str]) -> list[Finding]:
-    """The findings, those on one setting that decides for several pods as one.
-
-    A setting outside of the pods decides for all of them. The findings of a ``shared`` rule without
-    such a place are grouped by namespace, at the first pod.
-    """
-    groups: dict[_Key, list[Finding]] = {}
-    for finding in findings:
-        groups.setdefault(_key(finding, shared), []).append(finding)
-    return [finding for group in groups.values() for finding in _merge(group)]
 
 
 def merge_variants(
@@ -64,18 +54,24 @@ def _without_shared_fix(finding: Finding, variants_of: Mapping[str, Collection[s
 
 def _merge_variants(group: list[Finding]) -> Finding:
     first = group[0]
-    if len(group) == 1:
-        return first
+    return first if len(group) == 1 else _join(first, group)
+
+
+def _join(first: Finding, group: list[Finding]) -> Finding:
+    """One finding for several; its fix is made where it is the same for all."""
     fix = first.fix
     if fix is not None and any(_edits(f) != _edits(first) for f in group):
         fix = replace(fix, changes=())
     return replace(
         first,
         fix=fix,
-        variants=tuple(dict.fromkeys(name for f in group for name in f.variants)),
+        severity=max((f.severity for f in group), key=lambda severity: severity.rank),
+        variants=tuple(dict.fromkeys(name for f in group for name in f.variants))
+        if all(f.variants for f in group)
+        else (),
         assumptions=tuple(dict.fromkeys(text for f in group for text in f.assumptions)),
         related=tuple(dict.fromkeys(related for f in group for related in f.related)),
-        group=tuple(group),
+        group=tuple(each for f in group for each in f.each),
     )
 
 
@@ -87,44 +83,72 @@ def _edits(finding: Finding) -> list[_Key]:
     ]
 
 
-def _key(finding: Finding, shared: Collection[str]) -> _Key:
-    own, region = finding.subject_region, finding.region
-    if finding.workload is None or own is None:
-        return (id(finding),)
-    if finding.outside:
-        return finding.rule, region
-    if finding.rule in shared:
-        folder = "" if finding.workload.namespace else own.file.rpartition("/")[0]
-        return finding.rule, finding.workload.namespace, folder
-    return (id(finding),)
+def group_by_place(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings, one for each place that decides.
+
+    A setting outside of the pods decides for several of them: it is reported once, with the
+    workloads that it concerns.
+    """
+    groups: dict[_Key, list[Finding]] = {}
+    for finding in findings:
+        shared = finding.outside and finding.workload is not None
+        key = (finding.rule, finding.region) if shared else (id(finding),)
+        groups.setdefault(key, []).append(finding)
+    return [_merge_place(group) for group in groups.values()]
 
 
-def _merge(group: list[Finding]) -> list[Finding]:
-    first = group[0]
-    workloads = list(dict.fromkeys(finding.workload for finding in group))
-    if len(workloads) < 2:  # each variant of it may have other numbers
-        return list({finding.variants: finding for finding in reversed(group)}.values())[::-1]
-    others = len(workloads) - 1
-    more = f" The same holds for {plural(others, 'other workload')}."
+def _merge_place(group: list[Finding]) -> Finding:
+    first = max(group, key=lambda finding: finding.severity.rank)
+    workloads = {finding.workload for finding in group}
+    if len(group) == 1:
+        return first
+    more = f" The same holds for {plural(len(workloads) - 1, 'other workload')}."
+    message = first.message.rstrip(".") + "." + more if len(workloads) > 1 else first.message
+    joined = _join(first, group)
     pods = [
         Related(str(finding.workload), finding.subject_region)
         for finding in group
         if finding.subject_region is not None
     ]
-    same_fix = all(f.fix == first.fix for f in group)
-    fix = first.fix if same_fix or first.fix is None else replace(first.fix, changes=())
-    merged = replace(
-        first,
-        message=first.message.rstrip(".") + "." + more,
-        severity=max((f.severity for f in group), key=lambda severity: severity.rank),
-        workload=None,
+    return replace(
+        joined,
+        message=message,
+        workload=None if len(workloads) > 1 else first.workload,
         container=None,
-        fix=fix,
         related=(*first.related, *dict.fromkeys(pods)),
-        assumptions=tuple(dict.fromkeys(text for f in group for text in f.assumptions)),
-        variants=tuple(dict.fromkeys(name for f in group for name in f.variants))
-        if all(finding.variants for finding in group)
-        else (),
-        group=tuple(group),
     )
-    return [merged]
+
+
+def group_by_cause(findings: Iterable[Finding]) -> list[list[Finding]]:
+    """The findings by their cause, the worst first: errors, then by how much is lost.
+
+    A cause is one rule with one deciding value of one origin, wherever it is written.
+    """
+    groups: dict[_Key, list[Finding]] = {}
+    for finding in findings:
+        decided = finding.decided_by or finding.message
+        groups.setdefault((finding.rule, finding.severity, decided), []).append(finding)
+    return sorted(groups.values(), key=_badness)
+
+
+def _badness(group: list[Finding]) -> tuple[int, int, int]:
+    """Smaller is worse. A mistake that loses nothing by itself comes after what does."""
+    loss = min(
+        (WORST_FIRST.index(f.loss.kind) for f in group if f.loss is not None),
+        default=len(WORST_FIRST),
+    )
+    return -group[0].severity.rank, loss, -len(group)
+
+
+def find_shared_edit(findings: list[Finding]) -> Region | None:
+    """Where one edit fixes all of these findings; None where each needs its own."""
+    first = findings[0]
+    edits = _edits(first)
+    if len(findings) < 2 or any(_edits(finding) != edits for finding in findings):
+        return None
+    places = [
+        c.target.location.region() for c in (first.fix.changes if first.fix else ()) if c.target
+    ]
+    if places:
+        return places[0]
+    return first.region if all(finding.region == first.region for finding in findings) else None

@@ -15,10 +15,10 @@ from shutdownlint.platforms.user_facts import UserFacts
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from shutdownlint.cache_folder import RunEntries
     from shutdownlint.engine.evaluator import ExpressionCache
     from shutdownlint.engine.finding import Finding
     from shutdownlint.engine.rule import Rule
+    from shutdownlint.linter.verdicts import WorkloadVerdict
     from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.workload_index import WorkloadEntry
@@ -51,8 +51,6 @@ class LintOptions(Struct):
     describe: Callable[[PlannedPod, Sequence[Finding]], Any] | None = None
     #: How files are looked for that manifests name, and that are not among the paths.
     search: FileSearch = FileSearch()
-    #: Where parts of earlier runs of the same command line are kept.
-    kept: RunEntries | None = None
     #: Made by the first run; further runs with these options share it.
     expressions: ExpressionCache | None = None
 
@@ -60,11 +58,11 @@ class LintOptions(Struct):
 class LintResult(Struct):
     """What a check has found. ``complete`` is false if a part of the job could not be done.
 
-    ``entries`` are the workloads that were checked, ``objects`` counts what else was read for
-    context.
-    ``warnings`` are about the run as a whole, ``hints`` what would make its answers more exact.
-    ``hidden`` counts by rule the notes that are not reported, ``unsure`` the findings of a lower
-    confidence than asked for, ``known`` those of a baseline.
+    A finding is about one workload; variants that share it are one. ``verdicts`` say what a stop
+    loses of each workload that was checked, ``entries`` are these workloads. ``objects`` counts
+    what else was read for context. ``warnings`` are about the run as a whole. ``hidden`` counts by
+    rule the notes that are not reported, ``unsure`` the findings of a lower confidence than asked
+    for, ``known`` those of a baseline.
     """
 
     stats: ReadStats = field(default_factory=ReadStats)
@@ -74,7 +72,7 @@ class LintResult(Struct):
     objects: int = 0
     complete: bool = True
     warnings: list[str] = field(default_factory=list)
-    hints: list[str] = field(default_factory=list)
+    verdicts: list[WorkloadVerdict] = field(default_factory=list)
     hidden: Counter[str] = field(default_factory=Counter)
     known: int = 0
     #: Findings that the configuration ignores for their files.

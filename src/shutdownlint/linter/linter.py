@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from shutdownlint.linter.lint_run import LintResult, PlannedRun
 from shutdownlint.linter.variants import plan_variants
@@ -20,12 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from shutdownlint.linter.lint_run import LintOptions
-    from shutdownlint.linter.variant_plan import VariantPlan
-    from shutdownlint.manifests.kept_context import KeptContext
     from shutdownlint.manifests.loader import InputSource
-
-#: For fewer, keeping what they say costs more than it saves.
-_FILES_TO_KEEP: Final = 20
 
 
 @contextmanager
@@ -84,23 +79,11 @@ def read_worlds(
     meshes = {*facts.versions, *(fact.mesh for fact in facts.meshes)} - {NO_MESH}
     platforms = PlatformSet({*meshes, *named})
     plan = plan_variants(sources, options.search)
-    kept = _kept_context(plan, options)
-    loader = Loader(kind_table(), platforms.notice, options.on_file, kept=kept, debug=options.debug)
+    loader = Loader(kind_table(), platforms.notice, options.on_file, debug=options.debug)
     loaders: list[Loader] = []
     for own in plan.worlds:
         loaders.append(loader.further_world() if loaders else loader)
         loaders[-1].read_context(own)
-    if kept is not None:
-        kept.save()
     loader.stats.skipped.update(plan.skipped)
     loader.stats.unreadable += plan.unreadable
     return loaders, platforms
-
-
-def _kept_context(plan: VariantPlan, options: LintOptions) -> KeptContext | None:
-    """What is known of the objects that give context from an earlier run."""
-    if options.kept is None or sum(map(len, plan.worlds)) < _FILES_TO_KEEP:
-        return None
-    from shutdownlint.manifests.kept_context import KeptContext  # noqa: PLC0415 - in large runs
-
-    return KeptContext(options.kept)

@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from shutdownlint import limits
-from shutdownlint.engine.cache import RuleLoader
 from shutdownlint.engine.evaluator import RuleEvaluator
 from shutdownlint.engine.vocabulary import Vocabulary
 from shutdownlint.linter.lint_run import PlannedRun
-from shutdownlint.linter.pod_stage import PodStage, evaluate_pod, make_context, version_warnings
+from shutdownlint.linter.pod_stage import (
+    PodStage,
+    evaluate_pod,
+    load_rejecting_rules,
+    make_context,
+    version_warnings,
+)
 from shutdownlint.platforms.planned_pod import AlternativePod
 from shutdownlint.platforms.planner import plan_pod
 from shutdownlint.platforms.registry import mesh_remedy
@@ -39,7 +44,8 @@ class PlanRun:
     def run(self) -> PlannedRun:
         """The planned pods."""
         pods = [pod for pod in self.stage.planned_pods() if pod.workload.described_by is None]
-        evaluator = self._rejecting_rules()
+        rules = load_rejecting_rules(entry.name for entry in self.platforms.entries)
+        evaluator = RuleEvaluator(rules, Vocabulary(self.platforms.platforms))
         for pod in pods:
             found = evaluate_pod(pod, evaluator, self.context.user_facts)
             pod.rejections = [finding.placed_message for finding in found]
@@ -47,12 +53,6 @@ class PlanRun:
                 self._note_mesh(pod)
                 pod.alternatives = list(self._alternatives(pod))
         return PlannedRun(self.loader.stats, pods, version_warnings(self.stage.assumed_versions))
-
-    def _rejecting_rules(self) -> RuleEvaluator:
-        """The bundled rules about what Kubernetes rejects; no selection changes what is true."""
-        rules = RuleLoader().load_bundled(entry.name for entry in self.platforms.entries)
-        vocabulary = Vocabulary(self.platforms.platforms)
-        return RuleEvaluator([rule for rule in rules if rule.rejects], vocabulary)
 
     def _note_mesh(self, pod: PlannedPod) -> None:
         """Note that no mesh is assumed where the input leaves it open."""

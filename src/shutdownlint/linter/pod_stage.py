@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from shutdownlint.engine.cache import RuleLoader
 from shutdownlint.engine.finding import Severity
 from shutdownlint.engine.subjects import pod_subjects, problem_subject
 from shutdownlint.manifests.object_index import ObjectIndex
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from shutdownlint.engine.evaluator import RuleEvaluator
     from shutdownlint.engine.finding import Finding
+    from shutdownlint.engine.rule import Rule
     from shutdownlint.linter.lint_run import LintOptions
     from shutdownlint.manifests.loader import Loader
     from shutdownlint.manifests.workloads import Workload
@@ -113,6 +115,11 @@ class PodStage:
         if meshes_of(pod) or self.context.user_facts.mesh_of(pod.workload.namespace) is not None:
             return False
         return self.context.namespace_labels(pod.workload) is None
+
+
+def load_rejecting_rules(platforms: Iterable[str]) -> list[Rule]:
+    """The bundled rules about what Kubernetes rejects; no selection changes what is true."""
+    return [rule for rule in RuleLoader().load_bundled(platforms) if rule.rejects]
 
 
 def version_warnings(assumed: Iterable[str]) -> list[str]:

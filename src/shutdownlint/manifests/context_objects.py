@@ -1,7 +1,7 @@
 """The objects that give context to workloads: what a document says of them, as plain data.
 
 A document is described first, which needs its nodes, and then added to the index, which needs the
-description only. So descriptions can be kept between runs (``kept_context.py``).
+description only.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -35,19 +36,36 @@ class KindEntry(Struct, frozen=True):
         return found
 
 
+class Reach(IntEnum):
+    """The pods that an object makes likely to be in a mesh; further ones may be."""
+
+    #: None: what it says of other pods is only a question.
+    NO_POD = 0
+    #: Those in its own folder.
+    FOLDER = 1
+    #: Those in its own folder and below.
+    BELOW = 2
+
+
 class MeshSign(Struct, frozen=True):
-    """An object of a general kind that puts pods into a mesh: its text has all patterns."""
+    """An object that puts pods into a mesh: its text has all patterns."""
 
     kind: bytes
-    patterns: tuple[bytes, ...]
+    patterns: tuple[bytes, ...] = ()
+    reach: Reach = Reach.FOLDER
 
 
 class MeshWord(Struct, frozen=True):
-    """What shows that an object belongs to a mesh: the end of its API group, or other signs."""
+    """What shows that an object belongs to a mesh: the end of its API group, or other signs.
+
+    An object with one of ``switched_on`` injects all pods, one with one of ``switched_off`` none.
+    """
 
     mesh: str
     group: bytes
     signs: tuple[MeshSign, ...] = ()
+    switched_on: tuple[bytes, ...] = ()
+    switched_off: tuple[bytes, ...] = ()
 
 
 class KindTable(Struct, frozen=True):

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 
 from shutdownlint import files
-from shutdownlint.manifests.context_digest import ContextDigest
 from shutdownlint.manifests.discovery import IgnoredInput, InputError, InputFile
 from shutdownlint.manifests.mesh_evidence import MeshEvidenceIndex, find_evidence
 from shutdownlint.manifests.own_reports import is_own_report
@@ -35,11 +34,9 @@ from shutdownlint.yaml_source.errors import BudgetExceededError
 from shutdownlint.yaml_source.location import Region
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
-    from shutdownlint.manifests.context_objects import DescribedDocument
     from shutdownlint.manifests.document import Document
-    from shutdownlint.manifests.kept_context import KeptContext
     from shutdownlint.manifests.kinds import KindTable
     from shutdownlint.manifests.object_index import ObjectIndex
     from shutdownlint.manifests.parser import Parser
@@ -75,28 +72,15 @@ class InputSource(Struct, frozen=True):
     rendered: str = ""
     namespace: str | None = None
 
-    @property
-    def deployed_as(self) -> str:
-        """How it is read and deployed, in words for programs; empty where it is as written."""
-        if self == InputSource(self.file):
-            return ""
-        by = (self.words, self.changed_by)
-        return repr((self.context, self.patch, self.variant, self.rendered, self.namespace, by))
-
 
 class _PendingChunk(Struct, frozen=True):
-    """A part of a file that holds workloads. ``seen``: it was parsed for its context already.
-
-    ``key`` is a digest of it, where it gives nothing but its workloads; all others are part of the
-    context (``Loader.context_digest``).
-    """
+    """A part of a file that holds workloads. ``seen``: it was parsed for its context already."""
 
     start: int
     length: int
     first_line: int
     index: int
     seen: bool
-    key: str = ""
 
     def of(self, data: bytes) -> Chunk:
         """The part of the file's bytes."""
@@ -122,14 +106,6 @@ class _PendingFile(Struct):
         """Whether it was read before."""
         return self.number > 0
 
-    def key(self) -> str:
-        """A digest of its parts; of those that are part of the context their place is enough."""
-        found = files.Digest()
-        found.add(self.file.display_path, self.file.chart or "", self.source.variant, self.number)
-        for chunk in self.chunks:
-            found.add(chunk.key, chunk.index, chunk.first_line, chunk.start)
-        return found.name()
-
 
 def variants_of(loaders: Iterable[Loader]) -> dict[str, set[str]]:
     """The variants that each file is part of, or changes."""
@@ -144,8 +120,7 @@ class Loader:
     """Reads the files of a run. Bad input never raises; it is noted in ``stats``.
 
     ``on_words`` is called with the bytes of every document that is parsed, before its objects are
-    read. ``index`` is None until a document has been parsed. ``kept`` are texts that were parsed in
-    an earlier run.
+    read. ``index`` is None until a document has been parsed.
     """
 
     def __init__(
@@ -154,7 +129,6 @@ class Loader:
         on_words: Callable[[bytes], None],
         on_file: Callable[[], None],
         *,
-        kept: KeptContext | None = None,
         debug: bool = False,
     ) -> None:
         self._debug = debug
@@ -174,11 +148,8 @@ class Loader:
         self._on_file = on_file
         self._pending: list[_PendingFile] = []
         self._parser: Parser | None = None
-        self._kept_context = kept
         #: How often each file was read, for all worlds.
         self._files: Counter[str] = Counter()
-        #: What gives context, for all worlds; None where nothing is kept.
-        self.context_digest = ContextDigest() if files.is_noting() else None
 
     def further_world(self) -> Loader:
         """A loader for variants, which knows all that this one has read so far."""
@@ -204,8 +175,6 @@ class Loader:
             number = self._files[source.file.display_path]
             again = number > 0
             self._files[source.file.display_path] += 1
-            if self.context_digest is not None:
-                self.context_digest.paths.add(str(source.file.path))
             self._on_file()
             stats = ReadStats() if again else self.stats
             data = read_bytes(source.file, stats, files.read_manifest)
@@ -225,22 +194,16 @@ class Loader:
                 self.stats.skipped[OWN_REPORT] += 1
             return
         pending = _PendingFile(source, file, len(data), number)
-        context, digest = source.context, self.context_digest
-        deployed_as = source.deployed_as or ("again" if again else "")
+        context = source.context
         for chunk in split(data):
             # Flux' own Kustomizations are often in files of the same name.
             kustomization = file.is_kustomization and _FLUX not in chunk.data
             if kustomization or source.patch:
                 self._on_words(chunk.data)
-                if digest is not None:
-                    digest.add(file, chunk, None, deployed_as=deployed_as)
                 self._read_only(file, chunk, counted=not again)
                 continue
             self._note_mesh(file, chunk.data + source.words)
             content = self._prefilter.classify(chunk.data, source.words)
-            key = ""
-            if digest is not None:
-                key = digest.add(file, chunk, content, deployed_as=deployed_as)
             if isinstance(content, SkipReason):
                 if content != EMPTY and not again:
                     self._skip(source, file, chunk, content)
@@ -255,7 +218,7 @@ class Loader:
                 self.stats.documents += context and not again
             if holds_workloads:
                 part = _PendingChunk(
-                    chunk.start, len(chunk.data), chunk.first_line, chunk.index, seen, key
+                    chunk.start, len(chunk.data), chunk.first_line, chunk.index, seen
                 )
                 pending.chunks.append(part)
         if pending.chunks:
@@ -284,64 +247,34 @@ class Loader:
     def _read_context_chunk(self, pending: _PendingFile, chunk: Chunk, *, both: bool) -> bool:
         """Read the objects of a chunk; whether it holds workloads as well."""
         self._make_index()
-        kept = self._kept_context if pending.source.transform is None else None
-        key = kept.key(chunk.data, both=both) if kept is not None else ""
-        described = kept.find(key) if kept is not None else None
-        if described is not None:
-            self._add_known(pending, chunk, described)
-        else:
-            own, described = ReadStats(), []
-            first = not pending.again and not pending.source.context
-            for document in self._documents(pending, chunk, own, first=first):
-                found = self._describe(document, both=both)
-                if found is not None:
-                    described.append(found)
-                    self._add_context(pending, document, found)
-                document.release()
-            if not pending.again:
-                self.stats.add(own)
-            if kept is not None and len(described) == own.documents:
-                kept.add(key, described)
-        return any(each.has_workloads for each in described) and not pending.source.context
-
-    def _add_known(
-        self, pending: _PendingFile, chunk: Chunk, described: Sequence[DescribedDocument]
-    ) -> None:
-        """Add what is known of the documents of a chunk, without parsing it."""
-        for number, each in enumerate(described):
-            document = self._make_parser().document(pending.file.display_path, chunk, number)
-            document.variant, document.template = pending.source.variant, each.template
-            if not pending.again and not pending.source.context:
-                self._note_suppressions(document)
-            self._add_context(pending, document, each)
+        own, holds_workloads = ReadStats(), False
+        first = not pending.again and not pending.source.context
+        for document in self._documents(pending, chunk, own, first=first):
+            holds_workloads = self._add_context(pending, document, both=both) or holds_workloads
             document.release()
         if not pending.again:
-            self.stats.documents += len(described)
+            self.stats.add(own)
+        return holds_workloads and not pending.source.context
 
-    def _describe(self, document: Document, *, both: bool) -> DescribedDocument | None:
-        """What a document says of other objects; None where it cannot be read, which is noted."""
-        from shutdownlint.manifests.context_objects import describe_context  # noqa: PLC0415
+    def _add_context(self, pending: _PendingFile, document: Document, *, both: bool) -> bool:
+        """Add what a document says of other objects to the index; whether it holds workloads."""
+        from shutdownlint.manifests.context_objects import (  # noqa: PLC0415 - needs the parser
+            add_context,
+            describe_context,
+        )
 
         try:
-            return describe_context(document, self._kinds, both=both)
+            described = describe_context(document, self._kinds, both=both)
+            add_context(document, described, self._make_index(), self._kinds)
         except BudgetExceededError:
             self._note_budget(document)
+            return False
         except Exception as error:
             self._note_internal(document, error)
-        return None
-
-    def _add_context(
-        self, pending: _PendingFile, document: Document, described: DescribedDocument
-    ) -> None:
-        """Add what a document says of other objects to the index."""
-        from shutdownlint.manifests.context_objects import add_context  # noqa: PLC0415
-
-        try:
-            add_context(document, described, self._make_index(), self._kinds)
-        except Exception as error:
-            self._note_internal(document, error)
+            return False
         if not (pending.again or described.gives_context or described.has_workloads):
             self.stats.skipped[NO_PODS if described.is_object else NOT_KUBERNETES] += 1
+        return described.has_workloads
 
     @property
     def has_own_objects(self) -> bool:
@@ -413,38 +346,6 @@ class Loader:
             shares[min(count * before // total, count - 1)].append(pending)
             before += size
         return [self._with_pending(share) for share in shares]
-
-    @property
-    def only_file(self) -> InputFile:
-        """The file of a loader that has one."""
-        return self._pending[0].file
-
-    def find_document(self, start: int, number: int) -> Document:
-        """A document of its only file, by where its chunk starts in bytes, and its number there.
-
-        It is parsed when it is asked for its nodes. Raises ``LookupError`` where there is none, and
-        ``ValueError`` where it is no text.
-        """
-        pending = self._pending[0]
-        part = next((part for part in pending.chunks if part.start == start), None)
-        data = self._read_again(pending.file)
-        if part is None or data is None or len(data) != pending.size:
-            raise LookupError
-        document = self._make_parser().document(pending.file.display_path, part.of(data), number)
-        document.variant = pending.source.variant
-        return document
-
-    def without_files(self) -> Loader:
-        """A loader of the same run that has no workloads."""
-        return self._with_pending([])
-
-    def by_file(self) -> Iterator[tuple[str, Loader]]:
-        """A loader for the workloads of each file, with a digest of them in this context."""
-        parser = self._make_parser()
-        for pending in self._pending:
-            part = self._with_pending([pending])
-            part._parser = parser
-            yield pending.key(), part
 
     def _with_pending(self, pending: list[_PendingFile]) -> Loader:
         part = Loader.__new__(Loader)

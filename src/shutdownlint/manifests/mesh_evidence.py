@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
+from shutdownlint.manifests.kinds import Reach
 from shutdownlint.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from shutdownlint.manifests.kinds import MeshWord
+    from shutdownlint.manifests.kinds import MeshSign, MeshWord
 
 #: Of an object as people write it: the group of its version, its kind and its namespace.
 _API_VERSION: Final = lazy_pattern(
@@ -30,6 +31,7 @@ class MeshEvidence(Struct, frozen=True):
     file: str
     kind: str
     namespace: str
+    reach: Reach = Reach.NO_POD
 
 
 def find_evidence(words: Sequence[MeshWord], file: str, data: bytes) -> Iterator[MeshEvidence]:
@@ -39,21 +41,32 @@ def find_evidence(words: Sequence[MeshWord], file: str, data: bytes) -> Iterator
             continue
         kind = _KIND.search(data)
         groups = (found[1] for found in _API_VERSION.finditer(data))
-        if any(group.endswith(word.group) for group in groups):
-            namespace = _NAMESPACE.search(data)
-        elif kind is not None and any(
-            sign.kind == kind[1] and all(re.search(each, data) for each in sign.patterns)
-            for sign in word.signs
-        ):
-            namespace = (_NAME if kind[1] == b"Namespace" else _NAMESPACE).search(data)
-        else:
+        sign = _sign_of(word, kind[1] if kind else b"", data)
+        if sign is None and not any(group.endswith(word.group) for group in groups):
             continue
+        named = kind is not None and kind[1] == b"Namespace"
+        namespace = (_NAME if named else _NAMESPACE).search(data)
         yield MeshEvidence(
             word.mesh,
             file,
             kind[1].decode(errors="replace") if kind else "object",
             namespace[1].decode(errors="replace") if namespace else "",
+            _reach_of(word, sign, data),
         )
+
+
+def _sign_of(word: MeshWord, kind: bytes, data: bytes) -> MeshSign | None:
+    for sign in word.signs:
+        if sign.kind == kind and all(re.search(each, data) for each in sign.patterns):
+            return sign
+    return None
+
+
+def _reach_of(word: MeshWord, sign: MeshSign | None, data: bytes) -> Reach:
+    """The pods that an object makes likely to be in the mesh."""
+    if sign is None or any(re.search(each, data) for each in word.switched_off):
+        return Reach.NO_POD
+    return Reach.BELOW if any(re.search(e, data) for e in word.switched_on) else sign.reach
 
 
 class MeshEvidenceIndex(Struct):
@@ -67,6 +80,8 @@ class MeshEvidenceIndex(Struct):
     _by_namespace: dict[tuple[str, str], MeshEvidence] = field(default_factory=dict)
     _by_folder: dict[tuple[str, bool, str], MeshEvidence] = field(default_factory=dict)
     _by_parent: dict[tuple[str, bool, str], MeshEvidence] = field(default_factory=dict)
+    #: Of those that make pods likely to be in the mesh, by the reach as well.
+    _likely: dict[tuple[str, bool, str, Reach], MeshEvidence] = field(default_factory=dict)
 
     def named_in(self, keys: Iterable[str]) -> set[str]:
         """The meshes whose labels or annotations these keys are."""
@@ -84,15 +99,39 @@ class MeshEvidenceIndex(Struct):
             self._by_namespace.setdefault((mesh, evidence.namespace), evidence)
         self._by_folder.setdefault((mesh, named, folder), evidence)
         self._by_parent.setdefault((mesh, named, _folder(folder)), evidence)
+        if evidence.reach is not Reach.NO_POD:
+            self._likely.setdefault((mesh, named, folder, evidence.reach), evidence)
 
     def copy(self) -> MeshEvidenceIndex:
         """An index with the same objects, to which others can be added."""
         return MeshEvidenceIndex(
-            self.words, dict(self._by_namespace), dict(self._by_folder), dict(self._by_parent)
+            self.words,
+            dict(self._by_namespace),
+            dict(self._by_folder),
+            dict(self._by_parent),
+            dict(self._likely),
         )
 
     def __bool__(self) -> bool:
         return bool(self._by_folder)
+
+    def likely(self, mesh: str, namespace: str | None, file: str) -> MeshEvidence | None:
+        """The evidence which makes it likely that a pod of this namespace in that file is in it."""
+        if not self._likely:
+            return None
+        here = own = _folder(file)
+        # Of another namespace it says nothing about a pod that writes its own.
+        kinds = (False,) if namespace else (False, True)
+        while True:
+            for named in kinds:
+                reaches = (Reach.FOLDER, Reach.BELOW) if here == own else (Reach.BELOW,)
+                for reach in reaches:
+                    found = self._likely.get((mesh, named, here, reach))
+                    if found is not None:
+                        return found
+            if not here:
+                return None
+            here = _folder(here)
 
     def near(self, mesh: str, namespace: str | None, file: str) -> MeshEvidence | None:
         """The evidence near a pod of this namespace in that file."""

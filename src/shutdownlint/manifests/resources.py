@@ -168,6 +168,7 @@ class PodTemplate(ApiModel, frozen=True):
 class ServicePort(ApiModel, frozen=True):
     """A port of a Service."""
 
+    name: Str | None = None
     port: Int | None = None
     targetPort: Any = None  # noqa: N815
 

@@ -11,13 +11,18 @@ class SkipReason(Struct, frozen=True):
     """A reason: a code for programs, and its text, which names what was skipped.
 
     ``advice`` is how to get it checked. ``holds_pods``: there are pods in it that no other way
-    shows.
+    shows. ``thing`` is what a short summary calls it, one and several, empty where it costs
+    nothing; ``is_one``: the reason is about one such thing, whatever number of documents that has.
+    ``option`` is the one that gets it checked.
     """
 
     code: str
     text: str
     advice: str = ""
     holds_pods: bool = False
+    thing: tuple[str, str] = ("", "")
+    is_one: bool = False
+    option: str = ""
 
 
 EMPTY: Final = SkipReason("empty", "empty documents")
@@ -32,6 +37,8 @@ GO_TEMPLATE: Final = SkipReason(
     "unrendered Helm or Go templates",
     "check the rendered text: --render, or helm template CHART | shutdownlint check -",
     holds_pods=True,
+    thing=("template", "templates"),
+    option="--render",
 )
 
 
@@ -42,6 +49,9 @@ def unrendered_chart(folder: str) -> SkipReason:
         f"unrendered templates of the chart {folder}",
         f"check it with --render, or helm template {folder} | shutdownlint check -",
         holds_pods=True,
+        thing=("chart", "charts"),
+        is_one=True,
+        option="--render",
     )
 
 
@@ -50,6 +60,7 @@ OTHER_TEMPLATE: Final = SkipReason(
     "templates of other tools (ytt, Jinja, Terraform)",
     "check their output",
     holds_pods=True,
+    thing=("template of another tool", "templates of other tools"),
 )
 KUSTOMIZE_PATCH: Final = SkipReason(
     "kustomize-patch",
@@ -64,6 +75,9 @@ def not_applied(file: str, features: str) -> SkipReason:
         "not-applied",
         f"parts of {file} that are not applied: {features}",
         "check the built kustomization: --render, or kustomize build | shutdownlint check -",
+        thing=("part of a kustomization", "parts of kustomizations"),
+        is_one=True,
+        option="--render",
     )
 
 
@@ -73,6 +87,8 @@ def missing_resource(file: str, kustomization: str) -> SkipReason:
         "missing-resource",
         f"{file}, which {kustomization} names and which is not there",
         "check the folder with all files",
+        thing=("missing file of a kustomization", "missing files of kustomizations"),
+        is_one=True,
     )
 
 
@@ -81,6 +97,7 @@ REMOTE_RESOURCES: Final = SkipReason(
     "kustomizations with charts or remote resources",
     "check the built kustomization: kustomize build --enable-helm | shutdownlint check -",
     holds_pods=True,
+    thing=("kustomization of remote resources", "kustomizations of remote resources"),
 )
 
 
@@ -91,6 +108,8 @@ def deployed_elsewhere(title: str, file: str) -> SkipReason:
         f"{title} in {file}: its chart or folder is not in the repository",
         "check it where it is, with its values",
         holds_pods=True,
+        thing=("application of another repository", "applications of other repositories"),
+        is_one=True,
     )
 
 
@@ -101,6 +120,8 @@ def depends_on_more(title: str, file: str, what: str) -> SkipReason:
         f"{title} in {file}: {what} may change what it deploys",
         "check what the cluster runs: kubectl get deploy,rs,pods -o yaml",
         holds_pods=True,
+        thing=("application with further settings", "applications with further settings"),
+        is_one=True,
     )
 
 
@@ -109,13 +130,17 @@ HELM_VALUES: Final = SkipReason(
     "values of charts (only what no chart can make right is reported)",
     "check the rendered chart: --render",
     holds_pods=True,
+    thing=("values file", "values files"),
+    option="--render",
 )
 GIT_IGNORED: Final = SkipReason(
     "git-ignored",
     "files and folders that a .gitignore names",
     "name them, or check with --no-respect-gitignore",
 )
-EXCLUDED: Final = SkipReason("excluded", "files that exclude names")
+EXCLUDED: Final = SkipReason(
+    "excluded", "files that exclude names", thing=("excluded file", "excluded files")
+)
 OWN_REPORT: Final = SkipReason("own-report", "reports and baselines of shutdownlint")
 PATCH_BY_NAME: Final = SkipReason("patch-by-name", "patches and assertions, by the file's name")
 FRAGMENT: Final = SkipReason("fragment", "pod templates without images (patches and fragments)")

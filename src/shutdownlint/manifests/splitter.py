@@ -28,11 +28,6 @@ class Chunk(Struct, frozen=True):
     index: int
     start: int = 0
 
-    @property
-    def place(self) -> tuple[int, int, int]:
-        """Where it is in its file."""
-        return self.index, self.first_line, self.start
-
 
 def split(data: bytes) -> Iterator[Chunk]:
     """The documents of a file; a file that is not ASCII-compatible text stays whole."""

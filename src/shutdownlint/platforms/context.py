@@ -142,7 +142,11 @@ class AnalysisContext:
         return None if self.shows_namespace(namespace) else self.user_facts.mesh_of(namespace)
 
     def evidence_of(self, mesh: str, workload: Workload) -> MeshEvidence | None:
-        """An object near a workload which shows that its pods are likely in the mesh."""
+        """An object near a workload which makes it likely that its pods are in the mesh."""
+        return self.mesh_evidence.likely(mesh, workload.namespace, workload.ref.document.file)
+
+    def hint_of(self, mesh: str, workload: Workload) -> MeshEvidence | None:
+        """An object near a workload after which its pods may be in the mesh."""
         return self.mesh_evidence.near(mesh, workload.namespace, workload.ref.document.file)
 
     def is_namespace_known(self, namespace: str | None) -> bool:

@@ -32,6 +32,8 @@ class SubjectKind(StrEnum):
     WORKLOAD = "workload"
     #: A configuration problem; the rule names its kind.
     PROBLEM = "problem"
+    #: What a stop of the pod loses; the rule selects the kind.
+    LOSS = "loss"
 
 
 class FieldType(StrEnum):

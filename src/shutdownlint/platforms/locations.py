@@ -9,13 +9,17 @@ from shutdownlint.yaml_source.location import FixedLocation
 
 if TYPE_CHECKING:
     from shutdownlint.manifests.document import Document
-    from shutdownlint.shutdown.provenance import Setting
+    from shutdownlint.shutdown.provenance import OriginLocation, Setting
     from shutdownlint.yaml_source.location import SourceLocation
 
 
 def source_location(setting: Setting[Any] | None) -> SourceLocation | None:
     """Where a setting is written, or could be, if that is in a manifest."""
-    location = setting.origin.location if setting is not None else None
+    return as_source_location(setting.origin.location) if setting is not None else None
+
+
+def as_source_location(location: OriginLocation | None) -> SourceLocation | None:
+    """The model's opaque location, if it is one in a manifest."""
     if isinstance(location, NodeRef | EmbeddedNodeRef | FixedLocation):
         return location
     return None

@@ -81,7 +81,7 @@ class ManagedEnvoy(Struct, frozen=True):
         origin = Origin(OriginKind.EXPLICIT, reason, self.location)
         phases = (Phase(Trigger.DELETION, ending, OPEN, OPEN),)
         for container, process in ((self.envoy, Process(phases)), (self.manager, abrupt())):
-            set_behaviour(container, Setting("app", "graceful", origin))
+            set_behaviour(container, Setting("behaviour", "graceful", origin))
             container.process = process
             container.hook = replace(container.hook, ending=WhenGone((self.envoy.name,)))
             container.settled = True

@@ -11,7 +11,7 @@ from shutdownlint.platforms.user_facts import NO_MESH
 from shutdownlint.shutdown.pod_plan import Assumption
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.context import AnalysisContext
@@ -28,15 +28,34 @@ def allows_signs(mesh: str, workload: Workload, context: AnalysisContext) -> boo
     return not named or mesh in named  # else it is meant for another mesh
 
 
-def find_sign(mesh: str, workload: Workload, context: AnalysisContext) -> str | None:
-    """What makes it likely that a pod of an unknown namespace is in the mesh."""
+def find_sign(
+    mesh: str,
+    workload: Workload,
+    context: AnalysisContext,
+    own: Callable[[], str | None] = lambda: None,
+) -> str | None:
+    """What makes it likely that a pod of an unknown namespace is in the mesh.
+
+    ``own`` looks for a route or policy of the mesh that concerns the pod itself.
+    """
     if not allows_signs(mesh, workload, context):
         return None
     evidence = context.evidence_of(mesh, workload)
+    sign = f"the {evidence.kind} in {evidence.file}" if evidence is not None else own()
     others = (other for other in mesh_names() if other != mesh)
-    if evidence is None or any(context.evidence_of(other, workload) for other in others):
+    if sign is None or any(context.evidence_of(other, workload) for other in others):
         return None
-    return f"the {evidence.kind} in {evidence.file}"
+    return sign
+
+
+def find_hint(workload: Workload, context: AnalysisContext) -> str | None:
+    """The mesh that a pod of an unknown namespace may be in: objects near it leave that open."""
+    found = [
+        mesh
+        for mesh in mesh_names()
+        if allows_signs(mesh, workload, context) and context.hint_of(mesh, workload) is not None
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def assume_member(sign: str, workload: Workload) -> Assumption:

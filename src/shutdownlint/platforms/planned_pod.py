@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
+from shutdownlint.shutdown.analysis import ShutdownAnalysis
+
 if TYPE_CHECKING:
     from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.object_id import ObjectId
@@ -49,8 +51,16 @@ class PlannedPod(Struct, eq=False):
     replicas: Setting[int] | None = None
     #: The same pod in the other cases that fit the input; only runs that explain need them.
     alternatives: list[AlternativePod] = field(default_factory=list)
-    #: Why the API server or a webhook rejects it, the same.
+    #: Why the API server or a webhook rejects it.
     rejections: list[str] = field(default_factory=list)
+    _analysis: ShutdownAnalysis | None = None
+
+    @property
+    def analysis(self) -> ShutdownAnalysis | None:
+        """All answers about its shutdown, worked out once; None without a plan."""
+        if self._analysis is None or self._analysis.plan is not self.plan:
+            self._analysis = ShutdownAnalysis(self.plan) if self.plan is not None else None
+        return self._analysis
 
     @property
     def variant(self) -> str:

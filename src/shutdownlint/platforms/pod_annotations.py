@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from shutdownlint.manifests.decoding import has_placeholder
 from shutdownlint.platforms.durations import go_duration
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator
     from datetime import timedelta
 
-    from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.workloads import Workload
 
 _BOOLS = {
@@ -25,26 +24,37 @@ _BOOLS = {
 }
 
 
-class AnnotationProblem(Problem, frozen=True, kw_only=True):
-    """An annotation that the injector does not take: its value, its name, or where it is."""
+class AnnotationIgnored(Problem, frozen=True, kw_only=True):
+    """An annotation that no injector takes, because of its name or its value.
+
+    ``instead`` is the name that is meant, empty where that is not certain.
+    """
 
     key: str
     reason: str
+    instead: str = ""
+
+
+class AnnotationMisplaced(Problem, frozen=True, kw_only=True):
+    """An annotation of pods on the workload's own metadata, where nothing reads it."""
+
+    key: str
+    object_kind: str
+
+
+PROBLEMS: Final = (AnnotationIgnored, AnnotationMisplaced)
 
 
 class PodAnnotations:
     """The annotations of one workload's pods, read as ``platform`` reads them.
 
-    Values that it cannot read are added to ``problems`` as ``kind``, and the default applies.
-    Where a value is a placeholder, the default is an assumption.
+    Values that it cannot read are added to ``problems``, and the default applies. Where a value is
+    a placeholder, the default is an assumption.
     """
 
-    def __init__(
-        self, workload: Workload, kind: type[AnnotationProblem], problems: list[Any], title: str
-    ) -> None:
+    def __init__(self, workload: Workload, problems: list[Problem], title: str) -> None:
         self._texts = workload.template.metadata.annotations
         self._ref = workload.annotations
-        self._kind = kind
         self._problems = problems
         self._title = title
         self._assumed: list[Assumption] = []
@@ -94,28 +104,23 @@ class PodAnnotations:
         except ValueError as error:
             reason = f"{str(error).replace(repr(text), 'it')}: the default applies"
             location = self._ref / key
-            self._problems.append(self._kind(location=location, key=key, reason=reason))
+            self._problems.append(
+                AnnotationIgnored(location=location, key=key, reason=f"it {reason}")
+            )
             return None
 
 
-def misplaced_keys(workload: Workload, keys: Iterable[str]) -> Iterator[tuple[str, NodeRef]]:
-    """Annotations of pods that are on the workload itself and not on its pods, and their places."""
+def misplaced_annotations(workload: Workload, keys: Iterable[str]) -> Iterator[AnnotationMisplaced]:
+    """Annotations of pods that are on the workload itself and not on its pods."""
     if workload.ref.key_path == workload.object_ref.key_path:
         return
     own, wanted = workload.template.metadata.annotations, set(keys)
     here = workload.object_ref / "metadata" / "annotations"
     for key in workload.owner.annotations:
         if key in wanted and key not in own:
-            yield key, (here / key).key
-
-
-def misplaced_annotations(
-    workload: Workload, keys: Iterable[str], kind: type[AnnotationProblem]
-) -> Iterator[AnnotationProblem]:
-    """The same as problems."""
-    reason = f"is read on the pod template, not on the {workload.id.kind} itself"
-    for key, location in misplaced_keys(workload, keys):
-        yield kind(location=location, key=key, reason=reason)
+            yield AnnotationMisplaced(
+                location=(here / key).key, key=key, object_kind=workload.id.kind
+            )
 
 
 def read_bool(text: str) -> bool:

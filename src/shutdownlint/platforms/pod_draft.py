@@ -67,6 +67,7 @@ class ContainerDraft:
         self.waits_for_calls: bool | None = None
         self.forwards_to: tuple[str, ...] = ()
         self.forward_status = 503
+        self.usual_request: Setting[timedelta] | None = None
         self.assumptions: tuple[Assumption, ...] = ()
         self.facts: dict[type[Any], Any] = {}
         self.edit_targets: dict[str, EditTarget] = {}
@@ -106,6 +107,7 @@ class ContainerDraft:
             waits_for_calls=self.waits_for_calls,
             forwards_to=self.forwards_to,
             forward_status=self.forward_status,
+            usual_request=self.usual_request,
         )
 
 
@@ -132,6 +134,8 @@ class PodDraft:
         self.edit_targets: dict[str, EditTarget] = {}
         self.versions: dict[str, Version] = {}
         self.grace_counts_hook = True
+        self.gets_requests = True
+        self.no_delay = ""
         #: Set by a platform that can say nothing about this pod's shutdown.
         self.skipped: SkipReason | None = None
 
@@ -154,18 +158,22 @@ class PodDraft:
         self.facts[type(facts)] = facts
 
     def plan(self) -> PodPlan:
-        """The pod's plan."""
+        """The pod's plan. How long requests take is nothing to a pod that gets none."""
+        reached = self.gets_requests or self.edge is not None or bool(self.senders)
+        gets_requests = reached and not self.workload.runs_to_completion
         return PodPlan(
             grace=self.grace,
             containers=tuple(c.plan() for c in self.containers),
             front=tuple(self.front),
             back=tuple(self.back),
             needed=tuple(self.needed),
-            p99=self.p99,
+            p99=self.p99 if gets_requests else None,
             job=self.job,
             senders=tuple(self.senders),
             runs_to_completion=self.workload.runs_to_completion,
+            gets_requests=gets_requests,
             grace_counts_hook=self.grace_counts_hook,
+            no_delay=self.no_delay,
             assumptions=tuple(dict.fromkeys(self.assumptions)),
         )
 

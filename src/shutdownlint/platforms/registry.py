@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from shutdownlint.manifests.kinds import KindEntry, KindTable, MeshSign, MeshWord
+from shutdownlint.manifests.kinds import KindEntry, KindTable, MeshSign, MeshWord, Reach
 from shutdownlint.platforms.shutdown_words import SHUTDOWN_WORDS
 from shutdownlint.platforms.user_facts import NO_MESH
 
@@ -46,6 +46,9 @@ class PlatformEntry(Struct, frozen=True):
     mesh_group: bytes = b""
     #: Other objects that show it.
     mesh_signs: tuple[MeshSign, ...] = ()
+    #: What an installation has that injects all pods, or none.
+    mesh_switched_on: tuple[bytes, ...] = ()
+    mesh_switched_off: tuple[bytes, ...] = ()
     batch_kinds: tuple[str, ...] = ()
 
 
@@ -184,9 +187,16 @@ PLATFORMS: Final = (
         mesh=True,
         mesh_group=b"istio.io",
         mesh_signs=(
-            MeshSign(b"Namespace", (_label(rb"istio-injection", rb"enabled"),)),
-            MeshSign(b"Namespace", (_label(rb"istio\.io/rev", rb"[A-Za-z0-9]"),)),
+            MeshSign(b"Namespace", (_label(rb"istio-injection", rb"enabled"),), Reach.BELOW),
+            MeshSign(b"Namespace", (_label(rb"istio\.io/rev", rb"[A-Za-z0-9]"),), Reach.BELOW),
             MeshSign(b"ConfigMap", (rb"\bname\"?: *[\"']?istio[\"',}\s]", rb"\bmesh\"?:")),
+            MeshSign(b"IstioOperator"),
+            MeshSign(b"Istio"),
+        ),
+        mesh_switched_on=(_label(b"enableNamespacesByDefault", b"true"),),
+        mesh_switched_off=(
+            _label(b"autoInject", b"disabled"),
+            _label(b"profile", b"(?:ambient|remote|empty)"),
         ),
         kinds=(
             KindEntry(
@@ -209,6 +219,29 @@ PLATFORMS: Final = (
                 words=((b"meshConfig",), (b"ENABLE_NATIVE_SIDECARS",)),
             ),
             KindEntry("", "", words=((b"meshConfig",),)),
+            KindEntry(
+                "networking.istio.io",
+                "VirtualService",
+                "shutdownlint.platforms.virtual_services:VirtualService",
+                words=((b"hosts",), (b"imeout",), (b"retries",)),
+            ),
+            *(
+                KindEntry(
+                    group,
+                    kind,
+                    "shutdownlint.platforms.istio.resources:MeshPolicy",
+                    words=((b"elector",),),
+                )
+                for group, kinds in (
+                    (
+                        "security.istio.io",
+                        ("AuthorizationPolicy", "PeerAuthentication", "RequestAuthentication"),
+                    ),
+                    ("networking.istio.io", ("Sidecar", "EnvoyFilter")),
+                    ("telemetry.istio.io", ("Telemetry",)),
+                )
+                for kind in kinds
+            ),
             # istiod's own pods.
             KindEntry("apps", "Deployment", words=_ISTIOD),
             KindEntry("", "Pod", words=_ISTIOD),
@@ -223,7 +256,11 @@ PLATFORMS: Final = (
         mesh=True,
         mesh_group=b"linkerd.io",
         mesh_signs=(
-            MeshSign(b"Namespace", (_label(rb"linkerd\.io/inject", rb"(?:enabled|ingress)"),)),
+            MeshSign(
+                b"Namespace",
+                (_label(rb"linkerd\.io/inject", rb"(?:enabled|ingress)"),),
+                Reach.BELOW,
+            ),
         ),
         kinds=(
             KindEntry("", "ConfigMap", f"{_RESOURCES}:ConfigMap", words=((b"linkerd-config",),)),
@@ -250,7 +287,11 @@ PLATFORMS: Final = (
         mesh=True,
         mesh_group=b"kuma.io",
         mesh_signs=(
-            MeshSign(b"Namespace", (_label(rb"kuma\.io/sidecar-injection", rb"(?:enabled|true)"),)),
+            MeshSign(
+                b"Namespace",
+                (_label(rb"kuma\.io/sidecar-injection", rb"(?:enabled|true)"),),
+                Reach.BELOW,
+            ),
         ),
     ),
     PlatformEntry(
@@ -310,7 +351,6 @@ PLATFORMS: Final = (
                 words=((b"imeout",), (b"retries",), (b"retry",)),
             )
             for group, kind, model in (
-                ("networking.istio.io", "VirtualService", "VirtualService"),
                 ("gateway.networking.k8s.io", "HTTPRoute", "HTTPRoute"),
                 ("projectcontour.io", "HTTPProxy", "HTTPProxy"),
                 ("consul.hashicorp.com", "ServiceRouter", "ServiceRouter"),
@@ -439,7 +479,9 @@ def kind_table() -> KindTable:
         pod_kinds=frozenset(kind for entry in PLATFORMS for kind in entry.pod_kinds),
         batch_kinds=frozenset(kind for entry in PLATFORMS for kind in entry.batch_kinds),
         mesh_words=tuple(
-            MeshWord(e.name, e.mesh_group, e.mesh_signs) for e in PLATFORMS if e.mesh_group
+            MeshWord(e.name, e.mesh_group, e.mesh_signs, e.mesh_switched_on, e.mesh_switched_off)
+            for e in PLATFORMS
+            if e.mesh_group
         ),
     )
 

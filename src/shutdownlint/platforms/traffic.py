@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from shutdownlint.platforms.facts import SourcedValue
+from shutdownlint.shutdown.pod_plan import Assumption
 
 if TYPE_CHECKING:
     from shutdownlint.platforms.planned_pod import PlannedPod
@@ -21,6 +22,11 @@ DEFAULT_PROPAGATION: Final = SourcedValue(
 )
 
 
+#: What a finding rests on where each container of a pod may be the one that serves.
+SERVES_ASSUMED: Final = Assumption(
+    "which container serves requests is not shown: each is taken to",
+    "declare its ports, or a Service with a target port",
+)
 #: The name of the setting that says so.
 PROPAGATION: Final = "endpoint propagation"
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from shutdownlint.platforms.retries import DefaultRetries, RouteRetries
-from shutdownlint.shutdown.analysis import LossKind
-from shutdownlint.shutdown.durations import ZERO, seconds
-from shutdownlint.shutdown.request import ClientSees, Outcome, Request
+from shutdownlint.shutdown.loss import LossKind, LossMeans
+from shutdownlint.shutdown.request import ClientSees, Outcome, Prediction, Request
 
 if TYPE_CHECKING:
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.retries import RetryPolicy
-    from shutdownlint.shutdown.analysis import Loss, ShutdownAnalysis
-    from shutdownlint.shutdown.request import Prediction
+    from shutdownlint.shutdown.loss import Loss
 
-_SHORT: Final = seconds(1)
 _SEEN: Final = {
     ClientSees.RESET: "a reset connection",
     ClientSees.REFUSED: "a refused connection",
@@ -41,16 +38,15 @@ def describe_client(prediction: Prediction, pod: PlannedPod) -> str:
     return f"{seen}; {retried}" if retried else seen
 
 
-def describe_loss(loss: Loss, analysis: ShutdownAnalysis, pod: PlannedPod) -> str:
-    """The same for a request in the middle of a loss."""
-    if loss.kind is LossKind.OUTBOUND_FAILS:
+def describe_loss(loss: Loss, pod: PlannedPod) -> str:
+    """The same for the requests of a loss; empty for calls and work."""
+    unseen = loss.kind in (LossKind.OWN_CALLS, LossKind.WORK)
+    if loss.client_sees is None or unseen or loss.means is LossMeans.SENDER:
         return ""
-    if loss.kind is LossKind.NEW_REFUSED:
-        request = Request(loss.begin + (loss.end - loss.begin) / 2, ZERO)
-    else:
-        request = Request(ZERO, loss.end + _SHORT)
-    (answer,) = analysis.predict((request,))
-    return describe_client(answer.prediction, pod)
+    outcome = Outcome.REFUSED if loss.kind is LossKind.LATE else Outcome.CUT
+    request = Request(loss.arrival, loss.end - loss.arrival)
+    lost = Prediction(request, outcome, loss.begin, loss.cause, loss.client_sees, loss.status)
+    return describe_client(lost, pod)
 
 
 def is_retried(prediction: Prediction, pod: PlannedPod) -> bool | None:

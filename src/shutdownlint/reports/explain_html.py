@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
+from shutdownlint.engine.loss_texts import format_loss
 from shutdownlint.reports.client_view import describe_client, describe_loss
 from shutdownlint.reports.explain_svg import draw_svg
 from shutdownlint.reports.page import draw_page, draw_table, draw_wide
@@ -16,7 +17,6 @@ from shutdownlint.reports.texts import (
     format_finding,
     format_headroom,
     format_late,
-    format_loss,
     format_outcome,
     format_request,
     format_share,
@@ -56,7 +56,7 @@ def draw_tables(explanation: Explanation) -> str:
             "Rejected: no pod is created until this is fixed", ("reason",), rejections
         ) + draw_table("Assumptions", ("assumption",), assumptions)
     headroom = explanation.analysis.headroom
-    verdict = [(format_verdict(explanation), format_shown_with(explanation))]
+    verdict = [(format_verdict(explanation.verdict), format_shown_with(explanation))]
     in_flight = format_headroom(headroom.max_in_flight)
     longest = [
         ("in flight at deletion", in_flight, headroom.cause.describe(file)),
@@ -71,8 +71,8 @@ def draw_tables(explanation: Explanation) -> str:
         )
         for answer in explanation.answers
     ]
-    if explanation.lost_requests is not None:
-        verdict.append((format_weekly_loss(explanation.lost_requests), ""))
+    if explanation.verdict.weekly is not None:
+        verdict.append((format_weekly_loss(explanation.verdict.weekly), ""))
     findings = [(format_finding(each),) for each in explanation.findings]
     others = [(format_difference(each), each.how_to_say) for each in explanation.differences]
     shares = [
@@ -96,7 +96,7 @@ def draw_tables(explanation: Explanation) -> str:
             format_window(loss),
             format_loss(loss),
             loss.cause.describe(file),
-            describe_loss(loss, explanation.analysis, explanation.pod),
+            describe_loss(loss, explanation.pod),
         )
         for loss in explanation.analysis.losses
     ]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from shutdownlint.engine.loss_texts import format_loss
 from shutdownlint.reports.client_view import is_retried
 from shutdownlint.reports.report import to_json, to_seconds
 from shutdownlint.reports.texts import (
     EVENT_TEXTS,
     format_answer_cause,
-    format_loss,
     format_verdict,
-    why_unplanned,
 )
 
 if TYPE_CHECKING:
@@ -21,7 +20,8 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.reports.explanation import Explanation, Explanations
     from shutdownlint.reports.output import ReportOutput
-    from shutdownlint.shutdown.analysis import Answer, Loss
+    from shutdownlint.shutdown.analysis import Answer
+    from shutdownlint.shutdown.loss import Loss
     from shutdownlint.shutdown.request import Event
     from shutdownlint.shutdown.request_shares import ShareRow
 
@@ -33,8 +33,8 @@ def render_json(explanations: Explanations, _output: ReportOutput) -> str:
         "version": 1,
         "workloads": [_workload(each) for each in explanations],
         "unplanned": [
-            {"workload": pod.title, "file": pod.ref.region().file, "reason": why_unplanned(pod)}
-            for pod in explanations.unplanned
+            {"workload": verdict.title, "file": verdict.region.file, "reason": verdict.reason}
+            for verdict in explanations.unplanned
         ],
     }
     return to_json(data)
@@ -52,7 +52,8 @@ def _workload(explanation: Explanation) -> dict[str, Any]:
         "variant": explanation.pod.variant or None,
         "file": explanation.region.file,
         "line": explanation.region.line,
-        "verdict": format_verdict(explanation),
+        "verdict": format_verdict(explanation.verdict),
+        "lost": explanation.verdict.lost,
         "rejected": explanation.pod.rejections,
         "assumed": explanation.assumptions,
         "findings": [
@@ -99,7 +100,7 @@ def _workload(explanation: Explanation) -> dict[str, Any]:
 
 def _lost_requests(explanation: Explanation) -> dict[str, Any] | None:
     """What a pod's end loses, and how often pods end, where the user gives the rate."""
-    lost = explanation.lost_requests
+    lost = explanation.verdict.weekly
     if lost is None:
         return None
     return {
@@ -181,11 +182,18 @@ def _event(event: Event) -> dict[str, Any]:
 def _loss(loss: Loss) -> dict[str, Any]:
     return {
         "kind": loss.kind.value,
+        "by": loss.means.value,
+        "process": loss.process,
         "certain": loss.certain,
+        "weight": loss.weight.value,
         "text": format_loss(loss),
         "from": to_seconds(loss.begin),
         "to": to_seconds(loss.end),
+        "longer_than": to_seconds(loss.longer_than),
         "cause": str(loss.cause),
+        "client_sees": loss.client_sees.value if loss.client_sees is not None else None,
+        "status": loss.status,
+        "sender": loss.sender.name.value if loss.sender is not None else None,
     }
 
 

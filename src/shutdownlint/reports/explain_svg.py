@@ -13,12 +13,12 @@ from xml.sax.saxutils import escape, quoteattr
 
 from msgspec import Struct
 
+from shutdownlint.engine.loss_texts import format_loss
 from shutdownlint.reports.explanation import Activity
 from shutdownlint.reports.report import safe
 from shutdownlint.reports.texts import (
     format_finding,
     format_headroom,
-    format_loss,
     format_outcome,
     format_request,
     format_share,
@@ -176,9 +176,9 @@ class _PodPicture:
         if explanation.pod.rejections:
             yield from self._rejected()
         else:
-            yield from self._lines(format_verdict(explanation), "part", letter=8.3)
-            if explanation.lost_requests is not None:
-                yield from self._lines(format_weekly_loss(explanation.lost_requests))
+            yield from self._lines(format_verdict(explanation.verdict), "part", letter=8.3)
+            if explanation.verdict.weekly is not None:
+                yield from self._lines(format_weekly_loss(explanation.verdict.weekly))
         if explanation.has_timeline:
             yield from self._timeline()
         findings = [f for f in explanation.findings if not explanation.is_rejection(f)]

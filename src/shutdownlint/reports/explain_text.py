@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from shutdownlint.engine.finding import Severity
+from shutdownlint.engine.loss_texts import format_loss
 from shutdownlint.reports.client_view import describe_client, describe_loss
 from shutdownlint.reports.explanation import Activity
 from shutdownlint.reports.report import safe
@@ -16,7 +17,6 @@ from shutdownlint.reports.texts import (
     format_difference,
     format_headroom,
     format_late,
-    format_loss,
     format_outcome,
     format_request,
     format_share,
@@ -128,7 +128,7 @@ class _PodText:
             text = f"no timeline without the grace period, which is a placeholder: {reason}"
             yield _line("unknown", text)
             return
-        yield _line("verdict", format_verdict(explanation))
+        yield _line("verdict", format_verdict(explanation.verdict))
         yield from self._lanes()
         yield _line("timeline", "", format_shown_with(explanation))
         yield from self._headroom()
@@ -137,8 +137,8 @@ class _PodText:
             text = f"{name} answers with Connection: close, HTTP/2 with GOAWAY"
             yield _line("kept", "", f"from {format_duration(begin)} on {text}")
         yield from self._losses()
-        if explanation.lost_requests is not None:
-            yield _line("lost", "", format_weekly_loss(explanation.lost_requests))
+        if explanation.verdict.weekly is not None:
+            yield _line("lost", "", format_weekly_loss(explanation.verdict.weekly))
         yield from self._answers()
         for row in explanation.shares:
             colour = "green" if row.served else "red"
@@ -188,6 +188,11 @@ class _PodText:
     def _headroom(self) -> Iterator[Text]:
         headroom, file = self.explanation.analysis.headroom, self.explanation.file
         in_flight = format_headroom(headroom.max_in_flight)
+        if not self.explanation.plan.gets_requests:
+            yield _line(
+                "work", in_flight.replace("requests", "work"), headroom.cause.describe(file)
+            )
+            return
         yield _line("in flight", in_flight, headroom.cause.describe(file))
         late = format_late(headroom)
         cause = headroom.late_cause.describe(file) if headroom.late_at > ZERO else ""
@@ -196,15 +201,14 @@ class _PodText:
     def _senders(self) -> Iterator[Text]:
         for sender in self.explanation.plan.senders:
             window = sender.window
-            kind = "Service " if sender.name.name == "Service" else ""
-            text = f"{kind}{sender.name.value} may send new requests for {window.value_text}"
+            text = f"{sender.label} may send new requests for {window.value_text}"
             yield _line("senders", "", f"{text} ({window.origin.label})")
 
     def _losses(self) -> Iterator[Text]:
         for loss in self.explanation.analysis.losses:
             text = f"{format_window(loss)}: {format_loss(loss)}"
             yield _line("loss", text, loss.cause.describe(self.explanation.file), "red")
-            client = describe_loss(loss, self.explanation.analysis, self.explanation.pod)
+            client = describe_loss(loss, self.explanation.pod)
             yield from _client(client)
 
     def _answers(self) -> Iterator[Text]:

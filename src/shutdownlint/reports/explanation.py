@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
+from shutdownlint.linter.verdicts import judge_pod
 from shutdownlint.platforms.kubernetes.pod_facts import PodFacts
 from shutdownlint.platforms.traffic import ClosesKeptConnections, MeasuredRequests
-from shutdownlint.shutdown.analysis import NO_TRAFFIC, ShutdownAnalysis, Traffic
-from shutdownlint.shutdown.durations import P99_SHARE, UNBOUNDED, ZERO
+from shutdownlint.platforms.user_facts import UserFacts
+from shutdownlint.shutdown.analysis import NO_TRAFFIC, Traffic
+from shutdownlint.shutdown.durations import UNBOUNDED, ZERO
 from shutdownlint.shutdown.kubelet import grace_of
-from shutdownlint.shutdown.lost_requests import LostRequests, count_lost
 from shutdownlint.shutdown.pod_plan import Role
 from shutdownlint.shutdown.process import Direction, WhenIdle
 from shutdownlint.shutdown.provenance import Cause
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from shutdownlint.engine.finding import Finding
+    from shutdownlint.linter.verdicts import WorkloadVerdict
     from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.platforms.kubernetes.controllers import Rollout
     from shutdownlint.platforms.kubernetes.fleet import Disruption
     from shutdownlint.platforms.planned_pod import PlannedPod
-    from shutdownlint.platforms.user_facts import UserFacts
-    from shutdownlint.shutdown.analysis import Answer, Headroom
+    from shutdownlint.shutdown.analysis import Answer, Headroom, ShutdownAnalysis
     from shutdownlint.shutdown.pod_plan import PodPlan
     from shutdownlint.shutdown.provenance import Setting
     from shutdownlint.shutdown.request import Request
@@ -81,18 +82,6 @@ class Difference(Struct, frozen=True):
     headroom: Headroom | None = None
 
 
-class WeeklyLoss(Struct, frozen=True):
-    """What one pod's end loses, and how often pods end; None where that is not known.
-
-    ``durations_known`` is whether requests that are too long could be counted.
-    """
-
-    of_a_pod: LostRequests
-    replicas: int | None
-    rollouts: float | None
-    durations_known: bool
-
-
 class Explanation:
     """One pod's shutdown: the timeline that is shown, and the answers for requests."""
 
@@ -114,7 +103,17 @@ class Explanation:
         self.findings = findings
         self.facts = facts
         self.region = pod.ref.region()
-        self.analysis = ShutdownAnalysis(pod.plan)
+
+    @property
+    def analysis(self) -> ShutdownAnalysis:
+        """All answers about the pod's shutdown."""
+        assert self.pod.analysis is not None
+        return self.pod.analysis
+
+    @cached_property
+    def verdict(self) -> WorkloadVerdict:
+        """What a stop loses."""
+        return judge_pod(self.pod, self.facts or UserFacts())
 
     @property
     def file(self) -> str:
@@ -274,21 +273,6 @@ class Explanation:
             return ()
         return tuple(share_rows(self.analysis, found.facts.duration_of))
 
-    @cached_property
-    def lost_requests(self) -> WeeklyLoss | None:
-        """How many requests are lost, where the user says how many there are."""
-        apps = list(self.facts.apps_for(self.pod.id)) if self.facts is not None else []
-        rate = next((app.rate for app in apps if app.rate is not None), None)
-        if rate is None or not self.has_timeline or self.plan.runs_to_completion:
-            return None
-        rollouts = next((app.rollouts for app in apps if app.rollouts is not None), None)
-        shares = next((app.shares for app in apps if app.shares), ())
-        if not shares and self.plan.p99 is not None:
-            shares = ((self.plan.p99.value, P99_SHARE),)
-        replicas = self.pod.replicas.value if self.pod.replicas is not None else None
-        lost = count_lost(self.analysis, rate / (replicas or 1), shares)
-        return WeeklyLoss(lost, replicas, rollouts, durations_known=bool(shares))
-
     @property
     def ready(self) -> Setting[timedelta] | None:
         """How long a new pod is taken to need until it is ready."""
@@ -334,9 +318,9 @@ def _result(answer: Answer) -> tuple[object, object]:
 
 
 class Explanations(list[Explanation]):
-    """The explanations of a run. ``unplanned`` are the pods that cannot be explained."""
+    """The explanations of a run. ``unplanned`` are the verdicts on pods without a plan."""
 
-    def __init__(self, unplanned: Sequence[PlannedPod] = ()) -> None:
+    def __init__(self, unplanned: Sequence[WorkloadVerdict] = ()) -> None:
         super().__init__()
         self.unplanned = unplanned
 
@@ -351,10 +335,11 @@ def explain_pods(
     """The explanations of all pods that have a plan, each with the findings of its workload."""
     by_pod: dict[tuple[str, ObjectId], list[Finding]] = {}
     for finding in findings:
-        for each in finding.group or (finding,):
+        for each in finding.each:
             if each.workload is not None:
                 by_pod.setdefault((each.subject_file, each.workload), []).append(each)
-    found = Explanations([pod for pod in pods if pod.plan is None])
+    unplanned = [judge_pod(pod, facts or UserFacts()) for pod in pods if pod.plan is None]
+    found = Explanations(unplanned)
     for pod in pods:
         if pod.plan is not None:
             own = by_pod.get((pod.ref.region().file, pod.id), ())

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 from xml.sax.saxutils import escape, quoteattr
 from zlib import crc32
 
-from msgspec import Struct
-
+from shutdownlint.linter.verdicts import sort_verdicts
 from shutdownlint.project import rule_url
 from shutdownlint.reports.explain_html import draw_tables
 from shutdownlint.reports.explain_svg import draw_svg
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
 
 _NO_TEAM: Final = "no team"
 _NO_NAMESPACE: Final = "no namespace"
+#: A longer list of workloads is folded.
+_FEW_WORKLOADS: Final = 100
 #: A longer line of a manifest is cut.
 _LONGEST_LINE: Final = 300
 #: Groups the findings by what the reader chooses; without scripts they are grouped by team.
@@ -48,28 +49,18 @@ addEventListener("hashchange",open);open();document.querySelector(".tools").hidd
 """
 
 
-class PodPage(Struct, frozen=True):
-    """What the page shows of a pod: its verdict in a line, and its timeline."""
-
-    verdict: str
-    timeline: str
-
-
-def describe_pod(pod: PlannedPod, findings: Sequence[Finding]) -> PodPage | None:
-    """The verdict, and the timeline where something is found."""
-    if pod.plan is None:
-        return None
+def draw_timeline(pod: PlannedPod, findings: Sequence[Finding]) -> str:
+    """The timeline of a pod where something is found; empty elsewhere."""
+    if pod.plan is None or not findings:
+        return ""
     explanation = Explanation(pod)
-    timeline = ""
-    if findings:
-        number = crc32(f"{pod.ref.region()} {pod.title}".encode(errors="surrogateescape"))
-        timeline = draw_wide(draw_svg([explanation], number)) + draw_tables(explanation)
-    return PodPage(format_verdict(explanation), timeline)
+    number = crc32(f"{pod.ref.region()} {pod.title}".encode(errors="surrogateescape"))
+    return draw_wide(draw_svg([explanation], number)) + draw_tables(explanation)
 
 
 def render_html(report: Report, _output: ReportOutput) -> str:
     """The page."""
-    ordered = sorted(report.findings, key=lambda f: (-f.severity.rank, f.region))
+    ordered = sorted(report.placed, key=lambda f: (-f.severity.rank, f.region))
     teams: dict[str, list[Finding]] = {}
     for finding in ordered:
         teams.setdefault(report.owner_of(finding) or _NO_TEAM, []).append(finding)
@@ -77,13 +68,11 @@ def render_html(report: Report, _output: ReportOutput) -> str:
         f"<h2>{_text(team)} ({len(own):,})</h2>{''.join(_article(f, team, report) for f in own)}"
         for team, own in sorted(teams.items())
     )
-    footnotes = "".join(f"<li>{_text(line)}</li>" for line in report.footnotes())
     body = (
-        f"<h1>Requests lost at shutdown</h1><p>{_text(report.last_line())}</p>"
+        f"<h1>Requests lost at shutdown</h1>{_opening(report)}"
         f"{_by_rule(report)}{_tools()}"
         f'<p id="count" role="status" class="faint"></p><div id="findings">{groups}</div>'
-        f"{_timelines(report)}{_workloads(report)}"
-        f"{f'<h2>About this run</h2><ul>{footnotes}</ul>' if footnotes else ''}"
+        f"{_timelines(report)}"
     )
     return draw_page("shutdownlint report", body, _SCRIPT)
 
@@ -165,10 +154,10 @@ def _source(finding: Finding, report: Report) -> str:
     )
 
 
-def _timeline_of(finding: Finding, report: Report) -> PodPage | None:
-    """What is known of the pod of a finding, where there is a timeline."""
-    page: PodPage | None = report.description("html", finding.subject_file, finding.workload)
-    return page if page is not None and page.timeline else None
+def _timeline_of(finding: Finding, report: Report) -> str:
+    """The timeline of the pod of a finding, where there is one."""
+    found: str | None = report.description("html", finding.subject_file, finding.workload)
+    return found or ""
 
 
 def _anchor(finding: Finding) -> str:
@@ -180,28 +169,33 @@ def _timelines(report: Report) -> str:
     """The timelines of the workloads with findings, each behind its name."""
     drawn = {}
     for finding in report.findings:
-        page = _timeline_of(finding, report)
-        if page is not None:
-            head = f"<summary>{_text(str(finding.workload))}: {_text(page.verdict)}</summary>"
+        timeline, verdict = _timeline_of(finding, report), report.verdict_of(finding)
+        if timeline and verdict is not None:
+            head = f"<summary>{_text(f'{verdict.title}: {format_verdict(verdict)}')}</summary>"
             anchor = _anchor(finding)
-            drawn[anchor] = f'<details id="{anchor}">{head}{page.timeline}</details>'
+            drawn[anchor] = f'<details id="{anchor}">{head}{timeline}</details>'
     return f"<h2>Timelines</h2>{''.join(drawn.values())}" if drawn else ""
 
 
-def _workloads(report: Report) -> str:
-    """Every workload that was checked, with its verdict."""
-    found = Counter(f.workload for f in report.findings)
+def _opening(report: Report) -> str:
+    """The lines about the run, and every workload with its verdict, the worst first."""
+    lines = "".join(f"<p>{_text(line)}</p>" for line in report.summary())
     rows = []
-    for entry in report.result.entries:
-        page: PodPage | None = report.description("html", entry.region.file, entry.id)
-        verdict = page.verdict if page is not None else "not checked"
-        cells = (str(entry.id), str(found[entry.id] or ""), verdict, str(entry.region))
+    for verdict in sort_verdicts(report.result.verdicts):
+        cells = (
+            verdict.title,
+            verdict.lost.replace("_", " "),
+            format_verdict(verdict),
+            ", ".join(verdict.senders),
+            str(verdict.region),
+        )
         rows.append([_text(cell) for cell in cells])
     if not rows:
-        return ""
-    table = draw_markup(("workload", "findings", "verdict", "where"), rows)
+        return lines
+    heads = ("workload", "loses", "verdict", "senders", "where")
+    is_open = " open" if len(rows) <= _FEW_WORKLOADS else ""
     summary = f"<summary>{plural(len(rows), 'workload')}</summary>"
-    return f"<h2>Workloads</h2><details>{summary}{table}</details>"
+    return f"{lines}<details{is_open}>{summary}{draw_markup(heads, rows)}</details>"
 
 
 def _badge(severity: Severity) -> str:

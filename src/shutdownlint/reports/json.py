@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from shutdownlint.engine.finding import Severity
 from shutdownlint.linter.fingerprint import fingerprints
+from shutdownlint.linter.verdicts import count_outcomes
 from shutdownlint.reports.report import full_message, to_json
 
 if TYPE_CHECKING:
     from shutdownlint.engine.finding import Finding
+    from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.reports.output import ReportOutput
     from shutdownlint.reports.report import Report
 
@@ -31,7 +33,7 @@ def to_data(report: Report) -> dict[str, Any]:
                 "fingerprint": name,
             }
             for finding, name in zip(
-                report.findings, fingerprints(report.findings, report.lines), strict=True
+                report.placed, fingerprints(report.placed, report.lines), strict=True
             )
         ],
         "unreadable": [
@@ -50,6 +52,7 @@ def to_data(report: Report) -> dict[str, Any]:
             "rules_left_out": report.result.left_out,
             "hidden_notes": dict(sorted(report.result.hidden.items())),
             "known": report.result.known,
+            "losses": count_outcomes(report.result.verdicts),
         },
         "suppressed": [
             {**_finding(report, one.finding), "reason": one.reason, "in_source": one.in_source}
@@ -82,6 +85,20 @@ def _fixes(report: Report, finding: Finding) -> list[dict[str, Any]]:
     return [{"safety": "safe" if finding.fix.safe else "unsafe", "edits": data}]
 
 
+def _workload(workload: ObjectId) -> dict[str, Any]:
+    return {"kind": workload.kind, "namespace": workload.namespace, "name": workload.name}
+
+
+def _workloads(finding: Finding) -> list[dict[str, Any]]:
+    """The workloads that a finding holds for, each with where it is written."""
+    found: dict[tuple[ObjectId, str, int], None] = {}
+    for each in finding.each:
+        if each.workload is not None:
+            region = each.subject_region or each.region
+            found[each.workload, region.file, region.line] = None
+    return [{**_workload(workload), "file": file, "line": line} for workload, file, line in found]
+
+
 def _finding(report: Report, finding: Finding) -> dict[str, Any]:
     region, workload = finding.region, finding.workload
     return {
@@ -94,13 +111,8 @@ def _finding(report: Report, finding: Finding) -> dict[str, Any]:
         "column": region.column,
         "end_line": region.end_line,
         "end_column": region.end_column,
-        "workload": None
-        if workload is None
-        else {
-            "kind": workload.kind,
-            "namespace": workload.namespace,
-            "name": workload.name,
-        },
+        "workload": _workload(workload) if workload is not None else None,
+        "workloads": _workloads(finding),
         "container": finding.container,
         "message": full_message(finding),
         "title": finding.title,

@@ -4,46 +4,61 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from shutdownlint.linter.grouping import group_by_cause
 from shutdownlint.patterns import lazy_pattern
-from shutdownlint.reports.report import full_message, safe
+from shutdownlint.reports.causes import describe_cause, describe_fix, list_places
+from shutdownlint.reports.report import safe
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shutdownlint.engine.finding import Finding
     from shutdownlint.reports.output import ReportOutput
     from shutdownlint.reports.report import Report
 
 #: A comment on GitHub holds 65,536 characters; what is left is for the person who writes it.
 MOST_CHARACTERS: Final = 60_000
+#: Of the workloads of a cause so many are listed.
+_MOST_PLACES: Final = 10
 _SPECIAL: Final = lazy_pattern(r"([\\`*_{}\[\]<>#|~&@$])")
 
 
 def render_markdown(report: Report, _output: ReportOutput) -> str:
-    """The counts, and a row for each finding, the worst first, as far as a comment holds them."""
+    """What stops lose, and a row for each cause, the worst first, as far as there is space."""
+    counts = f"**shutdownlint**: {escape_markdown(report.last_line())}\n"
+    notes = "".join(f"- {escape_markdown(line)}\n" for line in report.footnotes())
+    head = f"{counts}\n{notes}" if notes else counts
     if not report.findings:
-        return f"**shutdownlint**: {escape_markdown(report.last_line())}\n"
-    head = f"**shutdownlint**: {escape_markdown(report.last_line())}\n\n"
-    head += "| | rule | where | what | fix |\n|---|---|---|---|---|\n"
+        return head
+    head += "\n| | rule | where | what | fix |\n|---|---|---|---|---|\n"
     rows, length = [], len(head)
-    ordered = sorted(report.findings, key=lambda finding: -finding.severity.rank)
-    for finding in ordered:
-        row = _row(finding)
+    causes = group_by_cause(report.findings)
+    for findings in causes:
+        row = _row(findings, report)
         if length + len(row) > MOST_CHARACTERS:
             break
         rows.append(row)
         length += len(row)
-    left = len(ordered) - len(rows)
+    left = len(causes) - len(rows)
     cut = f"\n…and {left:,} more: this is as much as a comment holds.\n" if left else ""
     return head + "".join(rows) + cut
 
 
-def _row(finding: Finding) -> str:
-    of = f"<br>{escape_markdown(str(finding.workload))}" if finding.workload is not None else ""
+def _row(findings: Sequence[Finding], report: Report) -> str:
+    first = findings[0]
+    places = list_places(findings, report)
+    where = [f"{place.where} {place.workload}" for place in places[:_MOST_PLACES]]
+    if len(places) == 1:
+        where = [str(first.region), places[0].workload]
+    if len(places) > _MOST_PLACES:
+        where.append(f"and {len(places) - _MOST_PLACES:,} more")
+    holds = f" (holds for {first.holds_for})" if first.holds_for else ""
     cells = (
-        finding.severity.value,
-        f"{finding.rule} {escape_markdown(finding.name)}",
-        f"{escape_markdown(str(finding.region))}{of}",
-        escape_markdown(full_message(finding)),
-        escape_markdown(finding.fix.description) if finding.fix else "",
+        first.severity.value,
+        f"{first.rule} {escape_markdown(first.name)}",
+        "<br>".join(escape_markdown(text.strip()) for text in where if text),
+        escape_markdown(describe_cause(findings, places) + holds),
+        escape_markdown(describe_fix(findings, places, report) or ""),
     )
     return f"| {' | '.join(cells)} |\n"
 

@@ -57,15 +57,19 @@ CHECK_REPORTERS: Final = (
     Reporter("github", "github:render_github"),
     Reporter("gitlab", "gitlab:render_gitlab"),
     Reporter("markdown", "markdown:render_markdown"),
-    Reporter("html", "html:render_html", describe="html:describe_pod"),
+    Reporter("html", "html:render_html", describe="html:draw_timeline"),
 )
 #: Of a list of ``Explanation``.
 EXPLAIN_REPORTERS: Final = (
     Reporter("text", "explain_text:render_text"),
-    Reporter("summary", "explain_summary:render_summary"),
     Reporter("json", "explain_json:render_json"),
     Reporter("svg", "explain_svg:render_svg"),
     Reporter("html", "explain_html:render_html"),
+)
+#: Of a list of ``WorkloadVerdict``.
+SUMMARY_REPORTERS: Final = (
+    Reporter("text", "explain_summary:render_text"),
+    Reporter("json", "explain_summary:render_json"),
 )
 #: Of a ``SuggestReport``.
 SUGGEST_REPORTERS: Final = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, field
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from shutdownlint.fixes.replacements import Replacement
     from shutdownlint.linter.lint_run import LintResult
     from shutdownlint.linter.owner_lookup import OwnerLookup
+    from shutdownlint.linter.verdicts import WorkloadVerdict
     from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.manifests.reader import ReadStats
 
@@ -93,25 +95,37 @@ def to_seconds(duration: timedelta) -> float:
     return round(duration.total_seconds(), 3)
 
 
-class Report(Struct):
+class Report(Struct, dict=True):
     """The outcome of a check, for every format."""
 
     result: LintResult
     owners: Owners = Owners()
-    #: Only findings are shown: no counts, no hints.
+    #: Only findings are shown: no counts, nothing about the run.
     quiet: bool = False
-    _lines: SourceLines | None = None
-    _owner_lookup: OwnerLookup | None = None
+    #: Everything that was not checked, and everything that is assumed, is named.
+    verbose: bool = False
     #: The fixes of findings as text, by the number of the finding object.
     _replacements: dict[int, list[Replacement]] = field(default_factory=dict)
 
+    @cached_property
+    def _owner_lookup(self) -> OwnerLookup:
+        from shutdownlint.linter.owner_lookup import OwnerLookup  # noqa: PLC0415 - not for text
+
+        return OwnerLookup(self.owners, self.result.entries)
+
     def owner_of(self, finding: Finding) -> str:
         """The team that owns a finding; empty where nothing names one."""
-        if self._owner_lookup is None:
-            from shutdownlint.linter.owner_lookup import OwnerLookup  # noqa: PLC0415 - not for text
-
-            self._owner_lookup = OwnerLookup(self.owners, self.result.entries)
         return self._owner_lookup.owner_of(finding)
+
+    @cached_property
+    def _verdicts(self) -> dict[tuple[str, ObjectId], WorkloadVerdict]:
+        return {verdict.key: verdict for verdict in self.result.verdicts}
+
+    def verdict_of(self, finding: Finding) -> WorkloadVerdict | None:
+        """The verdict on the workload of a finding; None where it has none."""
+        if finding.workload is None:
+            return None
+        return self._verdicts.get((finding.subject_file, finding.workload))
 
     def replacements(self, finding: Finding) -> list[Replacement]:
         """A finding's fix as text edits, proven once for all formats; none where there is none."""
@@ -130,7 +144,7 @@ class Report(Struct):
 
     @property
     def findings(self) -> Sequence[Finding]:
-        """The findings that are reported."""
+        """The findings that are reported, one for each workload."""
         return self.result.findings
 
     @property
@@ -138,16 +152,21 @@ class Report(Struct):
         """What was counted while reading."""
         return self.result.stats
 
-    @property
+    @cached_property
     def lines(self) -> SourceLines:
         """The lines of the files."""
-        if self._lines is None:
-            self._lines = SourceLines(self.stats)
-        return self._lines
+        return SourceLines(self.stats)
 
     def count(self, severity: Severity) -> int:
-        """How many findings have this severity."""
-        return sum(finding.severity is severity for finding in self.findings)
+        """How many findings have this severity; one that decides for several counts once."""
+        return sum(finding.severity is severity for finding in self.placed)
+
+    @cached_property
+    def placed(self) -> list[Finding]:
+        """The findings, one for each place that decides."""
+        from shutdownlint.linter.grouping import group_by_place  # noqa: PLC0415 - seldom needed
+
+        return group_by_place(self.findings)
 
     def format_counts(self) -> str:
         """The summary in one sentence."""
@@ -167,7 +186,7 @@ class Report(Struct):
         return f"{found}; {workloads} in {documents} of {plural(self.stats.files, 'file')}"
 
     def summary(self) -> list[str]:
-        """What was skipped, and the counts, line by line."""
+        """What stops lose, what that rests on, what is not shown, and the counts, line by line."""
         return [*self.footnotes(), self.last_line()]
 
     def last_line(self) -> str:
@@ -203,52 +222,74 @@ class Report(Struct):
 
     def fixable_line(self) -> str | None:
         """How many findings can be fixed with which option."""
-        fixes = [f.fix for f in self.findings if f.fix is not None and self.is_fixable(f)]
+        fixes = [f.fix for f in self.placed if f.fix is not None and self.is_fixable(f)]
         safe = sum(fix.safe for fix in fixes)
         counts = ((safe, "--fix"), (len(fixes) - safe, "--unsafe-fixes"))
         parts = [f"{count:,} with {option}" for count, option in counts if count]
         return f"fixable: {', '.join(parts)}" if parts else None
 
-    def unsure_line(self) -> str | None:
-        """The findings of a lower confidence than asked for."""
-        if not self.result.unsure:
-            return None
-        findings = plural(self.result.unsure, "finding")
-        return f"not shown: {findings} of lower confidence: --min-confidence low shows them"
-
-    def ignored_line(self) -> str | None:
-        """The findings that the configuration ignores for some of the files."""
-        if not self.result.ignored:
-            return None
-        findings = plural(self.result.ignored, "finding")
-        return f"not shown: {findings} that the configuration ignores by path"
-
-    def left_out_line(self) -> str | None:
-        """The rules that were not evaluated, because select or ignore leaves them out."""
-        if not self.result.left_out:
-            return None
-        return f"not evaluated: {plural(self.result.left_out, 'rule')} (select, ignore)"
-
-    def hidden_line(self) -> str | None:
+    def notes_line(self) -> str | None:
         """The notes that are not shown, counted by rule."""
-        hidden = sorted(self.result.hidden.items(), key=lambda item: (-item[1], item[0]))
+        hidden = self.result.hidden
         if not hidden:
             return None
-        first = ", ".join(f"{rule} {count:,}" for rule, count in hidden[:_MOST_RULES])
-        more = f" and {len(hidden) - _MOST_RULES} more rules" if len(hidden) > _MOST_RULES else ""
-        notes = plural(sum(self.result.hidden.values()), "note")
-        return f"not shown: {notes} ({first}{more}): --notes shows them"
+        names = {rule.id: rule.name for rule in self.result.rules}
+        ordered = sorted(hidden.items(), key=lambda item: (-item[1], item[0]))
+        first = ", ".join(f"{names.get(rule, rule)} {n:,}" for rule, n in ordered[:_MOST_RULES])
+        more = len(ordered) - _MOST_RULES
+        rest = f" and {plural(more, 'more rule')}" if more > 0 else ""
+        return f"{plural(sum(hidden.values()), 'note')} ({first}{rest}): --notes"
+
+    def left_out_line(self) -> str | None:
+        """What is not shown because somebody wants it so."""
+        result, parts = self.result, []
+        if result.unsure:
+            findings = plural(result.unsure, "finding")
+            parts.append(f"{findings} of lower confidence (--min-confidence low)")
+        if result.ignored:
+            parts.append(f"{plural(result.ignored, 'finding')} that the configuration ignores")
+        if result.left_out:
+            parts.append(f"the findings of {plural(result.left_out, 'rule')} (select, ignore)")
+        return f"not shown: {', '.join(parts)}" if parts else None
 
     def footnotes(self) -> list[str]:
-        """What a reader of the findings must know: what was skipped, what is not shown, hints."""
+        """What a reader of the findings must know: what stops lose, and what that rests on."""
         lines = (
-            self.fixable_line(),
-            self.hidden_line(),
-            self.unsure_line(),
-            self.ignored_line(),
+            *self._about_verdicts(),
+            self.unchecked_line(),
+            self.notes_line(),
             self.left_out_line(),
+            self.fixable_line(),
         )
-        return [*self.skipped_lines(), *(line for line in lines if line), *self.result.hints]
+        everything = self.verbose or self.nothing_checked is not None
+        skipped = self.skipped_lines() if everything else ()
+        return [*(line for line in lines if line), *skipped]
+
+    def _about_verdicts(self) -> list[str]:
+        """What stops lose; a run over files without workloads does not import what knows it."""
+        verdicts = self.result.verdicts
+        if not verdicts:
+            return []
+        from shutdownlint.reports import run_summary  # noqa: PLC0415 - see above
+
+        lines = (run_summary.describe_losses(verdicts), run_summary.describe_assumptions(verdicts))
+        listed = run_summary.list_open_questions(verdicts) if self.verbose else ()
+        return [*(line for line in lines if line), *listed]
+
+    def unchecked_line(self) -> str | None:
+        """What was not checked and may hold what would be reported."""
+        found: Counter[tuple[str, tuple[str, str]]] = Counter()
+        for reason, count in self.stats.skipped.items():
+            if reason.thing[0] and count:
+                found[reason.option, reason.thing] += 1 if reason.is_one else count
+        by_option: dict[str, list[str]] = {}
+        for (option, (one, several)), count in found.items():
+            by_option.setdefault(option, []).append(plural(count, one, several))
+        parts = [
+            f"{', '.join(things)}{f' ({option})' if option else ''}"
+            for option, things in sorted(by_option.items(), reverse=True)
+        ]
+        return f"not checked: {', '.join(parts)}" if parts else None
 
     @property
     def nothing_checked(self) -> str | None:
@@ -274,6 +315,10 @@ class Report(Struct):
         return not self.result.workloads and not self.result.objects and kubernetes <= patches
 
     def _no_findings(self) -> str:
+        if not self.result.workloads:
+            return "no workloads to check"
         if self.result.known:
             return "no new findings"
-        return "no findings" if self.result.workloads else "no workloads to check"
+        from shutdownlint.reports.run_summary import loses_nothing  # noqa: PLC0415 - as above
+
+        return "no findings" if loses_nothing(self.result.verdicts) else "no errors, no warnings"

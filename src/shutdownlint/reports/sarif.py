@@ -95,7 +95,7 @@ class _Writer:
         """The report as text."""
         report = self.report
         why = {id(one.finding): one for one in report.result.suppressed}
-        found = [*report.findings, *(one.finding for one in report.result.suppressed)]
+        found = [*report.placed, *(one.finding for one in report.result.suppressed)]
         reported = [f for f in found if f.rule != "SL001"][:MOST_RESULTS]
         used = {finding.rule for finding in reported}
         rules = sorted((r for r in report.result.rules if r.id in used), key=lambda rule: rule.id)

@@ -49,6 +49,7 @@ def _workload(suggestion: Suggestion, report: SuggestReport) -> dict[str, Any]:
         "failure": None if solution.failure is None else format_failure(solution.failure),
         "served": to_seconds(solution.targets.p99),
         "servedAssumed": suggestion.p99_assumed,
+        "lost": [loss.text for loss in suggestion.lost],
         "refused": suggestion.refused or suggestion.shared or None,
     }
 

@@ -15,8 +15,10 @@ from shutdownlint.reports.texts import (
     format_reason,
     format_share,
     format_share_cost,
+    format_window,
 )
 from shutdownlint.shutdown.durations import format_duration
+from shutdownlint.shutdown.loss import LossKind
 from shutdownlint.shutdown.pod_plan import GRACE_FIELD
 
 if TYPE_CHECKING:
@@ -74,6 +76,11 @@ def _lines(suggestion: Suggestion, fixed: list[Finding]) -> Iterator[Text]:
 def _doubts(suggestion: Suggestion) -> Iterator[str]:
     """The cases that the suggestion does not cover, and the mesh that it assumes."""
     plan = suggestion.pod.plan
+    for loss in suggestion.lost:
+        # That longer requests than these are cut is no news.
+        if loss.is_sure or loss.kind is not LossKind.LONG:
+            lost = "still lost" if loss.is_sure else "perhaps lost"
+            yield f"{lost}: {loss.text} ({format_window(loss)})"
     if suggestion.p99_assumed:
         taken = format_duration(suggestion.solution.targets.p99)
         yield f"assumption: requests take up to {taken} (set it with --p99 or --measured)"
@@ -103,10 +110,14 @@ def _format_result(suggestion: Suggestion, *, fixed: bool) -> str:
     p99, until = solution.targets.p99, solution.targets.propagation
     if solution.failure is not None:
         return f"not proven: {safe(format_failure(solution.failure))}"
-    if suggestion.pod.plan is not None and suggestion.pod.plan.runs_to_completion:
+    done = "" if solution.changes else f"nothing {'else ' if fixed else ''}to change: "
+    plan = suggestion.pod.plan
+    if plan is not None and plan.runs_to_completion:
         return "runs to completion: it receives no requests"
+    if plan is not None and not plan.gets_requests:
+        return f"{done}it gets no requests, and its work has time after its hooks"
     late = f" or arriving within {format_duration(until)}" if until else ""
     served = f"every request of up to {format_duration(p99)} is served, in flight at deletion{late}"
     if suggestion.pod.rejections:
         return f"once no pod is rejected, {served}"
-    return served if solution.changes else f"nothing {'else ' if fixed else ''}to change: {served}"
+    return f"{done}{served}"

@@ -7,11 +7,20 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from shutdownlint.engine.finding import Severity
+from shutdownlint.linter.grouping import group_by_cause
 from shutdownlint.project import rule_url
+from shutdownlint.reports.causes import (
+    CausePlace,
+    describe_cause,
+    describe_fix,
+    format_places,
+    list_places,
+)
 from shutdownlint.reports.report import full_message, safe, safe_line
+from shutdownlint.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from rich.console import Console
 
@@ -30,12 +39,12 @@ _MOST_NAMES: Final = 8
 
 def draw_report(report: Report, console: Console) -> None:
     """The full report; plain text where the console is not a terminal."""
-    for finding in report.findings:
-        _finding(finding, report, console)
+    for findings in group_by_cause(report.findings):
+        _cause(findings, report, console)
     if report.quiet:
         return
-    *skipped, counts = report.summary()
-    for line in skipped:
+    *footnotes, counts = report.summary()
+    for line in footnotes:
         console.print(Text(line, "dim"), soft_wrap=True)
     console.print(Text(counts), soft_wrap=True)
 
@@ -51,7 +60,10 @@ def draw_lines(report: Report, console: Console) -> None:
         console.print(line, soft_wrap=True)
 
 
-def _finding(finding: Finding, report: Report, console: Console) -> None:
+def _cause(findings: Sequence[Finding], report: Report, console: Console) -> None:
+    """One cause: what is wrong, where, the fix, and the workloads that it holds for."""
+    finding = findings[0]
+    places = list_places(findings, report)
     colour = _COLOURS[finding.severity]
     head = Text()
     # A terminal that can shows the rule's page on a click.
@@ -60,7 +72,7 @@ def _finding(finding: Finding, report: Report, console: Console) -> None:
         f"{finding.severity.value}[{finding.rule}]", f"{colour} link {page}" if page else colour
     )
     head.append(f" {finding.name}: ", "bold")
-    head.append(safe(finding.message))
+    head.append(safe(describe_cause(findings, places)))
     console.print(head, soft_wrap=True)
     region = finding.region
     width = len(str(region.line))
@@ -75,12 +87,14 @@ def _finding(finding: Finding, report: Report, console: Console) -> None:
     line = report.lines.line(region.file, region.line)
     if line is not None:
         _source(line, finding, width, colour, console)
-    for label, text in _details(finding, report):
+    for label, text in _details(findings, places, report):
         detail = Text()
         detail.append(f"{' ' * width} = ", "blue")
         detail.append(f"{label}: ", "bold")
         detail.append(safe(text))
         console.print(detail, soft_wrap=True)
+    for text in format_places(places[1:]):
+        console.print(Text(f"{' ' * width}   {text}", "dim"), soft_wrap=True)
     console.print()
 
 
@@ -110,21 +124,26 @@ def _list(names: Sequence[str]) -> str:
     return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
-def _details(finding: Finding, report: Report) -> list[tuple[str, str]]:
-    details = []
-    if finding.fix:
-        option = "--fix" if finding.fix.safe else "--unsafe-fixes"
-        can = f" [{option}]" if report.is_fixable(finding) else ""
-        details.append(("fix", f"{finding.fix.description}{can}"))
+def _details(
+    findings: Sequence[Finding], places: Sequence[CausePlace], report: Report
+) -> Iterator[tuple[str, str]]:
+    finding = findings[0]
+    if len(places) > 1 and len({each.message for each in findings}) > 1:
+        yield "here", finding.message
+    fix = describe_fix(findings, places, report)
+    if fix:
+        yield "fix", fix
     for related in finding.related:
         near, far = f"line {related.region.line}", f"{related.region.file}:{related.region.line}"
         if near not in finding.message and far not in finding.message:
-            details.append(("see", f"{related.label} at {related.region}"))
+            yield "see", f"{related.label} at {related.region}"
     if finding.holds_for:
-        details.append(("holds for", finding.holds_for))
-    if finding.variants:
-        details.append(("variants" if finding.variants[1:] else "variant", _list(finding.variants)))
+        yield "holds for", finding.holds_for
+    if places[0].variants:
+        yield "variants" if places[0].variants[1:] else "variant", _list(places[0].variants)
     if finding.template and finding.template != finding.region.file:
-        details.append(("template", finding.template))
-    details += [(f"{finding.confidence.value} confidence", text) for text in finding.assumptions]
-    return details
+        yield "template", finding.template
+    for text in finding.assumptions:
+        yield f"{finding.confidence.value} confidence", text
+    if len(places) > 1:
+        yield "also", plural(len(places) - 1, "other workload")

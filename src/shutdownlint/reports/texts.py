@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shutdownlint.shutdown.analysis import Answer, Doubt, Headroom, Loss, LossKind
+from shutdownlint.shutdown.analysis import Answer, Doubt, Headroom
 from shutdownlint.shutdown.durations import ZERO, format_duration
+from shutdownlint.shutdown.loss import LossKind
 from shutdownlint.shutdown.process import Direction
 from shutdownlint.shutdown.request import EventKind, Outcome
 from shutdownlint.shutdown.solver import MARGIN, Failure, FailureKind, Reason, ReasonKind
@@ -14,10 +15,11 @@ from shutdownlint.wording import plural
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    from shutdownlint.engine.finding import Finding
+    from shutdownlint.engine.finding import Finding, ReportedLoss
+    from shutdownlint.linter.verdicts import WeeklyLoss, WorkloadVerdict
     from shutdownlint.platforms.kubernetes.controllers import Rollout
-    from shutdownlint.platforms.planned_pod import PlannedPod
-    from shutdownlint.reports.explanation import Difference, Explanation, WeeklyLoss
+    from shutdownlint.reports.explanation import Difference, Explanation
+    from shutdownlint.shutdown.loss import Loss
     from shutdownlint.shutdown.request import Request
     from shutdownlint.shutdown.request_shares import ShareRow
 
@@ -33,16 +35,6 @@ EVENT_TEXTS: Final = {
     EventKind.KILLED: "is killed",
     EventKind.GRACE_ENDS: "the grace period ends: SIGKILL for what still runs",
 }
-_CERTAIN_LOSSES: Final = {
-    LossKind.IN_FLIGHT_CUT: "requests in flight are cut",
-    LossKind.NEW_REFUSED: "new requests are refused",
-    LossKind.OUTBOUND_FAILS: "the app's own calls fail",
-}
-_POSSIBLE_LOSSES: Final = {
-    LossKind.IN_FLIGHT_CUT: "requests in flight may be cut",
-    LossKind.NEW_REFUSED: "new requests may be refused",
-    LossKind.OUTBOUND_FAILS: "the app's own calls may fail",
-}
 DOUBT_TEXTS: Final = {
     Doubt.TRAFFIC: "depends on whether a connection is open at each check",
     Doubt.DURATION: "depends on a duration of which only the bounds are known",
@@ -57,16 +49,6 @@ _OUTCOME_TEXTS: Final = {
     Outcome.UNAVAILABLE: "answered",
     Outcome.UNKNOWN: "unknown",
 }
-
-
-def format_loss(loss: Loss) -> str:
-    """What is lost."""
-    return (_CERTAIN_LOSSES if loss.certain else _POSSIBLE_LOSSES)[loss.kind]
-
-
-def why_unplanned(pod: PlannedPod) -> str:
-    """Why a pod has no plan."""
-    return pod.skipped.text if pod.skipped is not None else "not enough is known of it"
 
 
 def format_finding(finding: Finding) -> str:
@@ -86,39 +68,26 @@ def format_difference(difference: Difference) -> str:
     return f"{difference.when}: {'; '.join(parts)}"
 
 
-def format_window(loss: Loss) -> str:
+def format_window(loss: Loss | ReportedLoss) -> str:
     """From when to when it is lost."""
-    return f"{format_duration(loss.begin)} to {format_duration(loss.end)}"
+    if loss.kind in (LossKind.LATE, LossKind.OWN_CALLS):
+        return f"{format_duration(loss.begin)} to {format_duration(loss.end)}"
+    return f"at {format_duration(loss.begin)}"
 
 
-def format_verdict(explanation: Explanation) -> str:
-    """What the pod's shutdown costs, in one line."""
-    if explanation.pod.rejections:
-        return "no pod is created: the API server rejects it"
-    if not explanation.grace_known:
-        return "not known: the grace period is a placeholder"
-    analysis = explanation.analysis
-    condition = ", if the assumptions below are right" if explanation.assumptions else ""
-    in_flight, late = analysis.headroom.max_in_flight, analysis.headroom.max_late
-    certain = {loss.kind for loss in analysis.losses if loss.certain}
-    if analysis.plan.runs_to_completion:
-        if in_flight == ZERO:
-            return f"work that is not done when the pod is deleted may be lost{condition}"
-        length = "any length" if in_flight is None else f"up to {format_duration(in_flight)}"
-        return f"work of {length} is finished{condition}"
-    if in_flight == ZERO:
-        lost = "are" if LossKind.IN_FLIGHT_CUT in certain else "may be"
-        return f"requests in flight {lost} lost{condition}"
-    if late == ZERO or analysis.headroom.late_at <= ZERO:
-        lost = "are" if LossKind.NEW_REFUSED in certain else "may be"
-        return f"requests that arrive during the shutdown {lost} lost{condition}"
-    refused = next((x for x in analysis.losses if x.kind is LossKind.NEW_REFUSED), None)
-    if refused is not None:
-        lost = "are" if refused.certain else "may be"
-        return (
-            f"requests that arrive after {format_duration(refused.begin)} {lost} refused{condition}"
-        )
-    known = [each for each in (in_flight, late) if each is not None]
+def format_verdict(verdict: WorkloadVerdict) -> str:
+    """What a stop of a workload costs, in one line."""
+    if verdict.reason:
+        return f"not analysed: {verdict.reason}"
+    condition = ", if the assumptions below are right" if verdict.is_assumed else ""
+    if verdict.losses:
+        lost = [f"{loss.text} ({format_window(loss)})" for loss in verdict.losses]
+        return f"{'; '.join(dict.fromkeys(lost))}{condition}"
+    if not verdict.gets_requests:
+        longest = verdict.in_flight
+        length = "any length" if longest is None else f"up to {format_duration(longest)}"
+        return f"it gets no requests; work of {length} is finished{condition}"
+    known = [each for each in (verdict.in_flight, verdict.late) if each is not None]
     length = f"up to {format_duration(min(known))}" if known else "any length"
     return f"requests of {length} are served{condition}"
 
@@ -243,6 +212,7 @@ def format_reason(reason: Reason) -> str:
         ReasonKind.REQUESTS_STILL_ARRIVE: f"new requests still arrive for {at}",
         ReasonKind.CHECKS_TOO_EARLY: f"the proxy must not check for connections before {at}",
         ReasonKind.REQUESTS_DONE: f"requests are done by {at}",
+        ReasonKind.WORK_DONE: f"its work is done by {at}",
         ReasonKind.MUST_ACCEPT: f"it has to accept until {at}",
         ReasonKind.LAST_SIGNAL: f"the last container gets its stop signal at {at}",
         ReasonKind.HOOKS_DONE: f"its hooks are done by {at}",

@@ -26,7 +26,6 @@ OPENS: Final = {
     "{": "}",
     "(": ")",
 }
-_CLOSES: Final = frozenset(OPENS.values())
 _JOINS: Final = frozenset((";", "&&", "||", "|", "&", ";;", "|&"))
 
 

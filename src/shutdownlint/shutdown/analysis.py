@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from shutdownlint.shutdown.case import INSTANT, Case
 from shutdownlint.shutdown.connections import OpenConnections
 from shutdownlint.shutdown.durations import UNBOUNDED, ZERO
-from shutdownlint.shutdown.pod_plan import Role
-from shutdownlint.shutdown.process import Direction, WhenIdle
-from shutdownlint.shutdown.provenance import Cause, OriginKind
+from shutdownlint.shutdown.losses import find_losses
+from shutdownlint.shutdown.process import WhenIdle
 from shutdownlint.shutdown.request import Instant, Outcome, Prediction, Request
 from shutdownlint.shutdown.timeline import Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from shutdownlint.shutdown.loss import Loss
     from shutdownlint.shutdown.pod_plan import PodPlan
-    from shutdownlint.shutdown.solver import Solution, Targets
-    from shutdownlint.shutdown.timeline import ContainerTimeline
+    from shutdownlint.shutdown.provenance import Cause
+    from shutdownlint.shutdown.solver import Solution
 
-_INSTANT = timedelta(microseconds=1)
 _ENDLESS = Request(ZERO, UNBOUNDED)
 
 
@@ -62,27 +62,6 @@ class Headroom(Struct, frozen=True):
     late_at: timedelta = ZERO
 
 
-class LossKind(StrEnum):
-    """What is lost."""
-
-    IN_FLIGHT_CUT = "in-flight-cut"
-    NEW_REFUSED = "new-refused"
-    OUTBOUND_FAILS = "outbound-fails"
-
-
-class Loss(Struct, frozen=True):
-    """A time window in which requests fail, with its cause.
-
-    ``certain`` is false where it depends on traffic or on a duration that is only bounded.
-    """
-
-    kind: LossKind
-    begin: timedelta
-    end: timedelta
-    cause: Cause
-    certain: bool = True
-
-
 class Doubt(StrEnum):
     """Why an outcome is unknown."""
 
@@ -112,14 +91,27 @@ class ShutdownAnalysis:
         return tuple(self.plan.concretize())
 
     @cached_property
+    def _cases_by_target(self) -> list[list[Case]]:
+        """The cases for each container that requests may be meant for."""
+        found: dict[str | None, list[Case]] = {}
+        for plan in self.cases:
+            found.setdefault(plan.target, []).append(Case(plan))
+        return list(found.values())
+
+    @property
+    def _first(self) -> Case:
+        """The case with all durations at their low end."""
+        return self._cases_by_target[0][0]
+
+    @property
     def loaded_timeline(self) -> Timeline:
         """The timeline with an endless request in flight, durations at their low end."""
-        return Timeline(self.cases[0], (_ENDLESS,))
+        return self._first.loaded
 
-    @cached_property
+    @property
     def idle_timeline(self) -> Timeline:
         """The timeline with no request on the pod, durations at their low end."""
-        return Timeline(self.cases[0])
+        return self._first.idle
 
     @cached_property
     def longest_timeline(self) -> Timeline:
@@ -154,7 +146,8 @@ class ShutdownAnalysis:
         for, whether the app waits for its own calls, and, as far as ``traffic`` leaves it open,
         with and without other connections.
         """
-        answers = [self._predict_calls(plans, requests, traffic) for plans in self._cases_by_target]
+        by_target = [[case.plan for case in cases] for cases in self._cases_by_target]
+        answers = [self._predict_calls(plans, requests, traffic) for plans in by_target]
         return tuple(_agree(each, Doubt.TARGET) for each in zip(*answers, strict=True))
 
     def _predict_calls(
@@ -166,13 +159,6 @@ class ShutdownAnalysis:
         choices = (True, False) if asked and not known else (True,)
         answers = [self._predict(plans, requests, traffic, calls_hold_app=c) for c in choices]
         return [_agree(each, Doubt.OWN_CALLS) for each in zip(*answers, strict=True)]
-
-    @cached_property
-    def _cases_by_target(self) -> list[list[PodPlan]]:
-        found: dict[str | None, list[PodPlan]] = {}
-        for plan in self.cases:
-            found.setdefault(plan.target, []).append(plan)
-        return list(found.values())
 
     def _predict(
         self,
@@ -218,9 +204,9 @@ class ShutdownAnalysis:
     @cached_property
     def headroom(self) -> Headroom:
         """How long a request may take."""
-        in_flight = [_served_from(plan, ZERO) for plan in self.cases]
-        worst = min(in_flight, key=_at)
-        late = [self._served_late(plans) for plans in self._cases_by_target]
+        cases = [case for cases in self._cases_by_target for case in cases]
+        worst = min((_longest_served(case, ZERO) for case in cases), key=_at)
+        late = [self._served_late(cases) for cases in self._cases_by_target]
         worst_late, late_at = min(late, key=lambda found: found[0].at)
         grace = self.plan.grace.value
         unbounded = grace.high is None and grace.low == ZERO
@@ -233,53 +219,15 @@ class ShutdownAnalysis:
         )
 
     @staticmethod
-    def _served_late(plans: Sequence[PodPlan]) -> tuple[Instant, timedelta]:
+    def _served_late(cases: Sequence[Case]) -> tuple[Instant, timedelta]:
         """The longest request that arrives last, and when that is at the latest."""
-        last = max(last_arrival(plan) for plan in plans)
-        return min((_served_just_before(plan, last) for plan in plans), key=_at), last
-
-    def serves(self, targets: Targets) -> bool:
-        """Whether every request of that length is served, in flight and arriving until then."""
-        longest, late = self.headroom.max_in_flight, self.headroom.max_late
-        if longest is not None and longest < targets.p99:
-            return False
-        if late is not None and self.headroom.late_at > ZERO and late + _INSTANT < targets.p99:
-            return False
-        return not any(
-            loss.kind is LossKind.NEW_REFUSED and loss.begin < targets.propagation
-            for loss in self.losses
-        )
+        last = max(case.last_arrival for case in cases)
+        return min((_longest_served(case, last) for case in cases), key=_at), last
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
-        """The windows in which requests fail before the app should stop accepting them."""
-        found = [loss for plans in self._cases_by_target for loss in _losses_of(plans)]
-        found += self._refused_arrivals
-        return tuple(dict.fromkeys(found))
-
-    @cached_property
-    def _refused_arrivals(self) -> list[Loss]:
-        """What senders still send when the pod accepts nothing more."""
-        if self.plan.runs_to_completion or self.plan.grace.value.high is None:
-            return []
-        found: list[Loss] = []
-        for sender in sorted(self.plan.senders, key=lambda s: s.window.value, reverse=True):
-            until, begin = sender.window.value, self.headroom.late_at
-            if until <= begin:
-                break
-            last = Request(max(until - _INSTANT, ZERO), ZERO)
-            (answer,) = self.predict((last,))
-            if answer.prediction.outcome is Outcome.OK:
-                continue
-            # A vendor's default says how long it may go on, not that it does.
-            measured = sender.window.origin.kind is OriginKind.MEASURED
-            certain = measured and answer.prediction.outcome is not Outcome.UNKNOWN
-            cause = Cause.of(sender.window)
-            if certain or not found:
-                found.append(Loss(LossKind.NEW_REFUSED, begin, until, cause, certain))
-            if certain:
-                break
-        return found
+        """What a stop loses, the worst first."""
+        return find_losses(self._cases_by_target)
 
 
 def _at(instant: Instant) -> timedelta:
@@ -373,121 +321,11 @@ def _with_probability(answer: Answer, timeline: Timeline, survives: float) -> An
     return replace(answer, prediction=replace(answer.prediction, probability=survives**checks))
 
 
-def _served_from(plan: PodPlan, arrival: timedelta) -> Instant:
-    """How long the longest request may take that arrives then; zero if it is not accepted."""
-    request = Request(arrival, plan.grace.value.low + UNBOUNDED)
-    (prediction,) = Timeline(plan, (request,)).predictions
+def _longest_served(case: Case, arrival: timedelta) -> Instant:
+    """How long the longest request may take that arrives just before then."""
+    (prediction,) = case.with_endless(arrival).predictions
     if prediction.outcome is Outcome.CUT:
-        return Instant(max(prediction.at - arrival, ZERO), prediction.cause)
+        begin = max(arrival - INSTANT, ZERO)
+        length = max(prediction.at - begin, ZERO)
+        return Instant(length if arrival <= ZERO else max(length - INSTANT, ZERO), prediction.cause)
     return Instant(ZERO, prediction.cause)
-
-
-def last_arrival(plan: PodPlan) -> timedelta:
-    """When the last request arrives that the pod should accept."""
-    timeline = Timeline(plan)
-    if plan.edge is not None:
-        edge = timeline.container(plan.edge.name)
-        return edge.signal.at if edge.signal is not None else edge.exit.at
-    app = timeline.target
-    if app is None:
-        return ZERO
-    return _should_accept_until(app).at
-
-
-def _should_accept_until(app: ContainerTimeline) -> Instant:
-    """When the app should stop accepting: its signal, unless it drains longer."""
-    if app.plan.process.ignores_signal:
-        return app.signal or app.exit
-    return app.accepts_until()
-
-
-def _served_just_before(plan: PodPlan, last: timedelta) -> Instant:
-    """The longest request that arrives an instant before then."""
-    found = _served_from(plan, max(last - _INSTANT, ZERO))
-    length = max(found.at - _INSTANT, ZERO) if last > ZERO else found.at
-    return Instant(length, found.cause)
-
-
-def _losses_of(plans: Sequence[PodPlan]) -> list[Loss]:
-    """The losses of equivalent plans; one that some do not have is uncertain."""
-    each = [_losses(plan) for plan in plans]
-    found: dict[LossKind, Loss] = {}
-    for losses in each:
-        for loss in losses:
-            found.setdefault(loss.kind, loss)
-    for kind, loss in found.items():
-        if not all(any(other.kind is kind for other in losses) for losses in each):
-            found[kind] = replace(loss, certain=False)
-    return list(found.values())
-
-
-def _losses(plan: PodPlan) -> list[Loss]:
-    idle, loaded = Timeline(plan), Timeline(plan, (_ENDLESS,))
-    if plan.edge is not None:
-        return _edge_losses(idle.container(plan.edge.name), loaded.container(plan.edge.name))
-    app, busy_app = idle.target, loaded.target
-    if app is None or busy_app is None:
-        return []
-    losses: list[Loss] = []
-    until = app.accepts_until().at
-    for name in (*plan.front, *plan.behind(app.plan.name)):
-        proxy, busy_proxy = idle.container(name), loaded.container(name)
-        certain = not _waits_for_idle(proxy.plan)
-        if busy_proxy.exit.at < busy_app.exit.at:
-            losses.append(
-                Loss(
-                    LossKind.IN_FLIGHT_CUT,
-                    busy_proxy.gave_up.at,
-                    busy_app.exit.at,
-                    busy_proxy.gave_up.cause,
-                )
-            )
-        accepts = proxy.accepts_until(Direction.INBOUND)
-        if accepts.at < until:
-            closed = accepts.at < proxy.exit.at
-            losses.append(
-                Loss(LossKind.NEW_REFUSED, accepts.at, until, accepts.cause, closed or certain)
-            )
-    losses += _outbound_losses(plan, idle, loaded)
-    return losses
-
-
-def _outbound_losses(plan: PodPlan, idle: Timeline, loaded: Timeline) -> list[Loss]:
-    app, busy_app = idle.target, loaded.target
-    assert app is not None
-    assert busy_app is not None
-    for name in (*plan.back, *plan.needed):
-        carrier = idle.container(name)
-        serves = carrier.accepts_until(Direction.OUTBOUND)
-        if app.signal is not None and serves.at < app.signal.at:
-            certain = not _waits_for_idle(carrier.plan)
-            return [
-                Loss(LossKind.OUTBOUND_FAILS, serves.at, busy_app.exit.at, serves.cause, certain)
-            ]
-    return []
-
-
-def _edge_losses(idle: ContainerTimeline, loaded: ContainerTimeline) -> list[Loss]:
-    """What is in flight when an edge ends before SIGKILL would."""
-    losses = []
-    if not loaded.killed and loaded.kill is not None:
-        losses.append(
-            Loss(LossKind.IN_FLIGHT_CUT, loaded.exit.at, loaded.kill.at, loaded.exit.cause)
-        )
-    accepts = idle.accepts_until()
-    if accepts.at < loaded.exit.at and not idle.accepts_to_its_end:
-        losses.append(Loss(LossKind.NEW_REFUSED, accepts.at, loaded.exit.at, accepts.cause))
-    return losses
-
-
-__all__ = [
-    "Answer",
-    "Doubt",
-    "Headroom",
-    "Loss",
-    "LossKind",
-    "Role",
-    "ShutdownAnalysis",
-    "Traffic",
-    "last_arrival",
-]

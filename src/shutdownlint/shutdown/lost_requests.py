@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from shutdownlint.shutdown.analysis import LossKind
 from shutdownlint.shutdown.durations import ZERO, seconds
+from shutdownlint.shutdown.loss import Loss, LossKind
+from shutdownlint.shutdown.provenance import OriginKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,11 +41,11 @@ def count_lost(
     certain = possible = 0.0
     refused_from = window
     for loss in analysis.losses:
-        if loss.kind is LossKind.NEW_REFUSED:
+        if loss.kind is LossKind.LATE:
             refused_from = min(refused_from, loss.begin)
             lost = max(min(loss.end, window) - loss.begin, ZERO).total_seconds()
             possible += lost
-            certain += lost if loss.certain else 0.0
+            certain += lost if _is_measured(loss) else 0.0
     headroom = analysis.headroom
     cut = 0.0
     if headroom.max_in_flight is not None:
@@ -54,11 +55,16 @@ def count_lost(
     limit = headroom.late_at + headroom.max_late if headroom.max_late else headroom.max_in_flight
     if limit is not None and headroom.max_late is not None:
         cut += _time_above(max(limit - refused_from, ZERO), shares) - _time_above(limit, shares)
-    always = any(x.certain for x in analysis.losses if x.kind is LossKind.IN_FLIGHT_CUT)
-    any_cut = any(loss.kind is LossKind.IN_FLIGHT_CUT for loss in analysis.losses)
-    possible += cut if any_cut or headroom.max_in_flight is not None else 0.0
-    certain += cut if always or not any_cut else 0.0
+    possible += cut
+    in_flight = (x for x in analysis.losses if x.kind in (LossKind.CUT, LossKind.LONG))
+    certain += cut if all(loss.certain for loss in in_flight) else 0.0
     return LostRequests(per_second * certain, per_second * possible, window)
+
+
+def _is_measured(loss: Loss) -> bool:
+    """Whether new requests are sent for certain: a default says how long they may be."""
+    sender = loss.sender
+    return loss.certain and sender is not None and sender.window.origin.kind is OriginKind.MEASURED
 
 
 def _time_above(limit: timedelta, shares: Sequence[tuple[timedelta, float]]) -> float:

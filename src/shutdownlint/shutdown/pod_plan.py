@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from shutdownlint import limits
 from shutdownlint.shutdown.durations import UNBOUNDED, ZERO, DurationRange
+from shutdownlint.shutdown.provenance import OriginKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from shutdownlint.shutdown.process import Hook, Process, Wrapper
     from shutdownlint.shutdown.provenance import Setting
 
+#: The end of the name of a setting of which only the bounds are known, and one of them is taken.
+TAKEN_AS: Final = ", taken as"
 #: The rule field of the grace period.
 GRACE_FIELD: Final = "grace"
 
@@ -34,13 +37,14 @@ class Assumption(Struct, frozen=True):
     """Something that the input does not show, what is taken instead, and the option to set.
 
     ``confidence`` is that of a finding which rests on it. ``about_versions`` names the systems
-    whose versions decide it.
+    whose versions decide it. ``program`` is the image whose program it is about.
     """
 
     text: str
     remedy: str = ""
     confidence: Confidence = Confidence.MEDIUM
     about_versions: tuple[str, ...] = ()
+    program: str = ""
 
     def __str__(self) -> str:
         return f"{self.text} ({self.remedy})" if self.remedy else self.text
@@ -77,11 +81,15 @@ class Effect(StrEnum):
 
 
 class Knob(Struct, frozen=True):
-    """A number that a user can change: ``field`` is its name for rules and fixes."""
+    """A number that a user can change: ``field`` is its name for rules and fixes.
+
+    ``shared`` is where a default of many pods could be set, and what that is called.
+    """
 
     field: str
     effect: Effect
     setting: Setting[DurationRange] | Setting[timedelta]
+    shared: Setting[str] | None = None
 
     @property
     def value(self) -> timedelta:
@@ -112,6 +120,7 @@ class ContainerPlan(Struct, frozen=True):
     ``switch`` is preferred to a longer fixed time where there is one. ``waits_for_calls``: the app
     finishes its own calls before it ends; None: not known. ``forwards_to`` names the containers of
     the pod that its requests go on to, and ``forward_status`` is what it answers without them.
+    ``usual_request`` is how long requests to its program usually take, where that is known of it.
     """
 
     name: str
@@ -130,6 +139,7 @@ class ContainerPlan(Struct, frozen=True):
     waits_for_calls: bool | None = None
     forwards_to: tuple[str, ...] = ()
     forward_status: int = 503
+    usual_request: Setting[timedelta] | None = None
 
     def knob(self, effect: Effect) -> Knob | None:
         """Its first knob of that effect."""
@@ -139,12 +149,37 @@ class ContainerPlan(Struct, frozen=True):
 class Sender(Struct, frozen=True):
     """Something that sends the pod new requests after its termination starts, and for how long.
 
-    ``containers`` are those that it leads to; empty: any that serve.
+    ``containers`` are those that it leads to; empty: any that serve. ``surely`` is the part of
+    ``window`` that holds under ordinary conditions; None: all of it. ``closes_after`` is when it
+    closes the connections that it still has, counted from the deletion.
     """
 
     name: Setting[str]
     window: Setting[timedelta]
     containers: frozenset[str] = frozenset()
+    surely: timedelta | None = None
+    closes_after: Setting[timedelta] | None = None
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the input shows it; else it is assumed."""
+        return self.name.origin.kind is not OriginKind.ASSUMED
+
+    @property
+    def label(self) -> str:
+        """What messages call it: a Service with its kind."""
+        kind = "Service " if self.name.name == "Service" else ""
+        return f"{kind}{self.name.value}"
+
+    @property
+    def likely_window(self) -> timedelta:
+        """How long it sends under ordinary conditions."""
+        whole = self.window.value
+        return whole if self.surely is None else min(whole, self.surely)
+
+    def leads_to(self, container: str) -> bool:
+        """Whether it sends to the container of that name."""
+        return not self.containers or container in self.containers
 
 
 class PodPlan(Struct, frozen=True):
@@ -155,7 +190,9 @@ class PodPlan(Struct, frozen=True):
     answers a request. ``p99`` is how long the slowest ordinary requests take, where that is known,
     ``job`` the longest job of a worker.
     ``runs_to_completion``: the pod ends by itself, and it receives no requests.
-    ``grace_counts_hook``: the grace period runs during preStop hooks.
+    ``gets_requests``: something may send it requests; else only its own work counts.
+    ``grace_counts_hook``: the grace period runs during preStop hooks. ``no_delay`` says why a
+    longer delay would not help those who send to it, empty where it does.
     """
 
     grace: Setting[DurationRange]
@@ -167,7 +204,9 @@ class PodPlan(Struct, frozen=True):
     job: Setting[timedelta] | None = None
     senders: tuple[Sender, ...] = ()
     runs_to_completion: bool = False
+    gets_requests: bool = True
     grace_counts_hook: bool = True
+    no_delay: str = ""
     assumptions: tuple[Assumption, ...] = ()
     #: The container that requests are meant for, where that has been settled.
     target: str | None = None
@@ -224,6 +263,12 @@ class PodPlan(Struct, frozen=True):
         """Whether a duration that matters is only bounded."""
         return not all(setting.value.known for setting in self._ranges())
 
+    @property
+    def asks_for_time(self) -> bool:
+        """Whether somebody wants its apps to have time: a grace period or a hook is written."""
+        hooks = any(container.hook.duration.value.low > ZERO for container in self.regular)
+        return hooks or self.grace.origin.written
+
     def concretize(self) -> Iterator[PodPlan]:
         """The plan with each target, and with every bounded duration set to one of its ends.
 
@@ -262,7 +307,7 @@ class PodPlan(Struct, frozen=True):
             if setting.value.known:
                 return setting
             value = DurationRange.exact(chosen.get(id(setting), setting.value.low))
-            name = f"{setting.name}: {setting.value_text}, taken as"
+            name = f"{setting.name}: {setting.value_text}{TAKEN_AS}"
             return replace(setting, name=name, value=value)
 
         containers = tuple(

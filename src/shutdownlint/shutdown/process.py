@@ -164,20 +164,35 @@ class Wrapper(Struct, frozen=True):
     exits_after: timedelta | None = None
 
 
+class HookSignal(Struct, frozen=True):
+    """A signal that a preStop hook sends to its container's process.
+
+    ``at`` is when, counted from the begin of the hook; ``signal`` its name, such as ``TERM``.
+    ``phases`` is what the process does then, where that differs from its stop signal.
+    """
+
+    at: timedelta
+    signal: str
+    phases: tuple[Phase, ...] | None = None
+
+
 class Hook(Struct, frozen=True):
     """A container's preStop hook, as far as timing goes.
 
     ``duration`` is how long it takes. Where ``ending`` is set, the hook ends by that condition of
     its container's process instead, and ``duration`` only says what is known beforehand.
+    ``signals`` are those that it sends to its container's process.
     """
 
     duration: Setting[DurationRange]
     ending: Ending | None = None
+    signals: tuple[HookSignal, ...] = ()
 
     @property
     def exists(self) -> bool:
         """Whether there is a hook that may take time."""
-        return self.ending is not None or self.duration.value.high != ZERO
+        timed = self.ending is not None or self.duration.value.high != ZERO
+        return timed or bool(self.signals)
 
 
 _AT_ONCE: Final = Setting("at once", ZERO, Origin(OriginKind.DEFAULT, "its stop signal"))

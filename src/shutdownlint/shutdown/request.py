@@ -61,6 +61,7 @@ class Prediction(Struct, frozen=True):
 
     ``client_sees`` is what the caller notices, with ``status`` where it is an answer.
     ``probability`` is how likely it is served, where that depends on traffic whose extent is known.
+    ``process`` is the container that loses it; empty where it is served. ``killed``: by SIGKILL.
     """
 
     request: Request
@@ -70,6 +71,8 @@ class Prediction(Struct, frozen=True):
     client_sees: ClientSees = ClientSees.ANSWER
     status: int | None = None
     probability: float | None = None
+    process: str = ""
+    killed: bool = False
 
 
 class Instant(Struct, frozen=True):

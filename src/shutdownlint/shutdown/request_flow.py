@@ -119,14 +119,17 @@ class RequestFlow:
         if running.request.reused and self.on_release is not None:
             for container in running.path:
                 self.on_release(container)
+        by = running.path[number] if number < len(running.path) else None
         behind_proxy = number > 0 and not running.request.outbound
         if behind_proxy and reaction is not Reaction.ERROR:
             answers = running.path[number - 1].plan.forward_status
-            running.decide(Outcome.UNAVAILABLE, self.clock.now, cause, ClientSees.STATUS, answers)
+            running.decide(
+                Outcome.UNAVAILABLE, self.clock.now, cause, ClientSees.STATUS, answers, by=by
+            )
             return
         outcome, sees = _OUTCOMES[reaction]
         answered = status if reaction is Reaction.ERROR else None
-        running.decide(outcome, self.clock.now, cause, sees, answered)
+        running.decide(outcome, self.clock.now, cause, sees, answered, by=by)
 
     def _finish(self, running: RunningRequest) -> None:
         running.decide(Outcome.OK, self.clock.now, _SERVED)
@@ -157,7 +160,7 @@ class RequestFlow:
         behind_proxy = number > 0 and not running.request.outbound
         answers = running.path[number - 1].plan.forward_status if behind_proxy else None
         sees, status = (ClientSees.STATUS, answers) if behind_proxy else (ClientSees.RESET, None)
-        running.decide(Outcome.CUT, self.clock.now, cause, sees, status)
+        running.decide(Outcome.CUT, self.clock.now, cause, sees, status, by=container)
         # Those nearer to the caller, and proxies behind, see the end at once. An app works on
         # without a caller.
         for position, other in enumerate(running.path):
@@ -183,7 +186,9 @@ class RequestFlow:
                 ended = needed.accepts_until.get(Direction.OUTBOUND) or needed.exit
                 settings = _cause_of(ended).settings
                 cause = Cause(CauseKind.NEEDED_PROCESS, settings, needed.plan.name)
-                running.decide(Outcome.CUT, self.clock.now, cause, ClientSees.STATUS, 500)
+                running.decide(
+                    Outcome.CUT, self.clock.now, cause, ClientSees.STATUS, 500, by=needed
+                )
 
 
 def _cause_of(instant: Instant | None) -> Cause:

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from shutdownlint.shutdown.analysis import ShutdownAnalysis
 from shutdownlint.shutdown.durations import DurationRange, seconds
-from shutdownlint.shutdown.provenance import with_value
+from shutdownlint.shutdown.loss import LossKind
+from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting, with_value
 from shutdownlint.shutdown.solver import Targets, solve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import timedelta
 
-    from shutdownlint.shutdown.analysis import ShutdownAnalysis
+    from shutdownlint.shutdown.pod_plan import PodPlan
 
 _SHORTEST: Final = seconds(1)
 #: The shares that people ask for.
@@ -51,4 +53,11 @@ def share_rows(
         targets = Targets(duration, Targets.of(plan).propagation)
         solution = solve(shortest, targets)
         grace = solution.plan.grace.value.low if solution.proven else None
-        yield ShareRow(share, duration, analysis.serves(targets), grace)
+        yield ShareRow(share, duration, _serves(plan, duration), grace)
+
+
+def _serves(plan: PodPlan, duration: timedelta) -> bool:
+    """Whether every request of that length is served."""
+    p99 = Setting("p99", duration, Origin(OriginKind.MEASURED, "measured"))
+    losses = ShutdownAnalysis(replace(plan, p99=p99)).losses
+    return not any(loss.kind in (LossKind.CUT, LossKind.LATE) for loss in losses)

@@ -40,10 +40,20 @@ class RunningRequest:
         cause: Cause,
         sees: ClientSees = ClientSees.ANSWER,
         status: int | None = None,
+        by: RunningContainer | None = None,
     ) -> None:
-        """Settle what becomes of it; the first decision stays."""
+        """Settle what becomes of it; ``by`` loses it. The first decision stays."""
         if self.prediction is None:
-            self.prediction = Prediction(self.request, outcome, at, cause, sees, status)
+            self.prediction = Prediction(
+                self.request,
+                outcome,
+                at,
+                cause,
+                sees,
+                status,
+                process=by.plan.name if by is not None else "",
+                killed=by is not None and by.killed,
+            )
 
 
 class RunningContainer:
@@ -61,6 +71,7 @@ class RunningContainer:
         self.signal: Instant | None = None
         self.kill: Instant | None = None
         self.exit: Instant | None = None
+        #: By the kubelet; a wrapper that kills its program is a cause of its own.
         self.killed = False
         self.gave_up: Instant | None = None
         self.accepts_until: dict[Direction, Instant] = {}

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from shutdownlint.shutdown.connections import OpenConnections
     from shutdownlint.shutdown.pod_plan import PodPlan
-    from shutdownlint.shutdown.process import Acceptance, Ending
+    from shutdownlint.shutdown.process import Acceptance, Ending, HookSignal
     from shutdownlint.shutdown.request import Request
 
 
@@ -132,6 +132,8 @@ class Simulation:
             self.clock.note(container.plan.name, EventKind.HOOK_STARTS, Cause.of(hook.duration))
         if container.phases and container.phases[0].begins is Trigger.DELETION:
             self._begin_phase(container, 0, Cause(CauseKind.HOOK_STARTS_DRAIN))
+        for sent in hook.signals:
+            self.clock.at(sent.at, Order.CHANGE, partial(self._signal_by_hook, container, sent))
         duration = hook.duration.value.low
         if hook.ending is None and duration < container.grace:
             cause = Cause.of(hook.duration)
@@ -193,6 +195,20 @@ class Simulation:
         kill = Cause.of(container.plan.grace or self.plan.grace)
         container.kill = Instant(self.clock.now + left, kill)
         self.clock.at(self.clock.now + left, Order.KILL, lambda: self._kill(container, kill))
+        self._pass_on(container, container.signal.cause)
+
+    def _signal_by_hook(self, container: RunningContainer, sent: HookSignal) -> None:
+        """The container's own hook signals its first process, while the hook goes on."""
+        if container.exit is not None or container.hook_end is not None:
+            return
+        cause = Cause(CauseKind.HOOK_SIGNALS, (container.plan.hook.duration,))
+        self.clock.note(container.plan.name, EventKind.SIGNAL, cause)
+        if sent.phases is not None:
+            container.phases, container.phase = sent.phases, -1
+        self._pass_on(container, cause)
+
+    def _pass_on(self, container: RunningContainer, cause: Cause) -> None:
+        """A signal goes through the wrappers to the process."""
         delay, reaches = ZERO, True
         for wrapper in container.plan.wrappers:
             reached = self.clock.now + delay
@@ -203,23 +219,25 @@ class Simulation:
                 self.clock.at(
                     reached + wrapper.exits_after,
                     Order.CHANGE,
-                    partial(self._kill, container, ends),
+                    partial(self._end_by_wrapper, container, ends),
                 )
             if wrapper.kills_after is not None:
                 kills = Cause(CauseKind.WRAPPER_KILLS, (wrapper.kills_after,), wrapper.name)
                 self.clock.at(
                     reached + wrapper.delay + wrapper.kills_after.value,
                     Order.CHANGE,
-                    partial(self._kill, container, kills),
+                    partial(self._end_by_wrapper, container, kills),
                 )
             reaches = wrapper.forwards
             delay += wrapper.delay
         if reaches and delay > ZERO:
-            self.clock.at(self.clock.now + delay, Order.CHANGE, lambda: self._deliver(container))
+            self.clock.at(
+                self.clock.now + delay, Order.CHANGE, lambda: self._deliver(container, cause)
+            )
         elif reaches:
-            self._deliver(container)
+            self._deliver(container, cause)
         else:
-            self.clock.note(container.plan.name, EventKind.SIGNAL_IGNORED, container.signal.cause)
+            self.clock.note(container.plan.name, EventKind.SIGNAL_IGNORED, cause)
 
     def _signal_cause(self, container: RunningContainer) -> Cause:
         signal = container.signal
@@ -228,18 +246,19 @@ class Simulation:
             return Cause(CauseKind.STOPPED_WITH_POD)
         return signal.cause
 
-    def _deliver(self, container: RunningContainer) -> None:
-        """The process gets its signal."""
+    def _deliver(self, container: RunningContainer, cause: Cause) -> None:
+        """The process gets a signal."""
         if container.exit is not None:
             return
         following = range(container.phase + 1, len(container.phases))
         wanted = (n for n in following if container.phases[n].begins is Trigger.SIGNAL)
         number = next(wanted, None)
-        assert container.signal is not None
         if number is None:
-            self.clock.note(container.plan.name, EventKind.SIGNAL_IGNORED, container.signal.cause)
+            self.clock.note(container.plan.name, EventKind.SIGNAL_IGNORED, cause)
         else:
-            self._begin_phase(container, number, self._signal_cause(container))
+            by_kubelet = cause.kind is not CauseKind.HOOK_SIGNALS
+            begin = self._signal_cause(container) if by_kubelet else cause
+            self._begin_phase(container, number, begin)
 
     def _begin_phase(self, container: RunningContainer, number: int, cause: Cause) -> None:
         container.phase, container.token = number, container.token + 1
@@ -320,10 +339,16 @@ class Simulation:
             container.killed = True
             self._exit(container, cause)
 
-    def _exit(self, container: RunningContainer, cause: Cause) -> None:
+    def _end_by_wrapper(self, container: RunningContainer, cause: Cause) -> None:
+        if container.exit is None:
+            self._exit(container, cause, EventKind.KILLED)
+
+    def _exit(
+        self, container: RunningContainer, cause: Cause, kind: EventKind = EventKind.EXITS
+    ) -> None:
         container.exit = Instant(self.clock.now, cause)
         container.token += 1
-        kind = EventKind.KILLED if container.killed else EventKind.EXITS
+        kind = EventKind.KILLED if container.killed else kind
         for direction in Direction:
             self._stop_accepting(container, direction, cause)
         self.clock.note(container.plan.name, kind, cause)

@@ -44,7 +44,9 @@ class Targets(Struct, frozen=True):
         """The targets of a pod; what is not set comes from its plan."""
         known = plan.p99.value if plan.p99 is not None else DEFAULT_REQUEST_DURATION
         job = plan.job.value if plan.job is not None else ZERO
-        return cls(max(job, known if p99 is None else p99), plan.propagation)
+        # Who is not helped by a delay gets none.
+        propagation = ZERO if plan.no_delay else plan.propagation
+        return cls(max(job, known if p99 is None else p99), propagation)
 
 
 class ReasonKind(StrEnum):
@@ -53,6 +55,7 @@ class ReasonKind(StrEnum):
     REQUESTS_STILL_ARRIVE = "requests-still-arrive"
     CHECKS_TOO_EARLY = "checks-too-early"
     REQUESTS_DONE = "requests-done"
+    WORK_DONE = "work-done"
     MUST_ACCEPT = "must-accept"
     LAST_SIGNAL = "last-signal"
     HOOKS_DONE = "hooks-done"
@@ -134,11 +137,14 @@ class _Solver:
 
     def run(self) -> None:
         """The app's sleep first, then the proxies, then the grace period around them."""
-        if not self.plan.runs_to_completion:
+        if self.plan.gets_requests:
             self._raise_app_hooks()
-            for container in self.plan.proxies:
-                if not container.native_sidecar:
+        for container in self.plan.proxies:
+            if not container.native_sidecar:
+                if self.plan.gets_requests:
                     self._raise_proxy(container)
+                elif container.name in self.plan.back:
+                    self._raise_carrier(container)
         self._raise_grace()
 
     def _raise_app_hooks(self) -> None:
@@ -148,6 +154,9 @@ class _Solver:
             if container.serves:
                 needed = ceil_seconds(self._window(container) - _drain(container))
                 reason = Reason(ReasonKind.REQUESTS_STILL_ARRIVE, self._window(container))
+                if _ends_at_signal(container):
+                    needed += ceil_seconds(self.targets.p99)
+                    reason = Reason(ReasonKind.REQUESTS_DONE, needed)
                 self._raise(container.name, Effect.DELAYS_SIGNAL, needed, reason)
                 for name in self.plan.behind(container.name):
                     accepts = _accepts_until(self.plan.container(container.name))
@@ -177,9 +186,13 @@ class _Solver:
             until = self.targets.propagation
             return until, until + self.targets.p99
         regular = self.plan.regular
-        accepts = max((_accepts_until(c) for c in regular), default=ZERO)
-        serving = max((_accepts_until(c) for c in regular if c.serves), default=ZERO)
-        return accepts, max(accepts, serving + self.targets.p99)
+        accepts = _accepts_last(self.plan)
+        serving = (
+            _accepts_until(c) + (ZERO if _ends_at_signal(c) else self.targets.p99)
+            for c in regular
+            if c.serves
+        )
+        return accepts, max([accepts, *serving])
 
     def _raise_proxy(self, container: ContainerPlan) -> None:
         accepts, done = self._app_needs()
@@ -198,6 +211,21 @@ class _Solver:
         self._raise(name, Effect.FINISH_LIMIT, done - begin, finished)
         must_accept = Reason(ReasonKind.MUST_ACCEPT, accepts)
         self._raise(name, Effect.KEEPS_ACCEPTING, accepts - begin, must_accept)
+
+    def _raise_carrier(self, container: ContainerPlan) -> None:
+        """Let a proxy carry the calls of an app until that has finished its work."""
+        accepts = _accepts_last(self.plan)
+        done = accepts + self._work()
+        if self.plan.asks_for_time and self.plan.job is None:
+            # How long its work takes is not known: the proxy has to see that it is done.
+            whole = self.plan.grace.value.low
+            self._turn_on(container.name, whole, Reason(ReasonKind.WORK_DONE, whole))
+        begin = container.hook.duration.value.low
+        must_check = Reason(ReasonKind.CHECKS_TOO_EARLY, accepts)
+        self._raise(container.name, Effect.MINIMUM_LIFE, accepts - begin, must_check)
+        finished = Reason(ReasonKind.WORK_DONE, done)
+        self._raise(container.name, Effect.LIFE, done - begin, finished, more=_SECOND)
+        self._raise(container.name, Effect.FINISH_LIMIT, done - begin, finished)
 
     def _turn_on(self, name: str, needed: timedelta, reason: Reason) -> None:
         """Let a process wait for its requests, if it has a fixed time that is too short."""
@@ -230,11 +258,22 @@ class _Solver:
         self.changes.append(Change(knob.field, name, knob.setting, needed + more, reason))
         self._put(set_knob(container, knob, needed + more))
 
+    def _work(self) -> timedelta:
+        """How long the work takes of a pod that gets no requests.
+
+        Where nothing says it, a hook is taken to mean that there is some.
+        """
+        if self.plan.job is not None:
+            return self.plan.job.value
+        return self.targets.p99 if _accepts_last(self.plan) else ZERO
+
     def _raise_grace(self) -> None:
         accepts, done = self._app_needs()
         reason = Reason(ReasonKind.REQUESTS_DONE, done)
-        if self.plan.runs_to_completion:
-            done, reason = accepts, Reason(ReasonKind.HOOKS_DONE, accepts)
+        if not self.plan.gets_requests:
+            work = self._work()
+            done = accepts + work
+            reason = Reason(ReasonKind.WORK_DONE if work else ReasonKind.HOOKS_DONE, done)
         elif accepts == done:
             reason = Reason(ReasonKind.LAST_SIGNAL, done)
         for container in self.plan.containers:
@@ -244,6 +283,10 @@ class _Solver:
                 proxy = container.role in (Role.PROXY, Role.EDGE)
                 kind = ReasonKind.PROXY_DONE if proxy else ReasonKind.PROGRAM_MAY_TAKE
                 reason = Reason(kind, end, container.name)
+        if not self.plan.grace_counts_hook:
+            hooks = [c.hook.duration.value.low for c in self.plan.containers]
+            # The hook has a grace period of its own, and what follows another one.
+            done = max([done - max(hooks, default=ZERO), *hooks])
         high = self.plan.grace.value.high
         if high is not None and high <= done:
             wanted = ceil_seconds(done + MARGIN)
@@ -333,6 +376,24 @@ def _accepts_until(container: ContainerPlan) -> timedelta:
     return container.hook.duration.value.low + _drain(container)
 
 
+def _accepts_last(plan: PodPlan) -> timedelta:
+    """When the last app stops accepting."""
+    return max((_accepts_until(c) for c in plan.regular), default=ZERO)
+
+
+def _ends_at_signal(container: ContainerPlan) -> bool:
+    """Whether it ends at its stop signal, so that its hook has to wait for its requests."""
+    phases = container.process.phases
+    if container.role is not Role.APP or not phases:
+        return False
+    ending = phases[0].ending
+    return (
+        phases[0].begins is Trigger.SIGNAL
+        and isinstance(ending, After)
+        and ending.duration.value <= ZERO
+    )
+
+
 def _closes_at_signal(container: ContainerPlan) -> bool:
     """Whether it refuses new connections from its stop signal on."""
     for phase in container.process.phases:
@@ -345,7 +406,7 @@ def _prove(plan: PodPlan, targets: Targets) -> Failure | None:
     """Whether the model serves a request in flight and the last one that still arrives."""
     if plan.grace.value.high is None:
         return Failure(FailureKind.GRACE_UNKNOWN)
-    if plan.runs_to_completion:
+    if not plan.gets_requests and plan.job is None:
         return None
     late = max(targets.propagation - timedelta(milliseconds=1), ZERO)
     for case in plan.concretize():

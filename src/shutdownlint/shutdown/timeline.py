@@ -45,11 +45,6 @@ class ContainerTimeline:
         return self._running.accepts_until.get(direction, self.exit)
 
     @property
-    def accepts_to_its_end(self) -> bool:
-        """Whether new connections are served until it has ended."""
-        return self.accepts_until() is self.exit or self.accepts_until().at >= self.exit.at
-
-    @property
     def first_check(self) -> timedelta | None:
         """When it first checks for open connections; None where it does not."""
         signal = self.signal

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from shutdownlint.shutdown.analysis import LossKind, ShutdownAnalysis
+from shutdownlint.shutdown.analysis import ShutdownAnalysis
 from shutdownlint.shutdown.durations import UNBOUNDED, ZERO, seconds
+from shutdownlint.shutdown.loss import LossKind
 from shutdownlint.shutdown.request import Outcome, Request
 from shutdownlint.shutdown.solver import Targets, solve
 
@@ -153,7 +154,7 @@ def _beside(borders: Iterable[timedelta]) -> Iterator[timedelta]:
 
 def _refusals(analysis: ShutdownAnalysis) -> Iterator[timedelta]:
     for loss in analysis.losses:
-        if loss.kind is LossKind.NEW_REFUSED:
+        if loss.kind is LossKind.LATE:
             yield from (loss.begin, loss.end)
 
 

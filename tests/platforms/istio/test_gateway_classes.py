@@ -17,8 +17,8 @@ spec: {gatewayClassName: %s, listeners: [{name: http, port: 80, protocol: HTTP}]
 @pytest.mark.parametrize(
     ("name", "rules", "skipped"),
     [
-        ("istio-east-west", ["SL242"], []),
-        ("istio-waypoint", ["SL242"], []),
+        ("istio-east-west", ["SL197"], []),
+        ("istio-waypoint", ["SL197"], []),
         ("istio-agentgateway", [], ["agentgateway"]),
         ("istio-agentgateway-waypoint", [], ["agentgateway"]),
         ("other", [], []),

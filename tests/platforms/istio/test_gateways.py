@@ -6,8 +6,9 @@ import pytest
 
 from shutdownlint.platforms.locations import source_location
 from shutdownlint.platforms.traffic import LoadBalancerFacts
-from shutdownlint.shutdown.analysis import LossKind, ShutdownAnalysis
+from shutdownlint.shutdown.analysis import ShutdownAnalysis
 from shutdownlint.shutdown.durations import seconds
+from shutdownlint.shutdown.loss import LossKind
 from shutdownlint.shutdown.request import Request
 from tests.helpers import (
     check_text,
@@ -106,7 +107,7 @@ def test_a_gateway_serves_alone_and_ends_by_its_own_clock() -> None:
     assert outcomes(analysis, (0, 5), (0, 6)) == ["ok", "cut"]
     assert outcomes(analysis, (5, 1)) == ["refused"]
     assert analysis.headroom.max_in_flight == seconds(5)
-    assert [loss.kind for loss in analysis.losses] == [LossKind.IN_FLIGHT_CUT]
+    assert [loss.kind for loss in analysis.losses] == [LossKind.LONG]
 
 
 def test_exit_on_zero_waits_for_what_a_gateway_serves() -> None:

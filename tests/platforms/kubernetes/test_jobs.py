@@ -32,8 +32,9 @@ def found(text: str, *apps: AppFacts) -> list[str]:
 def test_a_job_must_end_before_the_grace_period() -> None:
     assert found(WORKER % (ANNOTATED, 301)) == []
     (message,) = found(WORKER % (ANNOTATED, 300))
-    assert message.startswith(
-        "worker needs 5m job (shutdownlint.dev/job), but the grace period is 5m"
+    assert message == (
+        "worker needs 5m for the job (shutdownlint.dev/job), but the job is cut 5m after "
+        "termination starts (terminationGracePeriodSeconds 5m, line 9)"
     )
     assert found(WORKER % ("", 60)) == []
 

@@ -18,7 +18,7 @@ from shutdownlint.platforms.fields import (
 from shutdownlint.platforms.mesh_proxy import add_mesh_proxy, sidecar_mode, sidecar_of
 from shutdownlint.platforms.platform import Platform
 from shutdownlint.platforms.pod_annotations import (
-    AnnotationProblem,
+    AnnotationIgnored,
     PodAnnotations,
     misplaced_annotations,
 )
@@ -35,12 +35,6 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
 
 _GRACE_FIELD: Final = "consulGrace"
-
-
-class ConsulAnnotationIgnored(AnnotationProblem, frozen=True, kw_only=True):
-    """An annotation that Consul does not take."""
-
-    platform = facts.MESH
 
 
 class ConsulProxyFacts(Struct, frozen=True):
@@ -68,7 +62,6 @@ class Plugin(Platform):
 
     name = facts.MESH
     fields = _FIELDS
-    problems = (ConsulAnnotationIgnored,)
     supported_versions = facts.SUPPORTED_VERSIONS.value
     version_changes = (facts.LIFECYCLE_SINCE,)
 
@@ -79,10 +72,10 @@ class Plugin(Platform):
     def contribute(self, draft: PodDraft) -> None:
         """Add the proxy that the pod has or gets."""
         workload = draft.workload
-        problems = misplaced_annotations(workload, facts.ANNOTATIONS, ConsulAnnotationIgnored)
+        problems = misplaced_annotations(workload, facts.ANNOTATIONS)
         draft.problems += problems
         draft.problems += _misspelled(workload)
-        read = PodAnnotations(workload, ConsulAnnotationIgnored, draft.problems, "Consul")
+        read = PodAnnotations(workload, draft.problems, "Consul")
         written = draft.container(facts.PROXY_CONTAINER)
         declared = draft.context.declared_mesh(workload.namespace)
         injected = read.flag(facts.INJECT, default=declared == facts.MESH)
@@ -122,11 +115,9 @@ class Plugin(Platform):
         add_mesh_proxy(draft, proxy, facts.MESH, mode)
 
 
-def _misspelled(workload: Workload) -> list[ConsulAnnotationIgnored]:
+def _misspelled(workload: Workload) -> list[AnnotationIgnored]:
     key = facts.DRAIN_MISSPELLED
     if key not in workload.template.metadata.annotations:
         return []
-    reason = f"is not read: the name is {facts.DRAIN_ANNOTATION}"
-    return [
-        ConsulAnnotationIgnored(location=(workload.annotations / key).key, key=key, reason=reason)
-    ]
+    reason = f"the name is {facts.DRAIN_ANNOTATION}"
+    return [AnnotationIgnored(location=(workload.annotations / key).key, key=key, reason=reason)]

@@ -18,7 +18,6 @@ from shutdownlint.platforms.fields import (
 from shutdownlint.platforms.mesh_proxy import put_container, sidecar_of
 from shutdownlint.platforms.platform import Platform
 from shutdownlint.platforms.pod_annotations import (
-    AnnotationProblem,
     PodAnnotations,
     misplaced_annotations,
 )
@@ -41,12 +40,6 @@ if TYPE_CHECKING:
     from shutdownlint.shutdown.provenance import Setting
 
 _BLOCK_FIELD: Final = "daprBlock"
-
-
-class DaprAnnotationIgnored(AnnotationProblem, frozen=True, kw_only=True):
-    """An annotation that Dapr does not take."""
-
-    platform = facts.NAME
 
 
 class DaprFacts(Struct, frozen=True):
@@ -75,7 +68,6 @@ class Plugin(Platform):
 
     name = facts.NAME
     fields = _FIELDS
-    problems = (DaprAnnotationIgnored,)
 
     def owns(self, container: ContainerDraft, _draft: PodDraft) -> bool:
         """The sidecar that is written in the pod."""
@@ -84,8 +76,8 @@ class Plugin(Platform):
     def contribute(self, draft: PodDraft) -> None:
         """Add the sidecar that the pod has or gets."""
         workload = draft.workload
-        draft.problems += misplaced_annotations(workload, facts.ANNOTATIONS, DaprAnnotationIgnored)
-        read = PodAnnotations(workload, DaprAnnotationIgnored, draft.problems, "Dapr")
+        draft.problems += misplaced_annotations(workload, facts.ANNOTATIONS)
+        read = PodAnnotations(workload, draft.problems, "Dapr")
         written = draft.container(facts.SIDECAR_CONTAINER)
         asked = read.is_one_of(facts.ENABLED, facts.TRUTHY) and not workload.created
         if written is None and not asked:

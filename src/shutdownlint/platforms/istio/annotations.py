@@ -9,6 +9,7 @@ from shutdownlint.manifests.decoding import has_placeholder
 from shutdownlint.manifests.document import EmbeddedNodeRef, embedded_error_region
 from shutdownlint.platforms.istio import facts, problems
 from shutdownlint.platforms.istio.proxyconfig import ProxyConfigText, read_proxy_config
+from shutdownlint.platforms.pod_annotations import AnnotationIgnored, misplaced_annotations
 from shutdownlint.yaml_source.composer import ComposeError, compose
 from shutdownlint.yaml_source.location import EntryPart, FixedLocation, KeyPath
 from shutdownlint.yaml_source.tree import Tree
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.istio.problems import IstioProblem
+    from shutdownlint.platforms.problem import Problem
     from shutdownlint.yaml_source.location import SourceLocation
 
 
@@ -65,29 +67,23 @@ def read_embedded(text: str, host: NodeRef) -> tuple[ProxyConfigText, list[Istio
     return read, [found.as_problem(kind, config) for kind, each in kinds for found in each]
 
 
-def misplaced_annotations(workload: Workload) -> Iterator[IstioProblem]:
-    """Pod annotations on the workload's own metadata, where nothing reads them."""
-    if workload.object_ref.key_path == workload.ref.key_path:
-        return
-    for name in (facts.CONFIG_ANNOTATION, facts.NATIVE_ANNOTATION, facts.TEMPLATES):
-        if name in workload.owner.annotations:
-            location = (workload.object_ref / "metadata" / "annotations" / name).key
-            yield problems.ProxyConfigMisplaced(
-                location=location, key=name, object_kind=workload.id.kind
+def ignored_annotations(workload: Workload) -> Iterator[Problem]:
+    """Annotations on the workload's own metadata, and names that Istio does not read."""
+    keys = (facts.CONFIG_ANNOTATION, facts.NATIVE_ANNOTATION, facts.TEMPLATES)
+    yield from misplaced_annotations(workload, keys)
+    for name, instead in facts.UNKNOWN_ANNOTATIONS.value.items():
+        if name in workload.template.metadata.annotations:
+            yield AnnotationIgnored(
+                location=(workload.annotations / name).key,
+                key=name,
+                reason=f"Istio has no such annotation, use {instead} instead",
+                instead=instead if instead == facts.NATIVE_ANNOTATION else "",
             )
 
 
 def ineffective_settings(workload: Workload) -> Iterator[IstioProblem]:
-    """What has no effect on the pod: unknown annotations, variables that nothing reads."""
+    """What has no effect on the pod: variables that nothing reads, values that mean nothing."""
     metadata, ref = workload.template.metadata, workload.annotations
-    for name, instead in facts.UNKNOWN_ANNOTATIONS.value.items():
-        if name in metadata.annotations:
-            yield problems.AnnotationUnknown(
-                location=(ref / name).key,
-                key=name,
-                reason=f"use {instead} instead",
-                instead=instead if instead == facts.NATIVE_ANNOTATION else "",
-            )
     native = metadata.annotations.get(facts.NATIVE_ANNOTATION)
     if native is not None and not has_placeholder(native):
         valid = native in ("true", "false")

@@ -106,6 +106,8 @@ GATEWAY_GROUP: Final = "gateway.networking.k8s.io"
 SERVICE_TYPE: Final = "networking.istio.io/service-type"
 #: The label of a ConfigMap that overrides the Deployments of a whole class.
 CLASS_DEFAULTS: Final = "gateway.istio.io/defaults-for-class"
+#: Where the mesh has the defaults of all its proxies.
+MESH_DEFAULTS: Final = "meshConfig.defaultConfig"
 #: The key of the mesh configuration in istiod's ConfigMap.
 MESH_KEY: Final = "mesh"
 #: The key of a Gateway's parameters that overrides its Deployment.

@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from shutdownlint.platforms.istio import facts
+from shutdownlint.platforms.istio.own_objects import find_own_object
 from shutdownlint.platforms.istio.process import ProxyMode
 from shutdownlint.platforms.mesh_signs import allows_signs, assume_member, find_sign
 from shutdownlint.platforms.versions import Version
@@ -268,7 +269,7 @@ def _infer_injection(
         return (Assumption(text, NAMESPACE_REMEDY, Confidence.LOW),), None
     if _is_istiod(workload):
         return None
-    sign = find_sign("istio", workload, mesh.context)
+    sign = find_sign("istio", workload, mesh.context, lambda: find_own_object(workload, mesh))
     version_set = mesh.context.version_of("istio") is not None
     if sign is None and version_set and allows_signs("istio", workload, mesh.context):
         sign = "the Istio version that is set"

@@ -10,8 +10,8 @@ from shutdownlint.manifests.skips import SkipReason
 from shutdownlint.platforms.istio import facts, fields, problems
 from shutdownlint.platforms.istio.alternatives import find_alternatives
 from shutdownlint.platforms.istio.annotations import (
+    ignored_annotations,
     ineffective_settings,
-    misplaced_annotations,
     read_annotation,
     settings_without_proxy,
 )
@@ -105,9 +105,9 @@ class Plugin(Platform):
         version = sidecar.version if sidecar is not None else mesh.version
         if version is not None:
             draft.versions["istio"] = version
+        draft.problems += ignored_annotations(workload)
         draft.problems += [
-            _with_version(problem, version)
-            for problem in (*misplaced_annotations(workload), *ineffective_settings(workload))
+            _with_version(problem, version) for problem in ineffective_settings(workload)
         ]
         annotation, annotation_problems = read_annotation(workload)
         if sidecar is None:

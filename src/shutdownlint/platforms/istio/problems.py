@@ -47,13 +47,6 @@ class ProxyConfigDoubtful(KeyProblem, frozen=True, kw_only=True):
     """A value that the validation is read to refuse, though that was not run."""
 
 
-class ProxyConfigMisplaced(IstioProblem, frozen=True, kw_only=True):
-    """A pod annotation on the workload's own metadata."""
-
-    key: str
-    object_kind: str
-
-
 class ProxyConfigWithoutProxy(IstioProblem, frozen=True, kw_only=True):
     """Drain settings on a pod that gets no sidecar."""
 
@@ -80,14 +73,6 @@ class MetadataReplaced(IstioProblem, frozen=True, kw_only=True):
     """Variables of the mesh that an old release drops for those of the annotation."""
 
     key: str
-
-
-class AnnotationUnknown(IstioProblem, frozen=True, kw_only=True):
-    """An annotation that Istio does not know."""
-
-    key: str
-    reason: str
-    instead: str = ""
 
 
 class NativeAnnotation(IstioProblem, frozen=True, kw_only=True):
@@ -136,12 +121,10 @@ PROBLEMS = (
     ProxyEnvMisspelled,
     ProxyConfigRemoved,
     ProxyConfigDoubtful,
-    ProxyConfigMisplaced,
     ProxyConfigWithoutProxy,
     ProxyEnvUnparseable,
     GatewayEnvInAnnotation,
     MetadataReplaced,
-    AnnotationUnknown,
     NativeAnnotation,
     NativeAnnotationValue,
     StaleDrainEnv,

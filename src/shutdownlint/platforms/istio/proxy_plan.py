@@ -73,7 +73,6 @@ class IstioProxyFacts(Struct, frozen=True):
     ``stats_matched``: the statistic that exit-on-zero reads is turned on in proxyStatsMatcher.
     ``calls_quit``: a command of the pod asks the proxy to end (/quitquitquit). ``waypoint``: it
     serves a namespace of an ambient mesh. ``image`` is empty where it is not written.
-    ``defaults`` is where the mesh or namespace can set defaults, if the files show that.
     """
 
     settings: ProxySettings
@@ -82,7 +81,6 @@ class IstioProxyFacts(Struct, frozen=True):
     calls_quit: bool = False
     waypoint: bool = False
     image: str = ""
-    defaults: Setting[str] | None = None
 
     @property
     def drain_hook_replaced(self) -> bool:
@@ -127,22 +125,19 @@ def plan_proxy(
         calls_quit=_any_command_contains(workload, facts.QUIT_PATH),
         waypoint=waypoint,
         image=(sidecar.written.image or "") if sidecar.written is not None else "",
-        defaults=_mesh_defaults(config, mesh, workload),
     )
-    container = _add_container(draft, settings, hook, written, sidecar.version)
+    defaults = _mesh_defaults(config, mesh, workload)
+    container = _add_container(draft, settings, hook, written, defaults, sidecar.version)
     container.assumptions = assumptions
     # Nothing reads these variables where the sidecar is drained by its own hook.
     return [] if drain_hook else problems
 
 
-def _mesh_defaults(
-    config: MeshConfig | None, mesh: Mesh, workload: Workload
-) -> Setting[str] | None:
+def _mesh_defaults(config: MeshConfig | None, mesh: Mesh, workload: Workload) -> Setting[str]:
     """Where the defaults of the proxies could be set for many pods at once."""
     location = config.location if config is not None else mesh.context.namespace_ref(workload)
-    if location is None:
-        return None
-    return Setting("mesh defaults", "", Origin(OriginKind.INHERITED, "mesh", location))
+    origin = Origin(OriginKind.DEFAULT, "the mesh", location)
+    return Setting("mesh defaults", facts.MESH_DEFAULTS, origin)
 
 
 def _settings(
@@ -188,12 +183,13 @@ def _add_container(
     settings: ProxySettings,
     hook: HookSettings,
     written: IstioProxyFacts,
+    defaults: Setting[str],
     version: Version | None,
 ) -> ContainerDraft:
     container = ContainerDraft(facts.PROXY_CONTAINER, hook.duration, native_sidecar=settings.native)
     container.hook = Hook(hook.duration)
     container.process = proxy_process(settings)
-    container.knobs += proxy_knobs(settings)
+    container.knobs += [replace(knob, shared=defaults) for knob in proxy_knobs(settings)]
     container.note(written)
     # Measured with Envoy 1.36 and 1.40: from the first answer after the drain call on.
     container.note(ClosesKeptConnections(settings.keeps_listening))

@@ -1,6 +1,8 @@
-"""The typed model of Istio's ProxyConfig object."""
+"""The typed models of Istio's ProxyConfig object and of its policies."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from msgspec import field
 
@@ -19,3 +21,9 @@ class ProxyConfigResource(Resource, frozen=True):
     """A ProxyConfig object."""
 
     spec: ProxyConfigSpec = field(default_factory=ProxyConfigSpec)
+
+
+class MeshPolicy(Resource, frozen=True):
+    """A policy for the proxies that it selects: who may call, what is traced, which filters run."""
+
+    spec: Any = None

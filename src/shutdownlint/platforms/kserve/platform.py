@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from shutdownlint.platforms.kserve import facts
 from shutdownlint.platforms.kserve.problems import (
     PROBLEMS,
-    PresetLeavesNoDrain,
     SchedulerEndsFirst,
 )
 from shutdownlint.platforms.kserve.resources import InferenceService, LLMInferenceService
@@ -77,17 +76,9 @@ class Plugin(Platform):
         if arguments and arguments[-1].startswith(f"{DRAIN_FLAG}="):
             # The preset computes the limit from the grace period, so it never needs a longer one.
             main.knobs = [k for k in main.knobs if k.effect is not Effect.FINISH_LIMIT]
+            if arguments[-1] != f"{DRAIN_FLAG}=0":
+                main.usual_request = None  # the preset's limit is taken as their length
             main.process = Process(tuple(_with_preset_limit(p) for p in main.process.phases))
-        spec = workload.template.spec
-        written = spec.terminationGracePeriodSeconds
-        if isinstance(written, int) and f"{DRAIN_FLAG}=0" in spec.containers[0].args[-1:]:
-            draft.problems.append(
-                PresetLeavesNoDrain(
-                    location=workload.spec / "terminationGracePeriodSeconds",
-                    grace=seconds(max(written, 0)),
-                    sleep=seconds(facts.PRESET_SLEEP.value),
-                )
-            )
 
 
 def _with_preset_limit(phase: Phase) -> Phase:

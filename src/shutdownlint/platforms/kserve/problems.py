@@ -10,15 +10,6 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
 
-class PresetLeavesNoDrain(Problem, frozen=True, kw_only=True):
-    """A grace period with which KServe's preset computes no time for requests."""
-
-    platform = "kserve"
-
-    grace: timedelta
-    sleep: timedelta
-
-
 class SchedulerEndsFirst(Problem, frozen=True, kw_only=True):
     """A scheduler with a shorter grace period than the pods that it sends requests to."""
 
@@ -28,4 +19,4 @@ class SchedulerEndsFirst(Problem, frozen=True, kw_only=True):
     pods: timedelta
 
 
-PROBLEMS = (PresetLeavesNoDrain, SchedulerEndsFirst)
+PROBLEMS = (SchedulerEndsFirst,)

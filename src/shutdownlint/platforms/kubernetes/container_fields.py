@@ -9,7 +9,6 @@ from shutdownlint.platforms.fields import (
     Field,
     FieldType,
     plain_field,
-    recommended_value,
     setting_field,
 )
 from shutdownlint.platforms.kubernetes.containers import ContainerFacts
@@ -20,27 +19,23 @@ from shutdownlint.platforms.kubernetes.pod_fields import (
     proxy_assumptions,
     serving_containers,
 )
-from shutdownlint.platforms.traffic import DEFAULT_PROPAGATION, MeshProxyFacts
+from shutdownlint.platforms.traffic import DEFAULT_PROPAGATION, SERVES_ASSUMED, MeshProxyFacts
 from shutdownlint.shutdown.durations import ZERO
-from shutdownlint.shutdown.pod_plan import Assumption
-from shutdownlint.shutdown.provenance import Setting, with_value
+from shutdownlint.shutdown.provenance import CauseKind, Setting, with_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import timedelta
 
     from shutdownlint.shutdown.durations import DurationRange
+    from shutdownlint.shutdown.pod_plan import Assumption
 
 _D, _B, _S = FieldType.DURATION, FieldType.BOOL, FieldType.STRING
 _L = FieldType.STRINGS
-_SERVES: Final = Assumption(
-    "which container serves requests is not shown: each is taken to",
-    "declare its ports, or a Service with a target port",
-)
 
 
 def _serves_assumption(view: CaseView) -> tuple[Assumption, ...]:
-    return (_SERVES,) if view.container.serves_assumed else ()
+    return (SERVES_ASSUMED,) if view.container.serves_assumed else ()
 
 
 def _written(view: CaseView) -> ContainerFacts:
@@ -78,9 +73,14 @@ def _propagation(view: CaseView) -> timedelta:
     return max(windows, default=DEFAULT_PROPAGATION.value)
 
 
-def _recommended_pre_stop(view: CaseView) -> timedelta:
-    current = view.container.hook.duration.value.low
-    return recommended_value(view, "preStop", view.container.name, current)
+def _after_hook(view: CaseView) -> tuple[bool, timedelta]:
+    """Whether the hook is abandoned, and how long SIGKILL follows on the stop signal."""
+    timeline = view.idle()
+    signal, kill = timeline.signal, timeline.kill
+    # How long a hook takes that waits for the program depends on the requests that are open.
+    if signal is None or kill is None or timeline.plan.hook.ending is not None:
+        return False, ZERO
+    return signal.cause.kind is CauseKind.HOOK_ABANDONED, kill.at - signal.at
 
 
 def _longest_pre_stop(view: CaseView) -> timedelta:
@@ -131,10 +131,6 @@ def path_fields(app: Callable[[CaseView], CaseView | None]) -> tuple[Field, ...]
             return None
         return view.container.hook.duration.value.low + drain(view).value + p99.value
 
-    def deficit(view: CaseView) -> timedelta | None:
-        needed = required(view)
-        return None if needed is None else needed - view.plan.grace.value.low
-
     def remaining(view: CaseView) -> timedelta:
         return view.plan.grace.value.low - view.container.hook.duration.value.low
 
@@ -153,9 +149,6 @@ def path_fields(app: Callable[[CaseView], CaseView | None]) -> tuple[Field, ...]
         ),
         plain_field(
             "required", _D, "preStop + drain + p99; absent where p99 is", lambda v: ask(v, required)
-        ),
-        plain_field(
-            "deficit", _D, "required - grace; absent where p99 is", lambda v: ask(v, deficit)
         ),
         plain_field("remaining", _D, "grace - preStop", lambda v: ask(v, remaining)),
     )
@@ -195,10 +188,16 @@ CONTAINER_FIELDS: Final = (
         lambda view: list(_handler(view).command),
     ),
     plain_field(
-        "hookWaits",
+        "hookIsAbandoned",
         _B,
-        "whether the hook waits until its server is done, however long that takes",
-        lambda view: view.container.hook.ending is not None,
+        "whether the hook takes the whole grace period and is abandoned",
+        lambda view: _after_hook(view)[0],
+    ),
+    plain_field(
+        "leftAfterHook",
+        _D,
+        "the time between the stop signal and SIGKILL",
+        lambda view: _after_hook(view)[1],
     ),
     plain_field(
         "hookSeconds",
@@ -237,12 +236,6 @@ CONTAINER_FIELDS: Final = (
         _B,
         "whether the pod uses the node's network",
         lambda view: pod_facts(view).host_network,
-    ),
-    plain_field(
-        "recommendedPreStop",
-        _D,
-        "how long preStop has to be for the requests that still arrive",
-        _recommended_pre_stop,
     ),
     plain_field(
         "propagationNeeded",

@@ -46,6 +46,14 @@ class ContainerFacts(Struct, frozen=True):
     liveness_grace: Setting[timedelta] | None = None
     startup_grace: Setting[timedelta] | None = None
 
+    @property
+    def may_keep_signal(self) -> bool:
+        """Whether a shell may keep the stop signal from the app: that depends on the shell."""
+        forwarding = self.forwarding.value
+        by_image = forwarding is SignalForwarding.UNKNOWN and bool(self.start_script)
+        assumed = self.behaviour.origin.kind is not OriginKind.MEASURED
+        return assumed and (forwarding is SignalForwarding.DEPENDS_ON_SHELL or by_image)
+
 
 def read_stop_signal(container: Container, ref: NodeRef) -> Setting[str] | None:
     """The stop signal that the manifest asks for."""

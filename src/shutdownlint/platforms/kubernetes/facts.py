@@ -172,3 +172,28 @@ QUEUE_TRIGGERS: Final = SourcedValue(
     ),
     "keda-docs concepts/scaling-deployments.md:226-242 and its list of scalers",
 )
+#: Ports of databases, caches and queues, by their number.
+DATABASE_PORTS: Final = SourcedValue(
+    {
+        1433: "SQL Server",
+        1521: "Oracle",
+        2181: "ZooKeeper",
+        2379: "etcd",
+        3306: "MySQL",
+        4222: "NATS",
+        5432: "PostgreSQL",
+        5672: "AMQP",
+        6379: "Redis",
+        9042: "Cassandra",
+        9092: "Kafka",
+        11211: "memcached",
+        26257: "CockroachDB",
+        27017: "MongoDB",
+    },
+    "IANA's service names and port numbers; the projects' documentation for 9042, 9092, 26257",
+)
+#: Parts of the names of images that only give metrics.
+EXPORTERS: Final = SourcedValue(
+    ("exporter", "kube-state-metrics"),
+    "prometheus.io docs/instrumenting/exporters; the names of their images",
+)

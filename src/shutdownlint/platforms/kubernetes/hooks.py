@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.resources import Container, LifecycleHandler
+    from shutdownlint.shell.sent_signals import SentSignal
 
 #: Longer durations are never waited out, and the API's own arithmetic overflows.
 MAX_SECONDS: Final = 10 * 365 * 86400
@@ -45,7 +46,7 @@ class HookHandler(Struct, frozen=True):
     """The handler of a hook. ``fails`` says why it cannot work, empty where it can.
 
     ``seconds`` is what a sleep action asks for, as written; ``host`` is where an httpGet goes,
-    empty for the pod itself.
+    empty for the pod itself. ``signals`` are those that its command sends to the app.
     """
 
     kind: HookKind = HookKind.NONE
@@ -54,6 +55,7 @@ class HookHandler(Struct, frozen=True):
     fails: str = ""
     seconds: timedelta | None = None
     host: str = ""
+    signals: tuple[SentSignal, ...] = ()
 
     def __str__(self) -> str:
         return " ".join(self.command) if self.command else self.kind.value
@@ -111,6 +113,10 @@ def read_hook(
 ) -> HookSettings:
     """A hook's duration, located where it is written, and its handler."""
     hook = _read_handler(handler)
+    if hook.command and not hook.fails:
+        from shutdownlint.shell.sent_signals import sent_signals  # noqa: PLC0415 - for a command
+
+        hook = replace(hook, signals=sent_signals(hook.command, lookup))
     origin = Origin(OriginKind.EXPLICIT, name, _location(hook, ref))
     duration = _duration(handler, hook, lookup)
     return HookSettings(Setting(name, duration, origin), Setting(name, hook, origin))

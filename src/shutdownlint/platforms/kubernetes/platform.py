@@ -27,6 +27,7 @@ from shutdownlint.platforms.kubernetes.hooks import HookKind, HookSettings
 from shutdownlint.platforms.kubernetes.images import is_pause
 from shutdownlint.platforms.kubernetes.own_annotations import JOB_ANNOTATION, P99_ANNOTATION
 from shutdownlint.platforms.kubernetes.pod_facts import PodFacts
+from shutdownlint.platforms.kubernetes.requests import assume_sender, note_requests
 from shutdownlint.platforms.kubernetes.services import (
     leads_to_pod,
     service_problems,
@@ -44,7 +45,7 @@ from shutdownlint.platforms.traffic import ServiceFacts
 from shutdownlint.shell.forwarding import SignalForwarding
 from shutdownlint.shutdown.durations import ZERO, DurationRange
 from shutdownlint.shutdown.pod_plan import Role, Sender
-from shutdownlint.shutdown.process import Hook, abrupt, graceful, ignoring
+from shutdownlint.shutdown.process import Hook, HookSignal, abrupt, graceful, ignoring
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:
@@ -60,7 +61,10 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
     from shutdownlint.platforms.problem import Problem
     from shutdownlint.platforms.workload_index import WorkloadIndex
+    from shutdownlint.shell.sent_signals import SentSignal
 
+#: The others mean something to some programs only.
+_STOPS_ANY_PROGRAM: Final = frozenset(("TERM", "INT", "QUIT"))
 #: The app's behaviour that is taken where nothing shows another.
 GRACEFUL: Final = "graceful"
 
@@ -128,7 +132,10 @@ class Plugin(Platform):
         draft.p99 = read_duration(draft, "p99", P99_ANNOTATION, lambda app: app.p99)
         note_measured_requests(draft)
         draft.job = read_duration(draft, "job", JOB_ANNOTATION, lambda app: app.job)
-        self._add_service(draft, services)
+        note_requests(draft, services)
+        if draft.gets_requests:
+            self._add_service(draft, services)
+            assume_sender(draft, services)
         serving, shown = serving_containers(list(draft.app_containers), services)
         for container in draft.containers:
             if container.owner is None:
@@ -176,6 +183,8 @@ def _plan_app(container: ContainerDraft, draft: PodDraft) -> None:
         name = f"{hook.duration.name}: dropped by Kubernetes {version}, taken as"
         dropped = Setting(name, DurationRange.exact(ZERO), hook.duration.origin)
         container.hook = Hook(dropped)
+    elif hook.handler.value.signals:
+        container.hook = Hook(hook.duration, signals=hook_signals(hook.handler.value.signals))
     pod_spec = draft.workload.template.spec
     forwarding, script = read_start(spec, pod_spec, ref)
     drain, behaviour = _read_behaviour(container, draft, forwarding)
@@ -197,10 +206,17 @@ def _plan_app(container: ContainerDraft, draft: PodDraft) -> None:
     if is_pause(spec):
         container.settled, container.role = True, Role.HELPER
         behaviour = Setting(
-            "app", "abrupt", Origin(OriginKind.DEFAULT, "pause ends", ref / "image")
+            "behaviour", "abrupt", Origin(OriginKind.DEFAULT, "pause ends", ref / "image")
         )
     set_behaviour(container, behaviour)
     note_edit_targets(container, written, sleep_action=sleep_action)
+
+
+def hook_signals(sent: Iterable[SentSignal]) -> tuple[HookSignal, ...]:
+    """The signals of a hook that end any program, whatever its own stop signal is."""
+    return tuple(
+        HookSignal(each.at, each.signal) for each in sent if each.signal in _STOPS_ANY_PROGRAM
+    )
 
 
 def set_behaviour(container: ContainerDraft, behaviour: Setting[str]) -> None:
@@ -237,8 +253,8 @@ def _read_behaviour(
     drain_setting = Setting("drain", drain, Origin(drain_kind, drain_label, location))
     if behaviour is not None:
         origin = Origin(OriginKind.MEASURED, "the configuration", location)
-        return drain_setting, Setting("app", behaviour, origin)
+        return drain_setting, Setting("behaviour", behaviour, origin)
     if forwarding.value is SignalForwarding.NO:
-        return drain_setting, Setting("app", "ignoring", forwarding.origin)
-    assumed = Setting("app", GRACEFUL, Origin(OriginKind.DEFAULT, "assumed", location))
+        return drain_setting, Setting("behaviour", "ignoring", forwarding.origin)
+    assumed = Setting("behaviour", GRACEFUL, Origin(OriginKind.DEFAULT, "assumed", location))
     return drain_setting, assumed

@@ -14,7 +14,7 @@ from shutdownlint.platforms.fields import (
 )
 from shutdownlint.platforms.kubernetes import facts
 from shutdownlint.platforms.kubernetes.pod_facts import PodFacts
-from shutdownlint.platforms.traffic import LoadBalancerFacts, NodeProxyFacts, ServiceFacts
+from shutdownlint.platforms.traffic import LoadBalancerFacts, ServiceFacts
 from shutdownlint.shutdown.pod_plan import GRACE_FIELD
 from shutdownlint.shutdown.provenance import Setting, with_value
 
@@ -38,11 +38,6 @@ def _service(view: CaseView) -> Setting[str] | None:
 def _service_propagation(view: CaseView) -> Setting[timedelta] | None:
     found: ServiceFacts | None = view.facts(ServiceFacts)
     return found.propagation if found is not None else None
-
-
-def _node_proxy(view: CaseView) -> Setting[str] | None:
-    found: NodeProxyFacts | None = view.facts(NodeProxyFacts)
-    return found.name if found is not None else None
 
 
 def load_balancer(view: CaseView) -> LoadBalancerFacts | None:
@@ -143,32 +138,6 @@ POD_FIELDS: Final = (
         lambda view: balancer.name if (balancer := load_balancer(view)) else None,
         "",
     ),
-    plain_field(
-        "balancerWindow",
-        _D,
-        "how long that may go on sending, by its vendor's guides; absent without one",
-        lambda view: balancer.window.value if (balancer := load_balancer(view)) else None,
-    ),
-    setting_field(
-        "failingChecks",
-        _D,
-        "how long its health checks must fail until it takes a node out; absent where it holds the "
-        "pods' addresses",
-        lambda view: balancer.failing_checks if (balancer := load_balancer(view)) else None,
-    ),
-    setting_field(
-        "nodeProxy",
-        _S,
-        "the proxies on the nodes that carry its traffic, or empty",
-        _node_proxy,
-        "",
-    ),
-    plain_field(
-        "targetsPodsDirectly",
-        _B,
-        "whether it sends to the pods themselves, or finds out about their end by itself",
-        lambda view: (balancer := load_balancer(view)) is not None and balancer.direct,
-    ),
     setting_field(
         "deregistration",
         _D,
@@ -196,6 +165,13 @@ POD_FIELDS: Final = (
         _D,
         "the longest request, arriving at the stop signal, that is still served",
         lambda view: view.analysis.headroom.max_late,
+        proxy_assumptions,
+    ),
+    plain_field(
+        "lateCause",
+        _S,
+        "the setting that decides late",
+        lambda view: str(view.analysis.headroom.late_cause),
         proxy_assumptions,
     ),
 )

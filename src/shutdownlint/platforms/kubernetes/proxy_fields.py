@@ -7,11 +7,8 @@ from typing import TYPE_CHECKING, Final
 from shutdownlint.platforms.fields import CaseView, FieldType, plain_field, setting_field
 from shutdownlint.platforms.kubernetes.container_fields import pre_stop
 from shutdownlint.platforms.traffic import MeshProxyFacts
-from shutdownlint.shutdown.durations import ZERO
 
 if TYPE_CHECKING:
-    from datetime import timedelta
-
     from shutdownlint.shutdown.provenance import Setting
 
 _D, _S = FieldType.DURATION, FieldType.STRING
@@ -22,11 +19,6 @@ def slowest_app(view: CaseView) -> CaseView | None:
     regular = view.plan.regular
     slowest = max(regular, key=lambda c: c.hook.duration.value.low, default=None)
     return CaseView(view.pod, view.analysis, slowest) if slowest is not None else None
-
-
-def _pre_stop_at_least(view: CaseView) -> timedelta:
-    plan = view.pod.plan or view.plan
-    return max((c.hook.duration.value.low for c in plan.regular), default=ZERO)
 
 
 def _mode(view: CaseView) -> Setting[str] | None:
@@ -45,12 +37,6 @@ PROXY_FIELDS: Final = (
     setting_field("mode", _S, "classic, native, or gateway (the pod is the proxy)", _mode),
     setting_field("proxyPreStop", _D, "how long the proxy's own preStop hook takes", pre_stop),
     plain_field(
-        "preStopAtLeast",
-        _D,
-        "how long the app's longest preStop hook takes at least, where that is only bounded",
-        _pre_stop_at_least,
-    ),
-    plain_field(
         "proxyEnds",
         _D,
         "when the proxy is gone with no request on the pod",
@@ -63,18 +49,6 @@ PROXY_FIELDS: Final = (
         lambda view: view.loaded().gave_up.at,
     ),
     plain_field(
-        "proxyKillsRequestsCause",
-        _S,
-        "the setting that decides proxyKillsRequestsAt",
-        lambda view: str(view.loaded().gave_up.cause),
-    ),
-    plain_field(
-        "firstCheck",
-        _D,
-        "when it first checks for open connections; absent where it does not",
-        lambda view: view.idle().first_check,
-    ),
-    plain_field(
         "listenerCloses",
         _D,
         "when its listener would close by itself; absent where it never does",
@@ -85,11 +59,5 @@ PROXY_FIELDS: Final = (
         _D,
         "when it stops accepting new connections, with no request on the pod",
         lambda view: view.idle().accepts_until().at,
-    ),
-    plain_field(
-        "acceptsUntilCause",
-        _S,
-        "the setting that decides acceptsUntil",
-        lambda view: str(view.idle().accepts_until().cause),
     ),
 )

@@ -20,7 +20,7 @@ from shutdownlint.platforms.mesh_proxy import add_mesh_proxy, sidecar_mode, side
 from shutdownlint.platforms.mesh_signs import assume_member, find_sign, without_assumed_mesh
 from shutdownlint.platforms.platform import Platform
 from shutdownlint.platforms.pod_annotations import (
-    AnnotationProblem,
+    AnnotationIgnored,
     PodAnnotations,
     misplaced_annotations,
 )
@@ -41,12 +41,6 @@ if TYPE_CHECKING:
 
 _DRAIN_FIELD: Final = "kumaDrain"
 _ENABLED: Final = ("enabled", "true")
-
-
-class KumaAnnotationIgnored(AnnotationProblem, frozen=True, kw_only=True):
-    """An annotation that Kuma does not take."""
-
-    platform = facts.MESH
 
 
 class KumaProxyFacts(Struct, frozen=True):
@@ -73,7 +67,6 @@ class Plugin(Platform):
 
     name = facts.MESH
     fields = _FIELDS
-    problems = (KumaAnnotationIgnored,)
     supported_versions = facts.SUPPORTED_VERSIONS.value
     version_changes = facts.VERSION_CHANGES
 
@@ -84,17 +77,15 @@ class Plugin(Platform):
     def contribute(self, draft: PodDraft) -> None:
         """Add the proxy that the pod has or gets."""
         workload = draft.workload
-        draft.problems += misplaced_annotations(
-            workload, (facts.DRAIN_ANNOTATION,), KumaAnnotationIgnored
-        )
+        draft.problems += misplaced_annotations(workload, (facts.DRAIN_ANNOTATION,))
         if facts.INJECT in workload.template.metadata.annotations:
             location = (workload.annotations / facts.INJECT).key
             draft.problems.append(
-                KumaAnnotationIgnored(
-                    location=location, key=facts.INJECT, reason="is read as a label only"
+                AnnotationIgnored(
+                    location=location, key=facts.INJECT, reason="it is read as a label only"
                 )
             )
-        read = PodAnnotations(workload, KumaAnnotationIgnored, draft.problems, "Kuma")
+        read = PodAnnotations(workload, draft.problems, "Kuma")
         written = draft.container(facts.PROXY_CONTAINER)
         assumptions: list[Assumption] = []
         if written is None and not self._is_injected(draft, assumptions):

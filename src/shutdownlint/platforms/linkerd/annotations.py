@@ -14,7 +14,7 @@ from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.edit_target import ValueFormat
 from shutdownlint.platforms.linkerd import facts, problems
-from shutdownlint.platforms.pod_annotations import misplaced_keys, read_bool, read_seconds
+from shutdownlint.platforms.pod_annotations import AnnotationIgnored, read_bool, read_seconds
 from shutdownlint.shutdown.durations import ZERO, format_duration
 from shutdownlint.wording import close_name
 
@@ -142,15 +142,7 @@ def _corrected(key: str, text: str) -> str:
     return ""
 
 
-def misplaced_annotations(workload: Workload) -> Iterator[problems.LinkerdProblem]:
-    """Annotations of pods that are written on the workload itself, and not on its pods."""
-    for key, location in misplaced_keys(workload, (facts.INJECT, *facts.TIMING_ANNOTATIONS)):
-        yield problems.LinkerdAnnotationMisplaced(
-            location=location, key=key, object_kind=workload.id.kind
-        )
-
-
-def unknown_annotations(workload: Workload) -> Iterator[problems.LinkerdProblem]:
+def unknown_annotations(workload: Workload) -> Iterator[AnnotationIgnored]:
     """Names that are close to one that the injector reads."""
     for key in workload.template.metadata.annotations:
         prefix, _, name = key.rpartition("/")
@@ -160,8 +152,11 @@ def unknown_annotations(workload: Workload) -> Iterator[problems.LinkerdProblem]
             continue
         instead = _meant(name)
         if instead is not None:
-            yield problems.LinkerdAnnotationUnknown(
-                location=(workload.annotations / key).key, key=key, instead=instead
+            yield AnnotationIgnored(
+                location=(workload.annotations / key).key,
+                key=key,
+                reason=f"Linkerd reads {instead}",
+                instead=instead,
             )
 
 
@@ -173,7 +168,7 @@ def _meant(name: str) -> str | None:
 
 def native_annotation_problems(
     annotations: Annotations, version: Version | None
-) -> Iterator[problems.LinkerdProblem]:
+) -> Iterator[AnnotationIgnored]:
     """Spellings of the native-sidecar annotation that a known release does not read."""
     if version is None:
         return
@@ -183,7 +178,7 @@ def native_annotation_problems(
         found = annotations.get(key)
         since = facts.NATIVE_SPELLED_SINCE[key].value
         if found is not None and not found.inherited and version < since:
-            yield problems.LinkerdNativeAnnotationIgnored(
+            yield AnnotationIgnored(
                 location=found.location.key,
                 key=key,
                 reason=f"this spelling is read since Linkerd {since.major}.{since.minor}",

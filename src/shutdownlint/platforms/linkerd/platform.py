@@ -14,12 +14,10 @@ from shutdownlint.platforms.fields import (
     FieldType,
     SubjectKind,
     from_container_facts,
-    recommended_value,
 )
 from shutdownlint.platforms.linkerd import facts, problems
 from shutdownlint.platforms.linkerd.annotations import (
     Annotations,
-    misplaced_annotations,
     native_annotation_problems,
     unknown_annotations,
     value_problems,
@@ -45,6 +43,7 @@ from shutdownlint.platforms.locations import source_location
 from shutdownlint.platforms.mesh_proxy import add_mesh_proxy
 from shutdownlint.platforms.mesh_signs import without_assumed_mesh
 from shutdownlint.platforms.platform import Platform
+from shutdownlint.platforms.pod_annotations import misplaced_annotations
 from shutdownlint.platforms.pod_draft import ContainerDraft
 from shutdownlint.platforms.versions import version_text
 from shutdownlint.shutdown.pod_plan import Assumption
@@ -78,15 +77,6 @@ def _wait(view: CaseView) -> Any:
     return None if found is None else view.container.hook.duration
 
 
-def _recommended(name: str, get: Callable[[CaseView], Any]) -> Callable[[CaseView], Any]:
-    def getter(view: CaseView) -> Any:
-        if view.container_facts(LinkerdProxyFacts) is None:
-            return None
-        return recommended_value(view, name, view.container.name, get(view))
-
-    return getter
-
-
 _D, _S = FieldType.DURATION, FieldType.STRING
 _FIELDS: Final[Fields] = {
     SubjectKind.PROXY: (
@@ -110,21 +100,6 @@ _FIELDS: Final[Fields] = {
             "a proxy-wait-before-exit-seconds that a native proxy does not obey; else absent",
             _fact(lambda found: found.unused_wait),
             setting=True,
-        ),
-        Field(
-            "recommendedWaitBeforeExit",
-            _D,
-            "the proxy-wait-before-exit-seconds that serves every request",
-            _recommended(WAIT_FIELD, lambda view: view.container.hook.duration.value.low),
-        ),
-        Field(
-            "recommendedShutdownGrace",
-            _D,
-            "the shutdown-grace-period that serves every request",
-            _recommended(
-                GRACE_FIELD,
-                lambda view: view.container_facts(LinkerdProxyFacts).settings.grace.value,
-            ),
         ),
         Field(
             "linkerdVersion",
@@ -158,7 +133,8 @@ class Plugin(Platform):
         workload, mesh = draft.workload, draft.context.state(LinkerdMesh)
         version = mesh.version_for(workload.namespace)
         annotations = Annotations(workload, draft.context, version)
-        draft.problems += misplaced_annotations(workload)
+        keys = (facts.INJECT, *facts.TIMING_ANNOTATIONS)
+        draft.problems += misplaced_annotations(workload, keys)
         draft.problems += unknown_annotations(workload)
         draft.problems += value_problems(annotations)
         draft.problems += native_annotation_problems(annotations, version)

@@ -31,28 +31,6 @@ class LinkerdInjectValue(LinkerdProblem, frozen=True, kw_only=True):
     value: str
 
 
-class LinkerdAnnotationMisplaced(LinkerdProblem, frozen=True, kw_only=True):
-    """An annotation of pods on the workload's own metadata."""
-
-    object_kind: str
-
-
-class LinkerdAnnotationUnknown(LinkerdProblem, frozen=True, kw_only=True):
-    """An annotation that Linkerd does not read, with a name close to one that it does."""
-
-    instead: str
-
-
-class LinkerdNativeAnnotationIgnored(LinkerdProblem, frozen=True, kw_only=True):
-    """A spelling of the native-sidecar annotation that this release does not read.
-
-    ``instead`` is the spelling that it reads, empty where it has none.
-    """
-
-    reason: str
-    instead: str
-
-
 class LinkerdWaitRefused(LinkerdProblem, frozen=True, kw_only=True):
     """A wait before the exit for a proxy that is to be native: the injector refuses the pod."""
 
@@ -68,9 +46,6 @@ class LinkerdProxyEnv(LinkerdProblem, frozen=True, kw_only=True):
 PROBLEMS = (
     LinkerdAnnotationValue,
     LinkerdInjectValue,
-    LinkerdAnnotationMisplaced,
-    LinkerdAnnotationUnknown,
-    LinkerdNativeAnnotationIgnored,
     LinkerdWaitRefused,
     LinkerdProxyEnv,
 )

@@ -9,7 +9,11 @@ from shutdownlint.platforms.loadbalancers import facts, problems
 from shutdownlint.platforms.loadbalancers.attributes import attribute_problems
 from shutdownlint.platforms.loadbalancers.detect import gateway_balancer, load_balancer
 from shutdownlint.platforms.platform import Platform
-from shutdownlint.platforms.traffic import LoadBalancerFacts, RequestedService
+from shutdownlint.platforms.traffic import (
+    DEFAULT_PROPAGATION,
+    LoadBalancerFacts,
+    RequestedService,
+)
 from shutdownlint.shutdown.pod_plan import Sender
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
@@ -36,7 +40,16 @@ class Plugin(Platform):
         found = None if draft.workload.runs_to_completion else _find(draft)
         if found is not None:
             draft.note(found)
-            draft.senders.append(Sender(found.name, found.window, found.containers))
+            by_guide = found.window.origin.kind is OriginKind.ASSUMED
+            sender = Sender(
+                found.name,
+                found.window,
+                found.containers,
+                # A guide says how long it may go on, not that it does.
+                surely=DEFAULT_PROPAGATION.value if by_guide else None,
+                closes_after=found.deregistration,
+            )
+            draft.senders.append(sender)
 
 
 def _find(draft: PodDraft) -> LoadBalancerFacts | None:

@@ -47,7 +47,8 @@ class Behaviour(Struct, frozen=True):
     it cuts its requests, it does not exit while clients hold their connections. ``reconnects``: its
     clients expect to be cut, and connect again. ``forwards_telemetry``: it takes the logs, metrics
     or traces of apps beside it, until its stop signal. ``forward_status``: it is a reverse proxy,
-    and answers that where nothing listens behind it; None for what is none.
+    and answers that where nothing listens behind it; None for what is none. ``serves_models``: its
+    requests take minutes.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Behaviour(Struct, frozen=True):
     reconnects: bool = False
     forwards_telemetry: bool = False
     forward_status: int | None = None
+    serves_models: bool = False
 
 
 NGINX_GATEWAY: Final = "nginx-gateway-fabric-nginx"
@@ -261,19 +263,31 @@ BEHAVIOURS: Final = (
             limit_since="0.18.0",
             exit_tail=seconds(5),
             lives_on=True,
+            serves_models=True,
         ),
         "measured: vLLM 0.32.0 (a drain only with --shutdown-timeout, since 0.18.0)",
     ),
     SourcedValue(
-        Behaviour("SGLang", ("sglang",), AtSignal.FINISHES, modules=("sglang.launch_server",)),
+        Behaviour(
+            "SGLang",
+            ("sglang",),
+            AtSignal.FINISHES,
+            modules=("sglang.launch_server",),
+            serves_models=True,
+        ),
         "sglang tokenizer_manager sigterm_watchdog (PR 1838)",
     ),
     SourcedValue(
-        Behaviour("Text Generation Inference", ("text-generation-launcher",), AtSignal.FINISHES),
+        Behaviour(
+            "Text Generation Inference",
+            ("text-generation-launcher",),
+            AtSignal.FINISHES,
+            serves_models=True,
+        ),
         "text-generation-inference launcher main.rs:2016-2035",
     ),
     SourcedValue(
-        Behaviour("Triton", ("tritonserver",), AtSignal.FINISHES),
+        Behaviour("Triton", ("tritonserver",), AtSignal.FINISHES, serves_models=True),
         "triton server main.cc:328-350, 560",
     ),
     SourcedValue(
@@ -291,7 +305,10 @@ BEHAVIOURS: Final = (
         ),
         "dynamo docs, graceful shutdown of the frontend",
     ),
-    SourcedValue(Behaviour("Ollama", ("ollama",), AtSignal.CUTS), "ollama server/routes.go:2023"),
+    SourcedValue(
+        Behaviour("Ollama", ("ollama",), AtSignal.CUTS, serves_models=True),
+        "ollama server/routes.go:2023",
+    ),
     _measured(Behaviour("npm", ("npm", "npx"), AtSignal.LOSES_IN_SHELL), "npm 11.19.1 on Debian"),
     _measured(Behaviour("Yarn 1", ("yarn",), AtSignal.LOSES_IN_SHELL), "yarn 1.22.22"),
     _measured(

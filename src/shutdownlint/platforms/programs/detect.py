@@ -347,7 +347,7 @@ def _abrupt(
 
 def _stops(reason: str, written: WrittenText) -> Setting[str]:
     kind = OriginKind.INHERITED if written.inherited else OriginKind.EXPLICIT
-    return Setting("app", "abrupt", Origin(kind, reason, written.location))
+    return Setting("behaviour", "abrupt", Origin(kind, reason, written.location))
 
 
 #: Frameworks that wait once something is switched on: its name, and the value.

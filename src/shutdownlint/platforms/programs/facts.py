@@ -354,6 +354,12 @@ WAIT_SETTING: Final = {
     QUARKUS: "quarkus.shutdown.timeout",
     MICRONAUT: MICRONAUT_SWITCH.value + "=true",
 }
+#: How long requests to model servers usually take where no file shows it: a minute at least.
+MODEL_REQUEST: Final = SourcedValue(
+    seconds(60),
+    "gateway-api-inference-extension PR 614: 55s at the 99th percentile; KServe's presets since "
+    "0.19 have a grace period of 60s",
+)
 #: vLLM drains only with this flag.
 VLLM_FLAG: Final = "--shutdown-timeout"
 #: How long su and runuser let a program live after its stop signal.

@@ -54,6 +54,7 @@ class KnownServer(Struct, frozen=True):
     from the deletion where ``hook`` is set.
     ``hook`` is what ends its preStop hook, where that is the server itself. ``helper``: the app
     calls it, and requests need it. ``life`` is how long a helper goes on after its stop signal.
+    ``serves_models``: its requests take minutes.
     """
 
     process: Process
@@ -63,6 +64,7 @@ class KnownServer(Struct, frozen=True):
     helper: bool = False
     life: Setting[timedelta] | None = None
     assumptions: tuple[Assumption, ...] = ()
+    serves_models: bool = False
 
 
 def find_known_server(
@@ -269,7 +271,7 @@ def _ray(container: Container, ref: NodeRef, version: Version | None) -> KnownSe
         Phase(Trigger.SIGNAL, After(drain), OPEN, OPEN),
         Phase(Trigger.NEXT, WhenFinished(replace(drain, value=ZERO)), CLOSED, CLOSED, cuts=True),
     )
-    return KnownServer(Process(phases), "Ray", (drain,))
+    return KnownServer(Process(phases), "Ray", (drain,), serves_models=True)
 
 
 def _haproxy_ingress(started: StartedProgram) -> KnownServer:

@@ -18,10 +18,11 @@ from shutdownlint.platforms.fields import (
     from_container_facts,
 )
 from shutdownlint.platforms.kubernetes.containers import ContainerFacts
-from shutdownlint.platforms.kubernetes.platform import set_behaviour
+from shutdownlint.platforms.kubernetes.platform import hook_signals, set_behaviour
 from shutdownlint.platforms.locations import source_location
 from shutdownlint.platforms.platform import Platform
 from shutdownlint.platforms.programs import facts
+from shutdownlint.platforms.programs.behaviours import AtSignal
 from shutdownlint.platforms.programs.container_config import read_container_config
 from shutdownlint.platforms.programs.detect import ProgramFacts, detect_program
 from shutdownlint.platforms.programs.forwarding import find_upstreams
@@ -30,6 +31,7 @@ from shutdownlint.platforms.programs.start import StartedProgram, find_program
 from shutdownlint.platforms.programs.verdict import (
     Verdict,
     find_behaviour,
+    find_by_name,
     image_program,
     read_verdict,
 )
@@ -39,6 +41,7 @@ from shutdownlint.shutdown.process import (
     CLOSED,
     OPEN,
     After,
+    HookSignal,
     Never,
     Phase,
     Process,
@@ -95,13 +98,6 @@ class ServerFacts(Struct, frozen=True):
         return cls(Setting("budget", total, longest.origin), " + ".join(named))
 
 
-def _time_to_stop(found: ProgramFacts) -> timedelta | None:
-    if found.finish_within is None:
-        return None
-    tail = found.exit_tail.value if found.exit_tail is not None else ZERO
-    return found.finish_within.value + tail
-
-
 class HelperFacts(Struct, frozen=True):
     """A container that the app calls: how long it goes on after its stop signal."""
 
@@ -109,9 +105,10 @@ class HelperFacts(Struct, frozen=True):
 
 
 def _app_serves_for(view: CaseView) -> timedelta:
-    """How long the app's slowest container goes on before its own stop signal."""
-    apps = [c for c in view.plan.regular if c.role is Role.APP]
-    return max((c.hook.duration.value.low for c in apps), default=ZERO)
+    """How long the app's slowest container accepts requests."""
+    apps = (c.name for c in view.plan.regular if c.role is Role.APP)
+    timeline = view.analysis.idle_timeline
+    return max((timeline.container(name).accepts_until().at for name in apps), default=ZERO)
 
 
 def _front(view: CaseView) -> ContainerPlan | None:
@@ -122,26 +119,12 @@ def _front(view: CaseView) -> ContainerPlan | None:
     return max(fronts, key=lambda c: timeline.container(c.name).accepts_until().at, default=None)
 
 
-def _front_accepts(view: CaseView) -> timedelta | None:
-    front = _front(view)
-    if front is None:
-        return None
-    return view.analysis.idle_timeline.container(front.name).accepts_until().at
-
-
 _FIELDS: Final[Fields] = {
     SubjectKind.CONTAINER: (
         Field(
-            "helperLife",
-            _D,
-            "how long a helper that the app calls (a database proxy) goes on after its stop signal",
-            from_container_facts(HelperFacts, lambda found: found.life),
-            setting=True,
-        ),
-        Field(
             "appServesFor",
             _D,
-            "how long the pod's app goes on before its own stop signal",
+            "how long the pod's app goes on accepting requests",
             _app_serves_for,
         ),
         Field(
@@ -152,22 +135,10 @@ _FIELDS: Final[Fields] = {
             default="",
         ),
         Field(
-            "frontAccepts",
-            _D,
-            "how long that reverse proxy goes on accepting new requests",
-            _front_accepts,
-        ),
-        Field(
             "accepts",
             _D,
             "how long the container goes on accepting new requests, with no request on the pod",
             lambda view: view.idle().accepts_until().at,
-        ),
-        Field(
-            "acceptsBusy",
-            _D,
-            "how long it goes on accepting new requests while it has one that never ends",
-            lambda view: view.loaded().accepts_until().at,
         ),
         Field(
             "finishWithin",
@@ -175,26 +146,6 @@ _FIELDS: Final[Fields] = {
             "how long its program lets its own shutdown take; absent unless written",
             _fact(lambda found: found.finish_within),
             setting=True,
-        ),
-        Field(
-            "finishSetting",
-            FieldType.STRING,
-            "where finishWithin is written: the flag, variable or property with its value",
-            _fact(lambda found: found.finish_setting or None),
-        ),
-        Field(
-            "serverBudget",
-            _D,
-            "how long a known server may take to stop, counted from the deletion",
-            from_container_facts(ServerFacts, lambda found: found.budget),
-            setting=True,
-        ),
-        Field(
-            "serverBudgetText",
-            FieldType.STRING,
-            "the times that serverBudget is the sum of",
-            from_container_facts(ServerFacts, lambda found: found.text),
-            default="",
         ),
         Field(
             "telemetryHelper",
@@ -218,32 +169,6 @@ _FIELDS: Final[Fields] = {
             default=0,
         ),
         Field(
-            "exitTail",
-            _D,
-            "how long its program lives on after its last request, as far as that is known",
-            _fact(lambda found: found.exit_tail.value if found.exit_tail is not None else None),
-            default=ZERO,
-        ),
-        Field(
-            "timeToStop",
-            _D,
-            "finishWithin and exitTail together; absent unless finishWithin is written",
-            _fact(_time_to_stop),
-        ),
-        Field(
-            "exitTailText",
-            FieldType.STRING,
-            "exitTail as it follows on finishSetting in a message; empty where there is none",
-            _fact(
-                lambda found: (
-                    ""
-                    if found.exit_tail is None
-                    else f", then {format_duration(found.exit_tail.value)} for its own end"
-                )
-            ),
-            default="",
-        ),
-        Field(
             "program",
             FieldType.STRING,
             "the program that finishWithin belongs to",
@@ -256,13 +181,6 @@ _FIELDS: Final[Fields] = {
             _default(lambda defaults: defaults.name),
             setting=True,
             default="",
-        ),
-        Field(
-            "defaultFinish",
-            _D,
-            "its default limit, which may be changed where it is not visible; absent without one",
-            _default(lambda defaults: defaults.default),
-            setting=True,
         ),
         Field(
             "unbounded",
@@ -344,18 +262,28 @@ class Plugin(Platform):
                 found.late_status = late.status
             container.process = graceful(written.drain, _limit(found, draft), late, found.exit_tail)
         handler = written.handler
+        _take_hook_signals(container, started)
         hooked = _drain_in_hook(handler, ref) if assumed else None
         if hooked is not None:
             # The stop signal changes nothing for a server that finishes its requests.
             ends = abrupt().phases if written.behaviour.value == "abrupt" else ()
             container.process = Process((*hooked, *ends))
             container.note(ServerFacts.of([_length(phase) for phase in hooked]))
-        if found.finish_within is not None:
-            limit = found.finish_within
+        self._note_limit(container, started, found)
+        return started
+
+    def _note_limit(
+        self, container: ContainerDraft, started: StartedProgram | None, found: ProgramFacts
+    ) -> None:
+        """Note the program's own limit, and how long its requests take where that is known."""
+        entry = find_behaviour(started) if started is not None else None
+        limit = found.finish_within
+        if entry is not None and entry.serves_models:
+            _note_model_requests(container, entry.name, limit)
+        if limit is not None:
             container.knobs.append(Knob("finishWithin", Effect.FINISH_LIMIT, limit))
             if limit.origin.written:
                 container.editable("finishWithin", source_location(limit), ValueFormat.PLAIN)
-        return started
 
     def _known_server(
         self, container: ContainerDraft, started: StartedProgram | None, draft: PodDraft
@@ -387,13 +315,16 @@ class Plugin(Platform):
         assert container.spec is not None
         assert container.ref is not None
         origin = Origin(OriginKind.EXPLICIT, server.reason, container.ref / "name")
-        set_behaviour(container, Setting("app", "graceful", origin))
+        set_behaviour(container, Setting("behaviour", "graceful", origin))
         container.process = server.process
         if server.hook is not None:
             container.hook = replace(container.hook, ending=server.hook)
         before = [] if server.hook is not None else [_hook_time(container)]
         container.note(ServerFacts.of([*before, *server.budget]))
         draft.assumptions += server.assumptions
+        if server.serves_models:
+            written = [limit for limit in server.budget if limit.origin.written]
+            _note_model_requests(container, server.reason, *written[:1])
         if server.helper:
             container.serves, container.serves_assumed = False, False
             container.role = Role.HELPER
@@ -406,7 +337,8 @@ class Plugin(Platform):
         """Take what the program does: what is certain, or what is assumed of it."""
         assumption = verdict.assumption
         if found.behaviour is None and assumption is not None:
-            draft.assumptions.append(assumption)
+            image = (container.spec.image if container.spec is not None else "") or container.name
+            draft.assumptions.append(replace(assumption, program=image))
             found.others = tuple((when, assumption.remedy, value) for when, value in verdict.others)
         behaviour = found.behaviour or verdict.behaviour
         if behaviour is None:
@@ -430,7 +362,12 @@ class Plugin(Platform):
 
         for name, noted in pod.container_facts.items():
             program: ProgramFacts | None = noted.get(ProgramFacts)
-            for when, remedy, behaviour in program.others if program is not None else ():
+            others = [*program.others] if program is not None else []
+            written: ContainerFacts | None = noted.get(ContainerFacts)
+            if written is not None and written.may_keep_signal:
+                when = f"where the shell that starts {name} keeps the stop signal"
+                others.append((when, "put exec before the last command", "ignoring"))
+            for when, remedy, behaviour in others:
                 yield Alternative(
                     when, remedy, with_behaviour(context.user_facts, pod.id, name, behaviour)
                 )
@@ -445,6 +382,50 @@ def _drain_in_hook(handler: Setting[HookHandler], ref: NodeRef) -> tuple[Phase, 
     )
 
     return drain_in_hook(handler.value.command, source_location(handler) or ref)
+
+
+def _note_model_requests(
+    container: ContainerDraft, name: str, limit: Setting[timedelta] | None = None
+) -> None:
+    """How long requests to a model server take: as long as somebody lets it finish, or a minute."""
+    assert container.ref is not None
+    if limit is not None and limit.value > ZERO:
+        container.usual_request = limit
+    elif container.serves:
+        origin = Origin(OriginKind.DEFAULT, f"usual for {name}", container.ref / "name")
+        container.usual_request = Setting("requests", facts.MODEL_REQUEST.value, origin)
+
+
+def _take_hook_signals(container: ContainerDraft, started: StartedProgram | None) -> None:
+    """What the program does at each signal that its own preStop hook sends."""
+    written: ContainerFacts = container.facts[ContainerFacts]
+    sent = written.handler.value.signals
+    if not sent:
+        return
+    known = find_behaviour(started) if started is not None else None
+    found: list[HookSignal] = []
+    for each in sent:
+        other = each.program and started is not None and not _is_named(each.program, started)
+        if other and started is not None and started.init == "":
+            continue
+        # Of a program that nothing else shows, the hook says the name.
+        entry = known if started is not None else find_by_name(each.program)
+        reactions = {} if entry is None or not entry.by_signal else dict(entry.by_signal)
+        if entry is not None and reactions:
+            reactions.setdefault("SIGTERM", entry.at_signal)
+        reaction = reactions.get(f"SIG{each.signal}")
+        if reaction is None:
+            found += hook_signals((each,))
+        else:
+            process = graceful() if reaction is AtSignal.FINISHES else abrupt()
+            found.append(HookSignal(each.at, each.signal, process.phases))
+    container.hook = replace(container.hook, signals=tuple(found))
+
+
+def _is_named(name: str, started: StartedProgram) -> bool:
+    """Whether a name is that of the program: that of its file, or of what an interpreter runs."""
+    texts = (started.name, *started.arguments)
+    return any(name in text for text in texts)
 
 
 def _find_upstreams(container: ContainerDraft, draft: PodDraft, started: StartedProgram) -> None:

@@ -29,6 +29,8 @@ from shutdownlint.shutdown.process import CLOSED, Acceptance
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.resources import Container
     from shutdownlint.platforms.programs.detect import ProgramFacts
@@ -343,7 +345,7 @@ class _Reader:
 
     def _setting(self, value: str, kind: OriginKind, reason: str) -> Setting[str]:
         location = self.started.location if self.started is not None else self.ref / "name"
-        return Setting("app", value, Origin(kind, reason, location))
+        return Setting("behaviour", value, Origin(kind, reason, location))
 
 
 def _serves_nothing(started: StartedProgram) -> bool:
@@ -358,6 +360,13 @@ def find_behaviour(started: StartedProgram) -> Behaviour | None:
     """What is known about a program, by its name or as a module of Python."""
     name, arguments = started.name, started.arguments
     module = _value_of(started, ("-m",)) if name.startswith("python") else None
+    return find_by_name(name, arguments, module)
+
+
+def find_by_name(
+    name: str, arguments: Iterable[str] = (), module: str | None = None
+) -> Behaviour | None:
+    """What is known about a program of that name, or a module of Python."""
     for fact in BEHAVIOURS:
         entry = fact.value
         if module is not None and module in entry.modules:

@@ -20,8 +20,8 @@ from shutdownlint.platforms.routes.resources import (
     HTTPRoute,
     Mapping,
     ServiceRouter,
-    VirtualService,
 )
+from shutdownlint.platforms.virtual_services import VirtualService
 from shutdownlint.shutdown.durations import UNBOUNDED, ZERO, seconds
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 

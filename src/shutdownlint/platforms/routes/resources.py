@@ -7,12 +7,6 @@ from typing import Any
 from shutdownlint.manifests.resources import Resource
 
 
-class VirtualService(Resource, frozen=True):
-    """networking.istio.io VirtualService."""
-
-    spec: Any = None
-
-
 class HTTPRoute(Resource, frozen=True):
     """gateway.networking.k8s.io HTTPRoute."""
 

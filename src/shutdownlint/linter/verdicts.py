@@ -1,0 +1,179 @@
+"""What a stop loses of each workload: one line of every summary."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from shutdownlint.engine.loss_texts import report_loss
+from shutdownlint.platforms.alternatives import in_mesh
+from shutdownlint.platforms.mesh_signs import find_hint
+from shutdownlint.platforms.planner import plan_pod
+from shutdownlint.shutdown.durations import P99_SHARE, ZERO
+from shutdownlint.shutdown.loss import WORST_FIRST
+from shutdownlint.shutdown.lost_requests import LostRequests, count_lost
+from shutdownlint.shutdown.pod_plan import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import timedelta
+
+    from shutdownlint.engine.finding import ReportedLoss
+    from shutdownlint.manifests.object_id import ObjectId
+    from shutdownlint.platforms.context import AnalysisContext
+    from shutdownlint.platforms.planned_pod import PlannedPod
+    from shutdownlint.platforms.platform import Platform
+    from shutdownlint.platforms.user_facts import UserFacts
+    from shutdownlint.shutdown.analysis import ShutdownAnalysis
+    from shutdownlint.yaml_source.location import Region
+
+#: Beside the kinds of losses: nothing is lost, or it is not known what is.
+NONE: Final = "none"
+NOT_JUDGED: Final = "not_judged"
+#: All that a workload may be counted as, the worst first.
+OUTCOMES: Final = (*(kind.value for kind in WORST_FIRST), NONE, NOT_JUDGED)
+
+
+class WeeklyLoss(Struct, frozen=True):
+    """What one pod's end loses, and how often pods end; None where that is not known.
+
+    ``durations_known`` is whether requests that are too long could be counted.
+    """
+
+    of_a_pod: LostRequests
+    replicas: int | None
+    rollouts: float | None
+    durations_known: bool
+
+
+class HintedMesh(Struct, frozen=True):
+    """A mesh that a workload may be in, and what its proxy would lose; None: nothing."""
+
+    mesh: str
+    loss: ReportedLoss | None
+
+
+class WorkloadVerdict(Struct):
+    """What a stop of one workload loses, in one environment.
+
+    ``lost`` is the worst of it. ``reason`` says why it is not judged. ``in_flight`` and ``late``
+    are how long requests may take (None: any time), the latter at ``late_at``; ``late_at`` is zero
+    where all are refused. ``senders`` are what the files show to send requests. ``programs`` are
+    the images whose program is assumed to finish what it has. ``mesh_is_open``: it is taken to be
+    in no mesh, which no file shows. ``p99_is_open``: nothing says how long its requests take.
+    ``is_assumed``: the verdict rests on something that the input does not show. ``reported_by``
+    are the rules that report something of it, those of hidden notes included.
+    """
+
+    id: ObjectId
+    region: Region
+    variant: str = ""
+    lost: str = NOT_JUDGED
+    losses: tuple[ReportedLoss, ...] = ()
+    reason: str = ""
+    gets_requests: bool = False
+    senders: tuple[str, ...] = ()
+    replicas: int | None = None
+    in_flight: timedelta | None = ZERO
+    late: timedelta | None = ZERO
+    late_at: timedelta = ZERO
+    programs: tuple[str, ...] = ()
+    mesh_is_open: bool = False
+    hinted: HintedMesh | None = None
+    p99_is_open: bool = False
+    is_assumed: bool = False
+    weekly: WeeklyLoss | None = None
+    reported_by: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, ObjectId]:
+        """What its findings say of their workload too."""
+        return self.region.file, self.id
+
+    @property
+    def title(self) -> str:
+        """What it is called in reports."""
+        return f"{self.id}, variant {self.variant}" if self.variant else str(self.id)
+
+
+def judge_pod(pod: PlannedPod, facts: UserFacts, *, mesh_is_open: bool = False) -> WorkloadVerdict:
+    """The verdict on a pod."""
+    verdict = WorkloadVerdict(pod.id, pod.ref.region(), pod.variant)
+    verdict.replicas = pod.replicas.value if pod.replicas is not None else None
+    analysis = pod.analysis
+    if pod.rejections:
+        verdict.reason = "the API server rejects it"
+    elif analysis is None:
+        verdict.reason = (
+            pod.skipped.text if pod.skipped is not None else "not enough is known of it"
+        )
+    elif analysis.plan.grace.value.high is None:
+        verdict.reason = "the grace period is a placeholder"
+    else:
+        _judge(verdict, analysis)
+        verdict.mesh_is_open = mesh_is_open
+        verdict.is_assumed |= mesh_is_open
+        verdict.weekly = _count_weekly(pod, analysis, facts)
+    return verdict
+
+
+def _judge(verdict: WorkloadVerdict, analysis: ShutdownAnalysis) -> None:
+    plan, headroom = analysis.plan, analysis.headroom
+    verdict.losses = tuple(map(report_loss, analysis.losses))
+    verdict.lost = verdict.losses[0].kind.value if verdict.losses else NONE
+    verdict.gets_requests = plan.gets_requests
+    verdict.senders = tuple(sender.label for sender in plan.senders if sender.is_shown)
+    verdict.in_flight, verdict.late = headroom.max_in_flight, headroom.max_late
+    verdict.late_at = headroom.late_at
+    assumed = [*plan.assumptions, *(a for c in plan.containers for a in c.assumptions)]
+    verdict.programs = tuple(dict.fromkeys(a.program for a in assumed if a.program))
+    verdict.p99_is_open = plan.gets_requests and plan.p99 is None
+    verdict.is_assumed = bool(assumed) or plan.has_unknown_durations
+
+
+def _count_weekly(
+    pod: PlannedPod, analysis: ShutdownAnalysis, facts: UserFacts
+) -> WeeklyLoss | None:
+    """How many requests are lost, where the user says how many there are."""
+    apps = list(facts.apps_for(pod.id))
+    rate = next((app.rate for app in apps if app.rate is not None), None)
+    if rate is None or not analysis.plan.gets_requests:
+        return None
+    rollouts = next((app.rollouts for app in apps if app.rollouts is not None), None)
+    shares = next((app.shares for app in apps if app.shares), ())
+    if not shares and analysis.plan.p99 is not None:
+        shares = ((analysis.plan.p99.value, P99_SHARE),)
+    replicas = pod.replicas.value if pod.replicas is not None else None
+    lost = count_lost(analysis, rate / (replicas or 1), shares)
+    return WeeklyLoss(lost, replicas, rollouts, durations_known=bool(shares))
+
+
+def judge_hint(
+    pod: PlannedPod, context: AnalysisContext, platforms: Sequence[Platform]
+) -> HintedMesh | None:
+    """What a pod would lose in the mesh that objects near it leave open; None without any."""
+    mesh = find_hint(pod.workload, context)
+    if mesh is None:
+        return None
+    facts = in_mesh(context.user_facts, mesh, pod.workload.namespace)
+    planned = plan_pod(pod.workload, context.with_facts(facts), platforms)
+    analysis = planned.analysis
+    if analysis is None:
+        return None
+    of_proxy = [report_loss(loss) for loss in analysis.losses if loss.role is Role.PROXY]
+    return HintedMesh(mesh, of_proxy[0] if of_proxy else None)
+
+
+def count_outcomes(verdicts: Iterable[WorkloadVerdict]) -> dict[str, int]:
+    """How many workloads lose what, each by its worst; all of them as ``workloads``."""
+    found = {"workloads": 0, **dict.fromkeys(OUTCOMES, 0)}
+    for verdict in verdicts:
+        found["workloads"] += 1
+        found[verdict.lost] += 1
+    return found
+
+
+def sort_verdicts(verdicts: Iterable[WorkloadVerdict]) -> list[WorkloadVerdict]:
+    """The verdicts, the worst first, then as they are written."""
+    return sorted(verdicts, key=lambda v: (OUTCOMES.index(v.lost), v.region, v.variant))

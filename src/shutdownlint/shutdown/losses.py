@@ -1,0 +1,538 @@
+"""Finds what a stop loses, from simulations of it.
+
+Requests are put on the pod at the moments that matter: in flight at the deletion, just before the
+pod should stop accepting, and as long as something sends new ones. What cuts or refuses them, and
+when, is the loss.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from shutdownlint.shutdown.case import INSTANT, Case
+from shutdownlint.shutdown.durations import ZERO
+from shutdownlint.shutdown.loss import WORST_FIRST, Loss, LossKind, LossMeans, LossWeight
+from shutdownlint.shutdown.pod_plan import Effect, Role
+from shutdownlint.shutdown.process import (
+    After,
+    Direction,
+    Trigger,
+    WhenFinished,
+    WhenIdle,
+)
+from shutdownlint.shutdown.provenance import Cause, CauseKind
+from shutdownlint.shutdown.request import ClientSees, Outcome, Request
+from shutdownlint.shutdown.timeline import Timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from shutdownlint.shutdown.pod_plan import ContainerPlan, PodPlan, Sender
+    from shutdownlint.shutdown.process import Phase
+    from shutdownlint.shutdown.provenance import Setting
+    from shutdownlint.shutdown.request import Prediction
+    from shutdownlint.shutdown.timeline import ContainerTimeline
+
+#: How long requests are taken to be at most where nothing says it.
+ORDINARY_REQUEST: Final = timedelta(seconds=10)
+#: A process that has cut its requests so soon after its stop signal did not wait for them.
+_AT_ONCE: Final = timedelta(seconds=1)
+#: The least that the kubelet leaves between a stop signal and SIGKILL.
+_LEAST_LEFT: Final = timedelta(seconds=2)
+_WEIGHTS: Final = tuple(LossWeight)
+
+
+def find_losses(targets: Sequence[Sequence[Case]]) -> tuple[Loss, ...]:
+    """The losses of a pod, the worst first: those that are sure, then those that may be.
+
+    ``targets`` are, for each container that requests may be meant for, the cases of what is only
+    bounded. What only some cases lose is not certain.
+    """
+    found: dict[tuple[object, ...], Loss] = {}
+    for cases in targets:
+        of_target = _common([list(_losses_of(case)) for case in cases])
+        for loss in of_target:
+            doubtful = len(targets) > 1 and cases[0].app is not None and _is_assumed(cases[0])
+            if doubtful:
+                found.setdefault(loss.identity, _doubted(loss))
+            else:
+                found.setdefault(loss.identity, _weighed(loss))
+    return tuple(sorted(found.values(), key=_badness))
+
+
+def _badness(loss: Loss) -> tuple[bool, int, int]:
+    """Smaller is worse: what is sure to be lost, then by its kind."""
+    unsure = loss.weight is LossWeight.POSSIBLE
+    return unsure, WORST_FIRST.index(loss.kind), _WEIGHTS.index(loss.weight)
+
+
+def _is_assumed(case: Case) -> bool:
+    return case.app is not None and case.app.plan.serves_assumed
+
+
+def _common(cases: Sequence[Sequence[Loss]]) -> Iterator[Loss]:
+    """The losses of equivalent cases, each as it is at its worst."""
+    by_identity: dict[tuple[object, ...], list[Loss]] = {}
+    for losses in cases:
+        for loss in {each.identity: each for each in reversed(losses)}.values():
+            by_identity.setdefault(loss.identity, []).append(loss)
+    for same in by_identity.values():
+        worst = min(same, key=lambda loss: (loss.longer_than, loss.begin))
+        weight = max((loss.weight for loss in same), key=_WEIGHTS.index)
+        yield replace(worst, weight=weight, certain=len(same) == len(cases))
+
+
+def _doubted(loss: Loss) -> Loss:
+    """A loss of a container that requests may not be meant for."""
+    stated = loss.weight is LossWeight.STATED and loss.certain
+    weight = LossWeight.LIKELY if stated else LossWeight.POSSIBLE
+    return replace(loss, certain=False, weight=weight)
+
+
+def _weighed(loss: Loss) -> Loss:
+    return loss if loss.certain else replace(loss, weight=LossWeight.POSSIBLE)
+
+
+def _losses_of(case: Case) -> Iterator[Loss]:
+    """The losses of one case."""
+    if case.plan.grace.value.high is None or case.app is None:
+        return
+    if case.plan.gets_requests:
+        yield from _in_flight(case)
+        yield from _late(case)
+        yield from _by_senders(case)
+    else:
+        yield from _work(case)
+    yield from _own_calls(case)
+    yield from _written_limits(case)
+    yield from _jobs(case)
+
+
+class _Cut(Struct, frozen=True):
+    """How a request without end fares that begins at ``arrival``."""
+
+    arrival: timedelta
+    prediction: Prediction
+    container: ContainerTimeline
+    means: LossMeans
+
+    @classmethod
+    def of(cls, case: Case, arrival: timedelta) -> _Cut | None:
+        """None where it is not accepted, or never cut."""
+        timeline = case.with_endless(arrival)
+        (prediction,) = timeline.predictions
+        if prediction.outcome is not Outcome.CUT or not prediction.process:
+            return None
+        container = timeline.container(prediction.process)
+        target = timeline.target
+        if target is not None and target.kill is not None and prediction.at >= target.kill.at:
+            # Whatever ends together with the app, the app was killed.
+            abandons = _abandons_hook(target) and case.plan.grace.value.low > ZERO
+            means = LossMeans.ABANDONED_HOOK if abandons else LossMeans.SIGKILL
+            return cls(arrival, prediction, container, means)
+        return cls(arrival, prediction, container, _means(prediction, container))
+
+    @property
+    def limit(self) -> timedelta:
+        """How long a request may take that begins then."""
+        return max(self.prediction.at - self.arrival, ZERO)
+
+    @property
+    def needs_other(self) -> bool:
+        """Whether it is cut because a call that it makes fails."""
+        return self.prediction.cause.kind is CauseKind.NEEDED_PROCESS
+
+    def is_too_short_for(self, needed: timedelta) -> bool:
+        """Whether a request of that length is cut; SIGKILL leaves no time for its last byte."""
+        return self.limit < needed or (self.is_killed and self.limit <= needed)
+
+    @property
+    def is_killed(self) -> bool:
+        """Whether it is cut by SIGKILL."""
+        return self.means in (LossMeans.SIGKILL, LossMeans.ABANDONED_HOOK)
+
+
+def _means(prediction: Prediction, container: ContainerTimeline) -> LossMeans:
+    """By what a process cuts a request."""
+    if prediction.killed or (container.kill is not None and prediction.at >= container.kill.at):
+        return LossMeans.SIGKILL
+    signal = container.signal
+    if _is_by_hook(container, prediction.at):
+        return LossMeans.HOOK
+    if signal is not None and prediction.at - signal.at < _AT_ONCE:
+        return LossMeans.SIGNAL
+    return LossMeans.LIMIT
+
+
+def _abandons_hook(container: ContainerTimeline) -> bool:
+    """Whether its hook takes the whole grace period, whatever requests are open."""
+    signal = container.signal
+    by_time = container.plan.hook.ending is None
+    return by_time and signal is not None and signal.cause.kind is CauseKind.HOOK_ABANDONED
+
+
+def _is_by_hook(container: ContainerTimeline, at: timedelta) -> bool:
+    """Whether a container's own preStop hook has stopped it by then: it signals or drains it."""
+    plan, signal = container.plan, container.signal
+    if signal is not None and at >= signal.at:
+        return False
+    return bool(plan.hook.signals) or (_drains_in_hook(plan) and plan.role in (Role.APP, Role.EDGE))
+
+
+def _drains_in_hook(plan: ContainerPlan) -> bool:
+    """Whether a container's preStop hook starts its drain, and waits for it."""
+    phases = plan.process.phases
+    return bool(phases) and phases[0].begins is Trigger.DELETION
+
+
+def _in_flight(case: Case) -> Iterator[Loss]:
+    """Requests that the pod has accepted, and that are cut."""
+    last = case.last_arrival
+    first = _Cut.of(case, ZERO)
+    cuts = [first, _Cut.of(case, last)] if last > ZERO else [first]
+    found = [cut for cut in cuts if cut is not None]
+    if last > ZERO and len(found) > 1 and found[1].means is LossMeans.SIGNAL:
+        # Who ends at its signal has a hook for its requests: while new ones are sent they may
+        # begin.
+        until = min(last, _sends_until(case))
+        found[1:] = [cut for cut in (_Cut.of(case, until),) if cut is not None]
+    if not found:
+        return
+    worst = min(found, key=lambda cut: cut.limit)
+    if worst.needs_other:
+        yield from _needed_call(case, worst)
+        return
+    target = case.app
+    assert target is not None
+    needed, weight = case.plan.p99, LossWeight.STATED
+    if needed is None:
+        needed, weight = target.plan.usual_request, LossWeight.LIKELY
+    if needed is not None:
+        written = needed is target.plan.usual_request and needed.origin.written
+        if worst.is_too_short_for(needed.value) and not written:
+            yield _cut_loss(case, worst, LossKind.CUT, weight, needed)
+        return
+    at_once = worst.limit < _AT_ONCE and not worst.is_killed
+    if at_once:
+        yield _cut_loss(case, worst, LossKind.CUT, LossWeight.LIKELY)
+    elif not worst.is_killed or _is_little_left(worst):
+        weight = LossWeight.LIKELY if _is_short_default(worst) else LossWeight.POSSIBLE
+        yield _cut_loss(case, worst, LossKind.LONG, weight)
+
+
+def _sends_until(case: Case) -> timedelta:
+    """How long something sends new requests to this case's target."""
+    target = case.app.plan.name if case.app is not None else ""
+    windows = [s.window.value for s in case.plan.senders if s.leads_to(target)]
+    return max(windows, default=ZERO)
+
+
+def _is_short_default(cut: _Cut) -> bool:
+    """Whether a proxy cuts after a short fixed time that nobody chose."""
+    proxy = cut.container.plan.role in (Role.PROXY, Role.EDGE)
+    settings = cut.prediction.cause.settings
+    chosen = any(setting.origin.written for setting in settings)
+    if cut.is_killed and cut.arrival > ZERO:
+        return False  # its hook decides
+    return proxy and not chosen and cut.limit < ORDINARY_REQUEST
+
+
+def _is_little_left(cut: _Cut) -> bool:
+    """Whether SIGKILL leaves less than an ordinary request takes, because of the hook.
+
+    That the grace period ends at all is no loss: without a hook its length is the answer.
+    """
+    return cut.limit <= (ORDINARY_REQUEST if cut.arrival > ZERO else _LEAST_LEFT)
+
+
+def _cut_loss(
+    case: Case,
+    cut: _Cut,
+    kind: LossKind,
+    weight: LossWeight,
+    needed: Setting[timedelta] | None = None,
+) -> Loss:
+    prediction, container = cut.prediction, cut.container.plan
+    target = case.app
+    assert target is not None
+    return Loss(
+        kind,
+        cut.means,
+        container.name,
+        container.role,
+        prediction.at,
+        max(prediction.at, case.loaded.container(target.plan.name).exit.at),
+        prediction.cause,
+        _cut_setting(case.plan, cut),
+        weight,
+        longer_than=cut.limit,
+        arrival=cut.arrival,
+        needed=needed,
+        client_sees=prediction.client_sees,
+        status=prediction.status,
+    )
+
+
+def _cut_setting(plan: PodPlan, cut: _Cut) -> Setting[object]:
+    container = cut.container.plan
+    if cut.is_killed:
+        return container.grace or plan.grace
+    return _setting_of(cut.prediction.cause, container)
+
+
+def _setting_of(cause: Cause, container: ContainerPlan) -> Setting[object]:
+    """The setting of a cause; the container's delay where it has none."""
+    if cause.settings:
+        return cause.settings[0]
+    return _delay(container)
+
+
+def _delay(container: ContainerPlan) -> Setting[object]:
+    """What delays the end of what a container accepts: its stop signal, or a time after it."""
+    knob = container.knob(Effect.DELAYS_SIGNAL) or container.knob(Effect.KEEPS_ACCEPTING)
+    return knob.setting if knob is not None else container.hook.duration
+
+
+def _needed_call(case: Case, cut: _Cut) -> Iterator[Loss]:
+    """A request that is lost because a process ends that it needs."""
+    p99 = case.plan.p99
+    long_enough = cut.limit >= (p99.value if p99 is not None else _AT_ONCE)
+    if cut.is_killed and (p99 is None or long_enough):
+        return
+    if p99 is not None and long_enough:
+        return
+    weight = LossWeight.POSSIBLE if long_enough else LossWeight.LIKELY
+    loss = _cut_loss(case, cut, LossKind.OWN_CALLS, weight, p99)
+    container = cut.container.plan
+    ended = case.idle.container(container.name).accepts_until(Direction.OUTBOUND)
+    yield replace(loss, setting=_setting_of(ended.cause, container))
+
+
+# New requests
+
+
+def _late(case: Case) -> Iterator[Loss]:
+    """New requests that something sends while the pod serves none."""
+    app = case.app
+    assert app is not None
+    if case.plan.grace.value.high == ZERO:
+        return  # its endpoint is gone at once
+    begin = _closed_from(case)
+    # An app that still accepts behind a closed proxy has been told to wait for requests.
+    expects = app.accepts_until().at if app.plan.role is Role.APP else ZERO
+    found = []
+    for sender in case.plan.senders:
+        until = max(sender.window.value, expects)
+        if until > begin and sender.leads_to(app.plan.name):
+            loss = _refused(case, sender, begin, until)
+            found += [loss] if loss is not None else []
+    if found:
+        # The one that is surest, then the one that sends for longest.
+        yield min(found, key=lambda loss: (_WEIGHTS.index(loss.weight), -loss.end))
+
+
+def _closed_from(case: Case) -> timedelta:
+    """When a container on the path of new requests stops accepting them."""
+    plan, app = case.plan, case.app
+    assert app is not None
+    names = [*plan.front, app.plan.name]
+    if plan.edge is None:
+        names += plan.behind(app.plan.name)
+    return min(case.idle.container(name).accepts_until().at for name in names)
+
+
+def _refused(case: Case, sender: Sender, begin: timedelta, until: timedelta) -> Loss | None:
+    """The loss of what a sender sends from then on; None where it is served."""
+    (prediction,) = Timeline(case.plan, (Request(max(begin, INSTANT), ZERO),)).predictions
+    if prediction.outcome is Outcome.OK:
+        return None
+    app = case.app
+    assert app is not None
+    # A proxy that stops together with the app is not what decides.
+    alone = prediction.process and app.accepts_until().at > begin
+    container = case.idle.container(prediction.process) if alone else app
+    closed = container.accepts_until()
+    own = container.plan.role in (Role.PROXY, Role.HELPER) and closed.cause.settings
+    return Loss(
+        LossKind.LATE,
+        LossMeans.HOOK if _is_by_hook(container, begin) else LossMeans.CLOSED,
+        container.plan.name,
+        container.plan.role,
+        begin,
+        until,
+        closed.cause,
+        closed.cause.settings[0] if own else _delay(container.plan),
+        _weight_of_late(case.plan, sender, container.plan, begin),
+        arrival=begin,
+        sender=sender,
+        client_sees=prediction.client_sees,
+        status=prediction.status,
+        when_idle=_leaves_when_idle(container.plan),
+    )
+
+
+def _weight_of_late(
+    plan: PodPlan, sender: Sender, container: ContainerPlan, begin: timedelta
+) -> LossWeight:
+    unsure = not sender.is_shown or begin >= sender.likely_window or _leaves_when_idle(container)
+    return LossWeight.POSSIBLE if unsure or plan.no_delay else LossWeight.LIKELY
+
+
+def _leaves_when_idle(container: ContainerPlan) -> bool:
+    """Whether it goes on as long as a connection is open, as one is under ordinary traffic."""
+    return any(isinstance(phase.ending, WhenIdle) for phase in container.process.phases)
+
+
+def _by_senders(case: Case) -> Iterator[Loss]:
+    """Requests in flight whose connection is closed by who sends them."""
+    first = _Cut.of(case, ZERO)
+    p99 = case.plan.p99
+    for sender in case.plan.senders:
+        closes = sender.closes_after
+        if closes is None or (first is not None and first.limit <= closes.value):
+            continue
+        if p99 is not None and p99.value <= closes.value:
+            continue
+        any_length = closes.value < _AT_ONCE
+        sure = p99 is not None or any_length
+        yield Loss(
+            LossKind.CUT if sure else LossKind.LONG,
+            LossMeans.SENDER,
+            sender.name.value,
+            None,
+            closes.value,
+            closes.value,
+            Cause.of(closes),
+            closes,
+            LossWeight.LIKELY if sure else LossWeight.POSSIBLE,
+            longer_than=closes.value,
+            needed=p99,
+            sender=sender,
+            client_sees=ClientSees.RESET,
+        )
+
+
+# Calls and work
+
+
+def _own_calls(case: Case) -> Iterator[Loss]:
+    """Calls that the app makes and that fail: while it serves, or while it finishes its work."""
+    plan, app = case.plan, case.app
+    if app is None or plan.edge is not None or plan.runs_to_completion:
+        return
+    busy = case.loaded.container(app.plan.name)
+    working = None if plan.gets_requests else Timeline(plan, busy=frozenset((app.plan.name,)))
+    for name in dict.fromkeys((*plan.back, *plan.needed)):
+        carrier = case.idle.container(name)
+        ended = carrier.accepts_until(Direction.OUTBOUND)
+        serves = app.signal is not None and ended.at < app.signal.at
+        if not serves:
+            if working is None:
+                continue
+            carrier = working.container(name)
+            ended = carrier.accepts_until(Direction.OUTBOUND)
+            if carrier.killed or ended.at >= working.container(app.plan.name).exit.at:
+                continue
+        when_idle = _leaves_when_idle(carrier.plan)
+        setting = _setting_of(ended.cause, carrier.plan)
+        # Who chose how long the proxy goes on knows how long the work takes.
+        short = ended.at < ORDINARY_REQUEST and not setting.origin.written
+        short = short and plan.asks_for_time and not when_idle
+        weight = LossWeight.LIKELY if serves or short else LossWeight.POSSIBLE
+        yield Loss(
+            LossKind.OWN_CALLS,
+            LossMeans.CLOSED,
+            name,
+            carrier.plan.role,
+            ended.at,
+            busy.exit.at,
+            ended.cause,
+            setting,
+            weight,
+            longer_than=ZERO if serves else ended.at,
+            arrival=ended.at if serves else ZERO,
+            when_idle=when_idle,
+        )
+        return
+
+
+def _work(case: Case) -> Iterator[Loss]:
+    """The work in progress of a pod that gets no requests: it passes no proxy."""
+    alone = Case(replace(case.plan, front=())) if case.plan.front else case
+    cuts = (_Cut.of(alone, ZERO), _Cut.of(alone, alone.last_arrival))
+    found = [cut for cut in cuts if cut is not None and not cut.needs_other]
+    if found and found[0].is_killed:
+        found = [cut for cut in found if _is_little_left(cut)]
+    if found:
+        yield _cut_loss(case, found[0], LossKind.WORK, LossWeight.POSSIBLE)
+
+
+def _jobs(case: Case) -> Iterator[Loss]:
+    """Jobs of a length that somebody states."""
+    plan = case.plan
+    if plan.job is None or plan.runs_to_completion:
+        return
+    cut = _Cut.of(case, case.last_arrival)
+    if cut is not None and cut.is_too_short_for(plan.job.value):
+        yield _cut_loss(case, cut, LossKind.WORK, LossWeight.STATED, plan.job)
+
+
+# Limits that never come to their end
+
+
+def _written_limits(case: Case) -> Iterator[Loss]:
+    """Drains and limits that somebody wrote, and that end after SIGKILL."""
+    for container in case.loaded.containers:
+        signal, kill, plan = container.signal, container.kill, container.plan
+        if signal is None or kill is None or plan.native_sidecar or plan.role is Role.MEMBER:
+            continue
+        if _abandons_hook(container):
+            continue  # there is no time left for anything
+        for setting, ends, fixed in _limits(container):
+            late = ends >= kill.at if fixed else ends > kill.at
+            if late and setting.origin.written:
+                last = _Cut.of(case, case.last_arrival)
+                of_last = last is not None and last.container.plan.name == plan.name
+                begin = case.last_arrival if of_last else signal.at
+                yield Loss(
+                    LossKind.LONG,
+                    LossMeans.WRITTEN_LIMIT,
+                    plan.name,
+                    plan.role,
+                    kill.at,
+                    ends,
+                    kill.cause,
+                    setting,
+                    LossWeight.LIKELY,
+                    longer_than=kill.at - begin,
+                    arrival=begin,
+                )
+                break
+
+
+def _limits(container: ContainerTimeline) -> Iterator[tuple[Setting[timedelta], timedelta, bool]]:
+    """The limits of a container's phases, when each is over, and whether it is always waited."""
+    assert container.signal is not None
+    at = ZERO
+    for phase in container.plan.process.phases:
+        at = max(at, container.signal.at) if phase.begins is Trigger.SIGNAL else at
+        setting, length, fixed = _limit_of(phase)
+        at += length
+        if setting is not None:
+            yield setting, at, fixed
+
+
+def _limit_of(phase: Phase) -> tuple[Setting[timedelta] | None, timedelta, bool]:
+    ending = phase.ending
+    if isinstance(ending, After):
+        return ending.duration, max(ending.duration.value, ZERO), True
+    if isinstance(ending, WhenIdle):
+        check = ZERO if ending.immediately else ending.interval
+        return ending.delay, max(ending.delay.value, ZERO) + check, True
+    if isinstance(ending, WhenFinished) and ending.limit is not None:
+        return ending.limit, ending.limit.value, False
+    return None, ZERO, False
