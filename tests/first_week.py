@@ -117,15 +117,15 @@ class Step(NamedTuple):
 DAYS: dict[str, tuple[Step, ...]] = {
     "Monday: what is there": (
         Step(
-            "shutdownlint check --statistics .",
+            "shutdownlint check --statistics --verbose .",
             1,
             ("SL102", ".gitignore names (1)"),
-            comment="`build/` is ignored by git, and counted.",
+            comment="`build/` is ignored by git; `--verbose` says so.",
         ),
         Step(
             "shutdownlint check .",
             1,
-            ("error[SL102]", "fixable: ", "unrendered templates of the chart"),
+            ("error[SL102]", "fixable: ", "not checked: 1 chart (--render)"),
         ),
         Step(
             "shutdownlint check build/old.yaml",
@@ -133,7 +133,7 @@ DAYS: dict[str, tuple[Step, ...]] = {
             ("SL102",),
             comment="A path of the command line is read though git ignores it.",
         ),
-        Step("shutdownlint explain --summary .", 0, ("Deployment payments/checkout", "1 error")),
+        Step("shutdownlint explain --summary .", 0, ("Deployment payments/checkout", "SL102")),
         Step("shutdownlint rule eviction", 0, ("SL153",), comment="A rule is found by a word."),
         Step(
             "shutdownlint check --format html=shutdown.html --quiet .",
@@ -199,6 +199,12 @@ DAYS: dict[str, tuple[Step, ...]] = {
             0,
             ("ignored 1 finding in 1 file",),
         ),
+        Step(
+            "shutdownlint check --unsafe-fixes teams/web/assets.yaml",
+            0,
+            ("fixed 1 finding in 1 file",),
+            comment="A fix that changes what the pod does is made only where it is asked for.",
+        ),
         Step("shutdownlint check .", 0, ("(1 suppressed)",)),
         Step(
             "shutdownlint check --min-confidence high --ignore spread-missing .",
@@ -211,7 +217,7 @@ DAYS: dict[str, tuple[Step, ...]] = {
         Step(
             "shutdownlint check --baseline known.json --notes --fail-on note .",
             0,
-            ("no new findings", "reports and baselines of shutdownlint (1)"),
+            ("no new findings",),
         ),
         Step(
             "shutdownlint check --format sarif=out.sarif --format gitlab=gl.json --format junit=out.xml --format github teams/payments/refunds.yaml",
@@ -247,7 +253,7 @@ DAYS: dict[str, tuple[Step, ...]] = {
         ),
         Step("shutdownlint history reports/", 0, ("fixed", "@payments")),
         Step(
-            "shutdownlint explain --format summary teams/payments",
+            "shutdownlint explain --summary teams/payments",
             0,
             ("a week (5 rollouts of 3 pods)",),
         ),

@@ -93,7 +93,7 @@ def test_what_is_wrong_with_an_ignore_is_told(
 
 
 def test_an_ignore_of_what_was_not_asked_is_not_stale(folder: Path) -> None:
-    (folder / "a.yaml").write_text(BAD % ("  # shutdownlint: ignore[SL301] x", ""))
+    (folder / "a.yaml").write_text(BAD % ("  # shutdownlint: ignore[SL303] x", ""))
     assert "is unused" not in run("--select", "SL1", "a.yaml")[2]
 
 

@@ -192,7 +192,7 @@ def test_what_a_fix_does_not_resolve_or_causes_is_a_regression() -> None:
     two = [fixed, fixed]
     assert _find_regressions(two, [fixed], [fixed]) == {}
     assert _find_regressions(two, two, [fixed])
-    warning = found("SL240")
+    warning = found("SL202")
     worse = found("SL999", Severity.ERROR)
     assert _find_regressions([warning], [worse], [warning]) == {
         ("shop.yaml", str(worse.workload)): "the fix would cause SL999"
@@ -200,7 +200,7 @@ def test_what_a_fix_does_not_resolve_or_causes_is_a_regression() -> None:
     same = found("SL998")
     assert _find_regressions([warning], [same], [warning])
     assert _find_regressions([fixed], [same], [fixed]) == {}, "less severe than what is fixed"
-    other = found("SL240", container="other")
+    other = found("SL202", container="other")
     assert _find_regressions([warning, other], [other], [warning]) == {}
     assert _find_regressions([warning], [other], [warning])
 
@@ -424,11 +424,11 @@ def test_a_patch_is_for_its_own_document(tmp_path: Path) -> None:
 
 
 def test_what_is_left_of_a_group_is_not_a_new_finding() -> None:
-    one, two = (replace(found("SL250"), container=name) for name in ("a", "b"))
+    one, two = (replace(found("SL203"), container=name) for name in ("a", "b"))
     both = replace(one, container=None, workload=None, group=(one, two))
     assert _find_regressions([both], [two], [one]) == {}
     assert _find_regressions([both], [both], [one])
-    assert _find_regressions([two], [both], [found("SL240")])
+    assert _find_regressions([two], [both], [found("SL202")])
 
 
 def test_one_bad_fix_among_many_is_found_where_its_file_is_not_named() -> None:
@@ -463,4 +463,4 @@ def test_the_only_fix_of_a_run_is_refused_at_once() -> None:
 
     result = FixApplier(check, lambda _: text.encode(), {"a.yaml"}, unsafe=True).run()
     assert result.texts == {}
-    assert {each.finding.rule for each in result.refused} == {"SL102", "SL197"}
+    assert len(result.refused) == 1

@@ -86,4 +86,4 @@ def test_an_envoy_that_serves_while_it_has_connections_does_not_drain_at_once() 
     text = NLB + pod_text("contour").replace(
         "{name: envoy, ", "{name: envoy, labels: {app: envoy}, "
     )
-    assert "SL310" not in [rule for rule, _ in rule_lines(check_text(text).findings)]
+    assert "SL108" not in [rule for rule, _ in rule_lines(check_text(text).findings)]

@@ -146,3 +146,21 @@ def test_which_requests_the_timeline_is_shown_with() -> None:
     assert "  timeline   shown without requests" in explain(str(SHOP), "frontend")
     asked = explain("--request", "8s", str(SHOP), "frontend")
     assert "  timeline   shown with the requests below" in asked
+
+
+def test_a_shell_that_may_keep_the_stop_signal_is_another_case(tmp_path: Path) -> None:
+    script = "sleep 0.1; uvicorn shop:app"
+    (tmp_path / "a.yaml").write_text(
+        "apiVersion: v1\nkind: Service\nmetadata: {name: a}\n"
+        "spec: {selector: {app: a}, ports: [{port: 80}]}\n---\n"
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {app: a}}\nspec:\n"
+        f'  containers:\n  - {{name: a, image: i, command: [sh, -c, "{script}"]}}\n'
+    )
+    shown = explain("--mesh", "none", str(tmp_path))
+    assert "verdict    new requests are refused (0s to 5s), if the assumptions below" in shown
+    case = "where the shell that starts a keeps the stop signal"
+    assert f"otherwise  {case}: requests of up to 30s are served" in shown
+    assert "assumption the shell that starts a is assumed to pass the stop signal on" in shown
+    (found,) = json.loads(explain("--format", "json", "--mesh", "none", str(tmp_path)))["workloads"]
+    assert found["lost"] == "late"
+    assert [(o["when"], o["lost"]) for o in found["headroom"]["alternatives"]] == [(case, "none")]

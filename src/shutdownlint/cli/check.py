@@ -126,7 +126,7 @@ class RuleOptions(OptionGroup):
         Option(
             panel=RULES,
             metavar="RULE",
-            help="Only these rules: ids, prefixes or names (SL204, SL1, grace-too-short).",
+            help="Only these rules: ids, prefixes or names (SL201, SL1, grace-too-short).",
         ),
     ] = None
     ignore: Annotated[

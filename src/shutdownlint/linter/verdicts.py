@@ -57,7 +57,7 @@ class HintedMesh(Struct, frozen=True):
 class WorkloadVerdict(Struct):
     """What a stop of one workload loses, in one environment.
 
-    ``lost`` is the worst of it. ``reason`` says why it is not judged. ``in_flight`` and ``late``
+    ``lost`` is the worst of it. ``reason`` says why it is not analysed. ``in_flight`` and ``late``
     are how long requests may take (None: any time), the latter at ``late_at``; ``late_at`` is zero
     where all are refused. ``senders`` are what the files show to send requests. ``programs`` are
     the images whose program is assumed to finish what it has. ``mesh_is_open``: it is taken to be

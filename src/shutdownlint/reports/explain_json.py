@@ -76,11 +76,12 @@ def _workload(explanation: Explanation) -> dict[str, Any]:
             "alternatives": [
                 {
                     "when": difference.when,
-                    "in_flight": _seconds(difference.headroom.max_in_flight),
+                    "in_flight": _seconds((difference.headroom or headroom).max_in_flight),
+                    "lost": (difference.verdict or explanation.verdict).lost,
                     "how_to_say": difference.how_to_say,
                 }
                 for difference in explanation.differences
-                if difference.headroom is not None
+                if difference.headroom is not None or difference.verdict is not None
             ],
         },
         "shares": [_share(row) for row in explanation.shares],

@@ -72,14 +72,15 @@ class Lane(Struct, frozen=True):
 class Difference(Struct, frozen=True):
     """What is different in another case that fits the input, and how to settle which one holds.
 
-    ``answers`` are those to the requests in question, ``headroom`` is the longest request in flight
-    (None: without a limit), where they differ from the likely case.
+    ``answers`` are those to the requests in question, ``verdict`` says what a stop loses and
+    ``headroom`` how long requests may take, where they differ from the likely case.
     """
 
     when: str
     how_to_say: str
     answers: tuple[Answer | None, ...] = ()
     headroom: Headroom | None = None
+    verdict: WorkloadVerdict | None = None
 
 
 class Explanation:
@@ -154,7 +155,7 @@ class Explanation:
 
     @cached_property
     def differences(self) -> tuple[Difference, ...]:
-        """The other cases in which a request fares differently, or less is served."""
+        """The other cases in which a request fares differently, or a stop loses something else."""
         if not self.grace_known:
             return ()
         found = []
@@ -170,9 +171,11 @@ class Explanation:
             )
             ours, theirs = self.analysis.headroom, other.analysis.headroom
             headroom = theirs if theirs.max_in_flight != ours.max_in_flight else None
-            if any(answers) or headroom is not None:
+            same = _lost_texts(other.verdict) == _lost_texts(self.verdict)
+            verdict = None if same else other.verdict
+            if any(answers) or headroom is not None or verdict is not None:
                 found.append(
-                    Difference(alternative.when, alternative.how_to_say, answers, headroom)
+                    Difference(alternative.when, alternative.how_to_say, answers, headroom, verdict)
                 )
         return tuple(found)
 
@@ -311,6 +314,10 @@ class Explanation:
         found: list[Setting[Any]] = [self.timeline.plan.grace]
         found += [setting for cause in causes for setting in cause.settings]
         return list({str(setting): setting for setting in found}.values())
+
+
+def _lost_texts(verdict: WorkloadVerdict) -> list[str]:
+    return [loss.text for loss in verdict.losses]
 
 
 def _result(answer: Answer) -> tuple[object, object]:

@@ -63,7 +63,9 @@ def format_difference(difference: Difference) -> str:
         for answer in difference.answers
         if answer is not None
     ]
-    if difference.headroom is not None and not parts:
+    if difference.verdict is not None and not parts:
+        parts = [_format_losses(difference.verdict)]
+    elif difference.headroom is not None and not parts:
         parts = [f"in flight {format_headroom(difference.headroom.max_in_flight)}"]
     return f"{difference.when}: {'; '.join(parts)}"
 
@@ -80,16 +82,20 @@ def format_verdict(verdict: WorkloadVerdict) -> str:
     if verdict.reason:
         return f"not analysed: {verdict.reason}"
     condition = ", if the assumptions below are right" if verdict.is_assumed else ""
+    return f"{_format_losses(verdict)}{condition}"
+
+
+def _format_losses(verdict: WorkloadVerdict) -> str:
     if verdict.losses:
         lost = [f"{loss.text} ({format_window(loss)})" for loss in verdict.losses]
-        return f"{'; '.join(dict.fromkeys(lost))}{condition}"
+        return "; ".join(dict.fromkeys(lost))
     if not verdict.gets_requests:
         longest = verdict.in_flight
         length = "any length" if longest is None else f"up to {format_duration(longest)}"
-        return f"it gets no requests; work of {length} is finished{condition}"
+        return f"it gets no requests; work of {length} is finished"
     known = [each for each in (verdict.in_flight, verdict.late) if each is not None]
     length = f"up to {format_duration(min(known))}" if known else "any length"
-    return f"requests of {length} are served{condition}"
+    return f"requests of {length} are served"
 
 
 def format_shown_with(explanation: Explanation) -> str:

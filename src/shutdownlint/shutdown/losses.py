@@ -490,7 +490,7 @@ def _written_limits(case: Case) -> Iterator[Loss]:
         signal, kill, plan = container.signal, container.kill, container.plan
         if signal is None or kill is None or plan.native_sidecar or plan.role is Role.MEMBER:
             continue
-        if _abandons_hook(container):
+        if _abandons_hook(container) and not _drains_in_hook(plan):
             continue  # there is no time left for anything
         for setting, ends, fixed in _limits(container):
             late = ends >= kill.at if fixed else ends > kill.at

@@ -68,6 +68,8 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.programs.known_servers import KnownServer
 
 _D = FieldType.DURATION
+#: What makes it certain that a program gets the stop signal.
+_EXEC: Final = "put exec before the last command"
 
 
 def _fact(get: Callable[[ProgramFacts], Any]) -> Callable[[CaseView], Any]:
@@ -253,6 +255,9 @@ class Plugin(Platform):
             limit = Setting("su's limit", facts.SU_LIMIT.value, origin)
             container.wrappers.append(Wrapper("su", kills_after=limit))
         written = container.facts[ContainerFacts]
+        if written.may_keep_signal:
+            text = f"the shell that starts {container.name} is assumed to pass the stop signal on"
+            draft.assumptions.append(Assumption(text, _EXEC))
         if found.drain is not None and written.drain.origin.kind is OriginKind.DEFAULT:
             written = replace(written, drain=found.drain)
             container.note(written)
@@ -366,7 +371,7 @@ class Plugin(Platform):
             written: ContainerFacts | None = noted.get(ContainerFacts)
             if written is not None and written.may_keep_signal:
                 when = f"where the shell that starts {name} keeps the stop signal"
-                others.append((when, "put exec before the last command", "ignoring"))
+                others.append((when, _EXEC, "ignoring"))
             for when, remedy, behaviour in others:
                 yield Alternative(
                     when, remedy, with_behaviour(context.user_facts, pod.id, name, behaviour)
