@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from shutdownlint.engine.finding import ReportedLoss
     from shutdownlint.linter.verdicts import WorkloadVerdict
 
-#: What a stop of one workload, and of several, does; the order in which that is said.
+#: What a stop of one workload, and of several, does; the order of the parts.
 _VERBS: Final = {
     LossKind.CUT.value: ("cuts requests in flight", "cut requests in flight"),
     LossKind.LATE.value: ("loses requests that arrive late", "lose requests that arrive late"),

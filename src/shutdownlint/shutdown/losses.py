@@ -232,7 +232,7 @@ def _sends_until(case: Case) -> timedelta:
 
 
 def _is_short_default(cut: _Cut) -> bool:
-    """Whether a proxy cuts after a short fixed time that nobody chose."""
+    """Whether a proxy cuts after a short fixed time, which is a default."""
     proxy = cut.container.plan.role in (Role.PROXY, Role.EDGE)
     settings = cut.prediction.cause.settings
     chosen = any(setting.origin.written for setting in settings)
@@ -322,7 +322,7 @@ def _late(case: Case) -> Iterator[Loss]:
     if case.plan.grace.value.high == ZERO:
         return  # its endpoint is gone at once
     begin = _closed_from(case)
-    # An app that still accepts behind a closed proxy has been told to wait for requests.
+    # An app that still accepts behind a closed proxy is configured to wait for requests.
     expects = app.accepts_until().at if app.plan.role is Role.APP else ZERO
     found = []
     for sender in case.plan.senders:
