@@ -24,12 +24,13 @@ from tests.helpers import lint_options
 from tests.reports.sarif_schema import official_schema
 
 #: Istio's own fixtures of which something is true: one replaces the drain hook by a sleep, two are
-#: Jobs beside a classic sidecar, one has a hook that runs nginx -s quit.
+#: Jobs beside a classic sidecar, two have a hook that runs nginx -s quit.
 TRUE_OF_FIXTURES = {
     "proxy-override.yaml.injected": ["SL226"],
     "job-old-version.yaml.injected": ["SL232"],
     "cronjob-old-version.yaml.injected": ["SL232"],
     "frontend.yaml.injected": ["SL128"],
+    "list-frontend.yaml.injected": ["SL128"],
 }
 
 #: What the defaults of a pod lose: no delay for late requests, a classic sidecar's five seconds.
