@@ -421,8 +421,12 @@ def test_every_container_that_may_be_asked_counts(swapped: bool) -> None:
     short, late = ask(plan, (4, 1), (4, 8))
     assert (short.prediction.outcome, late.prediction.outcome) == ("ok", "unknown")
     assert late.doubt is Doubt.TARGET
-    assert analysis.solution.failure is not None
-    assert analysis.solution.failure.target == "api"
+    assert analysis.solution.proven
+    assert analysis.solution.value_of("finishWithin", "api") == seconds(10)
+    by_default = plan_of("\n".join(lines).replace('--graceful-timeout, "3", ', ""))
+    failure = ShutdownAnalysis(by_default).solution.failure
+    assert failure is not None
+    assert failure.target == "api"
 
 
 @pytest.mark.parametrize("days", [1, 2, 7, 400])

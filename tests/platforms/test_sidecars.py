@@ -171,7 +171,9 @@ def test_what_the_rules_add_up() -> None:
     (found,) = findings(pod('dapr.io/enabled: "true"', pre_stop=20), "SL201")
     assert "stops 0s after termination starts (block 0s, Dapr's default)" in found
     block = 'dapr.io/enabled: "true", dapr.io/block-shutdown-duration: 25s'
-    assert findings(pod(block, pre_stop=20), "SL201") == []
+    (found,) = findings(pod(block, pre_stop=20), "SL201")
+    assert "the app's own calls beyond 5s fail" in found
+    assert findings(pod(block, pre_stop=20), "SL201", "4s") == []
 
 
 @pytest.mark.parametrize(

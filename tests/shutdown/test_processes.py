@@ -452,3 +452,15 @@ def test_an_endless_request_shows_the_headroom_in_one_run() -> None:
     plan = in_front(app(sleep=15), istio(after(12)))
     answer = predict(plan, Request(ZERO, UNBOUNDED))
     assert (answer.outcome, answer.at) == (Outcome.CUT, seconds(12))
+
+
+# A hook that makes its server drain
+
+
+@pytest.mark.parametrize(("ending", "ends"), [(WhenFinished(), 0), (WhenGone(("app",)), 3)])
+def test_what_has_finished_before_its_signal_ends(ending: Ending, ends: float) -> None:
+    """``nginx -s quit`` in a hook that goes on: the process ends, and its signal finds none."""
+    drained = Phase(Trigger.DELETION, ending, CLOSED)
+    front = ContainerPlan("front", hook(10), Process((drained, *abrupt().phases)), Role.APP)
+    timeline = Timeline(pod(app(), front), (Request(ZERO, seconds(3)),))
+    assert timeline.container("front").exit.at == seconds(ends)

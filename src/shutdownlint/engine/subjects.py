@@ -169,7 +169,7 @@ def pod_subjects(pod: PlannedPod, vocabulary: Vocabulary, facts: UserFacts) -> I
     for proxy in pod.plan.proxies:
         if proxy.role is Role.EDGE or pod.plan.regular:
             yield builder.subject(SubjectKind.PROXY, proxy)
-    for first, *others in _by_setting(analysis.losses):
+    for first, *others in losses_by_setting(analysis.losses):
         yield builder.loss_subject(first, others)
 
 
@@ -247,7 +247,7 @@ class _PodSubjects:
         return found if all(change.target is not None for change in found) else ()
 
 
-def _by_setting(losses: Iterable[Loss]) -> Iterable[list[Loss]]:
+def losses_by_setting(losses: Iterable[Loss]) -> Iterable[list[Loss]]:
     """The losses that one setting of a process decides together, the surest first."""
     found: dict[tuple[str, str, Origin], list[Loss]] = {}
     for loss in losses:

@@ -14,6 +14,8 @@ from shutdownlint.fixes.fixer import fix_files, with_text
 from shutdownlint.fixes.verify import VerificationError, check_piece, intended_changes
 from shutdownlint.manifests.discovery import InputFile
 from shutdownlint.shutdown.analysis import ShutdownAnalysis
+from shutdownlint.shutdown.loss import LossKind
+from shutdownlint.shutdown.provenance import with_value
 from shutdownlint.shutdown.solver import Targets, solve
 from shutdownlint.yaml_source.editor import EditError, apply_edits
 
@@ -53,6 +55,12 @@ class Suggestion(Struct):
     #: What a stop loses with the changes.
     lost: tuple[ReportedLoss, ...] = ()
 
+    @property
+    def is_proven(self) -> bool:
+        """Whether a stop surely loses nothing of what was asked for with the changes."""
+        left = (loss for loss in self.lost if loss.is_sure and loss.kind is not LossKind.LONG)
+        return self.solution.proven and next(left, None) is None
+
 
 class SuggestReport(Struct):
     """All suggestions, and the files with them.
@@ -89,7 +97,10 @@ def make_suggestions(
             continue
         assumed = p99 is None and pod.plan.p99 is None and pod.plan.gets_requests
         solution = solve(pod.plan, Targets.of(pod.plan, p99))
-        lost = tuple(map(report_loss, ShutdownAnalysis(solution.plan).losses))
+        changed = solution.plan
+        if p99 is not None and changed.p99 is not None:
+            changed = replace(changed, p99=with_value(changed.p99, p99))
+        lost = tuple(map(report_loss, ShutdownAnalysis(changed).losses))
         suggestion = Suggestion(pod, solution, p99_assumed=assumed, lost=lost)
         try:
             _add_edits(suggestion, rendered=rendered)

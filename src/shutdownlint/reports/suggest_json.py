@@ -45,7 +45,7 @@ def _workload(suggestion: Suggestion, report: SuggestReport) -> dict[str, Any]:
             for finding in report.fixed
             if finding.workload == pod.id
         ],
-        "proven": solution.failure is None,
+        "proven": suggestion.is_proven,
         "failure": None if solution.failure is None else format_failure(solution.failure),
         "served": to_seconds(solution.targets.p99),
         "servedAssumed": suggestion.p99_assumed,

@@ -85,7 +85,7 @@ def _doubts(suggestion: Suggestion) -> Iterator[str]:
         taken = format_duration(suggestion.solution.targets.p99)
         yield f"assumption: requests take up to {taken} (set it with --p99 or --measured)"
     for alternative in suggestion.pod.alternatives:
-        if alternative.pod.plan is not None and suggestion.solution.failure is None:
+        if alternative.pod.plan is not None and suggestion.is_proven:
             yield f"not computed for a pod {alternative.when} ({alternative.how_to_say})"
     for assumption in plan.assumptions if plan is not None else ():
         if assumption.remedy == mesh_remedy():
@@ -110,6 +110,8 @@ def _format_result(suggestion: Suggestion, *, fixed: bool) -> str:
     p99, until = solution.targets.p99, solution.targets.propagation
     if solution.failure is not None:
         return f"not proven: {safe(format_failure(solution.failure))}"
+    if not suggestion.is_proven:
+        return "not everything is served:"
     done = "" if solution.changes else f"nothing {'else ' if fixed else ''}to change: "
     plan = suggestion.pod.plan
     if plan is not None and plan.runs_to_completion:

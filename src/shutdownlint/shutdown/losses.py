@@ -226,6 +226,8 @@ def _in_flight(case: Case) -> Iterator[Loss]:
 
 def _sends_until(case: Case) -> timedelta:
     """How long something sends new requests to this case's target."""
+    if case.plan.no_delay:
+        return ZERO
     target = case.app.plan.name if case.app is not None else ""
     windows = [s.window.value for s in case.plan.senders if s.leads_to(target)]
     return max(windows, default=ZERO)

@@ -75,6 +75,7 @@ class Simulation:
         self.requests.start()
         for container in self.containers:
             self._start(container)
+        self._settle()
         self.clock.run(self._settle)
         # Nothing may refer to this object any more: runs pause the garbage collector.
         self.requests.on_release = None
@@ -327,9 +328,12 @@ class Simulation:
 
     def _end_phase(self, container: RunningContainer, cause: Cause) -> None:
         number = container.phase + 1
-        if number == len(container.phases):
+        # A process that has done what it waited for ends, also before its signal.
+        is_done = isinstance(container.phases[number - 1].ending, WhenFinished | WhenGone)
+        following = container.phases[number].begins if number < len(container.phases) else None
+        if following is None or (is_done and following is not Trigger.NEXT):
             self._exit(container, cause)
-        elif container.phases[number].begins is Trigger.NEXT:
+        elif following is Trigger.NEXT:
             self._begin_phase(container, number, cause)
         else:  # it stays as it is until its signal
             container.token += 1

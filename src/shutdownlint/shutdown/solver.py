@@ -139,6 +139,7 @@ class _Solver:
         """The app's sleep first, then the proxies, then the grace period around them."""
         if self.plan.gets_requests:
             self._raise_app_hooks()
+            self._raise_app_limits()
         for container in self.plan.proxies:
             if not container.native_sidecar:
                 if self.plan.gets_requests:
@@ -163,6 +164,14 @@ class _Solver:
                     wanted = accepts - _drain(self.plan.container(name))
                     must_accept = Reason(ReasonKind.MUST_ACCEPT, accepts)
                     self._raise(name, Effect.DELAYS_SIGNAL, wanted, must_accept)
+
+    def _raise_app_limits(self) -> None:
+        """Let each app finish what it has, where a limit of its own is shorter."""
+        for container in self.plan.regular:
+            if container.serves and container.role is Role.APP:
+                done = _accepts_until(container) + self.targets.p99
+                finished = Reason(ReasonKind.REQUESTS_DONE, done)
+                self._raise(container.name, Effect.FINISH_LIMIT, self.targets.p99, finished)
 
     def _window(self, container: ContainerPlan) -> timedelta:
         """How long new requests to this container still arrive."""
@@ -209,8 +218,11 @@ class _Solver:
         # One second more, for the last byte and the proxy's own end.
         self._raise(name, Effect.LIFE, done - begin, finished, more=_SECOND)
         self._raise(name, Effect.FINISH_LIMIT, done - begin, finished)
-        must_accept = Reason(ReasonKind.MUST_ACCEPT, accepts)
-        self._raise(name, Effect.KEEPS_ACCEPTING, accepts - begin, must_accept)
+        # Requests that the app has may make calls to their end.
+        carries = name in (*self.plan.back, *self.plan.needed) and name not in self.plan.front
+        until = done if carries else accepts
+        must_accept = Reason(ReasonKind.MUST_ACCEPT, until)
+        self._raise(name, Effect.KEEPS_ACCEPTING, until - begin, must_accept)
 
     def _raise_carrier(self, container: ContainerPlan) -> None:
         """Let a proxy carry the calls of an app until that has finished its work."""
@@ -276,6 +288,7 @@ class _Solver:
             reason = Reason(ReasonKind.WORK_DONE if work else ReasonKind.HOOKS_DONE, done)
         elif accepts == done:
             reason = Reason(ReasonKind.LAST_SIGNAL, done)
+        served = done
         for container in self.plan.containers:
             end = self._own_end(container)
             if end > done:
@@ -284,15 +297,25 @@ class _Solver:
                 kind = ReasonKind.PROXY_DONE if proxy else ReasonKind.PROGRAM_MAY_TAKE
                 reason = Reason(kind, end, container.name)
         if not self.plan.grace_counts_hook:
-            hooks = [c.hook.duration.value.low for c in self.plan.containers]
-            # The hook has a grace period of its own, and what follows another one.
-            done = max([done - max(hooks, default=ZERO), *hooks])
+            done = max((self._own_grace(c, served) for c in self.plan.containers), default=done)
         high = self.plan.grace.value.high
         if high is not None and high <= done:
             wanted = ceil_seconds(done + MARGIN)
             self.changes.append(Change(GRACE_FIELD, None, self.plan.grace, wanted, reason))
             grace = _suggested(self.plan.grace, DurationRange.exact(wanted))
             self.plan = replace(self.plan, grace=grace)
+
+    def _own_grace(self, container: ContainerPlan, served: timedelta) -> timedelta:
+        """How much grace a container needs whose hook has a grace period of its own.
+
+        ``served`` is when the last request is done, which needs the container or may need it.
+        """
+        hook = container.hook.duration.value.low
+        if container.native_sidecar or container.role is Role.MEMBER:
+            return hook
+        if container.serves and not _ends_at_signal(container):
+            served = _accepts_until(container) + self.targets.p99
+        return max(hook, max(served, self._own_end(container)) - hook)
 
     def _own_end(self, container: ContainerPlan) -> timedelta:
         """When a container's own settings say that it has ended, at the latest."""
