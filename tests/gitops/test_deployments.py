@@ -176,7 +176,7 @@ def test_charts_are_rendered_as_they_are_deployed() -> None:
         "SL102 charts/shop/templates/app.yaml:13 prod shop-prod shop-prod",
         "SL102 charts/shop/templates/app.yaml:13 set shop-set shop-set",
     ]
-    _, out, _ = run("check", "--render", ".")
+    _, out, _ = run("check", "--render", "--format", "concise", ".")
     for place in (
         "11s (charts/shop/prod.yaml:1)",
         "13s (argo/dev.yaml:6)",
@@ -332,7 +332,7 @@ def test_values_that_the_files_do_not_show_are_named() -> None:
         "  values: {grace: 3}\n  valuesFrom: [{kind: ConfigMap, name: v}]\n"
     )
     write({**CHART, "flux/a.yaml": release})
-    _, out, _ = run("check", "--render", ".")
+    _, out, _ = run("check", "--render", "--verbose", ".")
     assert "HelmRelease a in flux/a.yaml: valuesFrom may change what it deploys" in out
     assert "SL102" not in out, "the chart's own values are enough"
 

@@ -139,7 +139,7 @@ def test_environments_of_the_configuration_are_variants() -> None:
     assert check(".") == [f"SL102 {place} dev", f"SL102 {place} prod"]
     _, out, _ = run("explain", "--render", ".")
     assert "Deployment dev/shop-dev, variant dev  charts/shop/templates/app.yaml:8" in out
-    _, out, _ = run("check", ".")
+    _, out, _ = run("check", "--verbose", ".")
     assert "unrendered templates of the chart charts/shop (1)" in out
 
 
