@@ -47,21 +47,24 @@ def compare(pods: Iterable[PlannedPod], result: LintResult, facts: UserFacts) ->
     findings: dict[object, list[Finding]] = {}
     for finding in result.findings:
         findings.setdefault(finding.workload, []).append(finding)
+        for variant in finding.variants:  # what several environments have is one finding
+            findings.setdefault((finding.subject_file, variant), []).append(finding)
     verdicts = [judge_pod(pod, facts) for pod in pods]
     checked = sorted((v.region.file, v.title, v.lost, v.losses) for v in result.verdicts)
     assert sorted((v.region.file, v.title, v.lost, v.losses) for v in verdicts) == checked
     assert count_outcomes(result.verdicts)["workloads"] == len(verdicts)
+    known: dict[object, set[ReportedLoss]] = {}
     for pod, verdict in zip(pods, verdicts, strict=True):
         found[verdict.lost] += 1
+        known.setdefault(pod.id, set()).update(verdict.losses)
         if pod.analysis is None or pod.rejections:
             continue
-        reported = [f for f in findings.get(pod.id, ()) if f.region.file or f.workload == pod.id]
-        known = [report_loss(loss) for loss in pod.analysis.losses]
-        for finding in reported:
-            if finding.loss is not None:
-                assert finding.loss in known, (finding, known)
+        reported = findings.get(pod.id, [])
+        reported += findings.get((pod.ref.document.file, pod.variant), [])
         for loss in (same[0] for same in losses_by_setting(pod.analysis.losses)):
             assert _is_reported(loss, report_loss(loss), reported), (loss, reported)
+    for finding in result.findings:
+        assert finding.loss is None or finding.loss in known[finding.workload], finding
     return found
 
 
@@ -73,7 +76,7 @@ def _is_reported(loss: Loss, text: ReportedLoss, findings: Iterable[Finding]) ->
 
 
 def compare_text(text: str, facts: UserFacts) -> Counter[str]:
-    """Everything that is said of the pods of a text agrees."""
+    """All commands agree about the pods of a text."""
     pods = plan_files({"shop.yaml": text}, facts).pods
     found = compare(pods, check_files({"shop.yaml": text}, facts), facts)
     for pod in pods:

@@ -46,6 +46,7 @@ spec:
   containers:
     - name: app
       image: shop/app:1
+      ports: [{containerPort: 8080}]
       lifecycle: {preStop: {sleep: {seconds: %d}}}
 """
 

@@ -205,7 +205,7 @@ def test_errors_that_rest_on_assumptions_are_warnings_and_nothing_else_changes()
 
 
 def test_the_changes_of_a_fix_are_its_own_edits_or_the_solution() -> None:
-    result = check_text(MESHED, user_facts(p99="10s", istio="1.26", kubernetes="1.28"))
+    result = check_text(MESHED, user_facts(p99="10s", istio="1.26", kubernetes="1.30"))
     (finding,) = [f for f in result.findings if f.rule == "SL202"]
     assert finding.fix is not None
     assert {change.field for change in finding.fix.changes} <= {

@@ -22,7 +22,7 @@ spec:
   containers:
   - name: app
     image: i
-    lifecycle: {preStop: {sleep: {seconds: 40}}}
+    lifecycle: {preStop: {exec: {command: [sleep, "40"]}}}
 """
 
 

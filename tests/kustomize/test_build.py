@@ -234,7 +234,7 @@ def errors(files: dict[str, str]) -> list[Finding]:
     return [f for f in check_files(dict(files)).findings if f.severity.value == "error"]
 
 
-def test_a_base_is_judged_as_its_overlays_deploy_it() -> None:
+def test_a_base_is_checked_as_its_overlays_deploy_it() -> None:
     short = DEPLOYMENT.replace("Seconds: 30", "Seconds: 5")
     files = {**overlays("dev", "prod", "test"), "base/shop.yaml": short}
     (finding,) = errors(files)

@@ -45,7 +45,8 @@ def test_an_llm_service_gets_what_the_presets_set() -> None:
             ["SL452"],
         ),
         ("  template: 5", []),
-        ("  router: [1]\n  prefill: {template: {terminationGracePeriodSeconds: 10}}", ["SL161"]),
+        # It is rejected, so no pod loses anything.
+        ("  router: [1]\n  prefill: {template: {terminationGracePeriodSeconds: 10}}", []),
     ],
 )
 def test_grace_periods_of_an_llm_service(lines: str, expected: list[str]) -> None:

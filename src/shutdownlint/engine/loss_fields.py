@@ -128,7 +128,7 @@ def _format_changes(view: LossView, changes: Sequence[Change]) -> Iterator[str]:
 def _advice(view: LossView) -> str:
     """The smallest set of changes that serves every request; what is wanted where none does."""
     solution, loss = view.analysis.solution, view.loss
-    if solution.changes and solution.proven:
+    if view.analysis.is_solved(loss):
         return ", ".join(_format_changes(view, solution.changes))
     if loss.kind in (LossKind.LATE, LossKind.OWN_CALLS):
         return f"let {loss.process} go on until {format_duration(loss.end)}"

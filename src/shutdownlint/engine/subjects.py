@@ -15,7 +15,6 @@ from shutdownlint.platforms.locations import source_location
 from shutdownlint.platforms.traffic import SERVES_ASSUMED, MeshProxyFacts
 from shutdownlint.shutdown.analysis import ShutdownAnalysis
 from shutdownlint.shutdown.durations import DurationRange, format_duration
-from shutdownlint.shutdown.loss import LossWeight
 from shutdownlint.shutdown.pod_plan import Role
 from shutdownlint.shutdown.provenance import Origin, OriginKind
 from shutdownlint.yaml_source.location import FixedLocation
@@ -236,7 +235,7 @@ class _PodSubjects:
             assumptions=tuple(assumptions),
             edit_targets=pod.edit_targets.get(name, {}),
             versions=self.versions,
-            solution_changes=self.solution_changes,
+            solution_changes=lambda: self.solution_changes() if self.base.is_solved(loss) else (),
             home=pod.ref,
             loss=loss,
         )
@@ -254,8 +253,7 @@ def losses_by_setting(losses: Iterable[Loss]) -> Iterable[list[Loss]]:
         # The name of what is only bounded goes on with the bound that is taken.
         name = loss.setting.name.partition(": ")[0]
         found.setdefault((loss.process, name, loss.setting.origin), []).append(loss)
-    order = list(LossWeight)
-    return [sorted(same, key=lambda loss: order.index(loss.weight)) for same in found.values()]
+    return [sorted(same, key=lambda loss: loss.weight.rank) for same in found.values()]
 
 
 def _place_of(loss: Loss, process: ContainerPlan | None) -> SourceLocation | None:

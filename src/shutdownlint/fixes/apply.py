@@ -25,6 +25,7 @@ from shutdownlint.manifests.document import DocumentText
 from shutdownlint.manifests.reader import decode_text
 from shutdownlint.manifests.splitter import split
 from shutdownlint.platforms.edit_target import ValueFormat
+from shutdownlint.shutdown.durations import ORDINARY_REQUEST
 from shutdownlint.yaml_source.editor import Edit, EditError, apply_edits, common_prefix_length
 
 if TYPE_CHECKING:
@@ -353,19 +354,42 @@ def _count_kinds(findings: Iterable[Finding]) -> Counter[_Key]:
     return Counter(kind for finding in findings for kind in _kinds(finding))
 
 
+def _still_there(after: Iterable[Finding], fixed: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings but those that are less than what was fixed: longer requests, or not sure."""
+    known = {kind: finding for finding in fixed for kind in _kinds(finding)}
+    for finding in after:
+        before = (known[kind] for kind in _kinds(finding) if kind in known)
+        if not any(_is_less(finding, each) for each in before):
+            yield finding
+
+
+def _is_less(finding: Finding, before: Finding) -> bool:
+    if finding.loss is None or before.loss is None:
+        return False
+    longer = finding.loss.longer_than > before.loss.longer_than
+    return longer or finding.severity.rank < before.severity.rank
+
+
 def _find_regressions(
     before: Iterable[Finding], after: Iterable[Finding], fixed: list[Finding]
 ) -> dict[_Place, str]:
     """What the fixes did not resolve, or what as severe has come: the reason, by place."""
-    was, now = _count_kinds(before), _count_kinds(after)
+    was, now = _count_kinds(before), _count_kinds(_still_there(after, fixed))
     found: dict[_Place, str] = {}
     for kind, count in _count_kinds(fixed).items():
         if now[kind] > was[kind] - count:
             found.setdefault((kind[3], kind[1]), "the fix does not resolve the finding")
-    least = min(finding.severity.rank for finding in fixed)
     for finding in after:
         more = any(now[kind] > was[kind] for kind in _kinds(finding))
-        if more and finding.severity.rank >= least:
-            place = finding.region.file, str(finding.workload)
+        place = finding.region.file, str(finding.workload)
+        blamed = _find_blamed(place, fixed) or fixed
+        as_severe = finding.severity.rank >= min(each.severity.rank for each in blamed)
+        if more and as_severe and not _is_long_enough(finding):
             found.setdefault(place, f"the fix would cause {finding.rule}")
     return found
+
+
+def _is_long_enough(finding: Finding) -> bool:
+    """Whether it only says that requests are lost that are longer than ordinary ones."""
+    loss = finding.loss
+    return loss is not None and not loss.is_sure and loss.longer_than >= ORDINARY_REQUEST

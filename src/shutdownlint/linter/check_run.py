@@ -82,12 +82,15 @@ class WorldRun:
         for pod in stage.planned_pods(extra=extra):
             annotated += read_annotations(pod.workload)
             found = [*evaluate_pod(pod, self.evaluator, self.context.user_facts)]
+            if pod.workload.described_by is None:
+                pod.rejections = [f.placed_message for f in self._rejections(pod, found)]
+            if pod.rejections:  # what is never created loses nothing
+                found = [finding for finding in found if finding.loss is None]
             for finding in found:
                 dated = finding.about_versions and not self._is_hidden(finding)
                 known = self._sweep.with_versions(finding, pod) if dated else finding
                 part.findings.append(known)
             if pod.workload.described_by is None:
-                pod.rejections = [f.placed_message for f in self._rejections(pod, found)]
                 part.entries.append(index_entry(pod, self.options.facts.owner_label))
                 part.verdicts.append(self._judge(pod, stage))
                 self._describe(pod, found, part)

@@ -202,6 +202,20 @@ class ShutdownAnalysis:
         return solve(self.plan, Targets.of(self.plan))
 
     @cached_property
+    def _losses_left(self) -> tuple[Loss, ...]:
+        """What a stop loses with the changes of the solution."""
+        return ShutdownAnalysis(self.solution.plan).losses
+
+    def is_solved(self, loss: Loss) -> bool:
+        """Whether the solution ends a loss, or leaves only longer or less likely requests of it."""
+        return bool(self.solution.changes) and not any(
+            left.identity == loss.identity
+            and left.weight.rank <= loss.weight.rank
+            and left.longer_than <= loss.longer_than
+            for left in self._losses_left
+        )
+
+    @cached_property
     def headroom(self) -> Headroom:
         """How long a request may take."""
         cases = [case for cases in self._cases_by_target for case in cases]

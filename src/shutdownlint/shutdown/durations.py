@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 ZERO: Final = timedelta(0)
 #: Means "without an end": a century, longer than any grace period in use.
 UNBOUNDED: Final = timedelta(days=36525)
+#: How long requests take at most where nothing says it.
+ORDINARY_REQUEST: Final = timedelta(seconds=10)
 #: The share of the requests that takes p99 at most.
 P99_SHARE: Final = 0.99
 _SECOND: Final = timedelta(seconds=1)

@@ -62,6 +62,11 @@ class LossWeight(StrEnum):
     #: There may be.
     POSSIBLE = "possible"
 
+    @property
+    def rank(self) -> int:
+        """Zero is the surest."""
+        return list(LossWeight).index(self)
+
 
 class Loss(Struct, frozen=True):
     """What one stop of a pod loses: what, by which process, when and because of what.

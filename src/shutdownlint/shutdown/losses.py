@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from shutdownlint.shutdown.case import INSTANT, Case
-from shutdownlint.shutdown.durations import ZERO
+from shutdownlint.shutdown.durations import ORDINARY_REQUEST, ZERO
 from shutdownlint.shutdown.loss import WORST_FIRST, Loss, LossKind, LossMeans, LossWeight
 from shutdownlint.shutdown.pod_plan import Effect, Role
 from shutdownlint.shutdown.process import (
@@ -37,13 +37,10 @@ if TYPE_CHECKING:
     from shutdownlint.shutdown.request import Prediction
     from shutdownlint.shutdown.timeline import ContainerTimeline
 
-#: How long requests are taken to be at most where nothing says it.
-ORDINARY_REQUEST: Final = timedelta(seconds=10)
 #: A process that has cut its requests so soon after its stop signal did not wait for them.
 _AT_ONCE: Final = timedelta(seconds=1)
 #: The least that the kubelet leaves between a stop signal and SIGKILL.
 _LEAST_LEFT: Final = timedelta(seconds=2)
-_WEIGHTS: Final = tuple(LossWeight)
 
 
 def find_losses(targets: Sequence[Sequence[Case]]) -> tuple[Loss, ...]:
@@ -67,7 +64,7 @@ def find_losses(targets: Sequence[Sequence[Case]]) -> tuple[Loss, ...]:
 def _badness(loss: Loss) -> tuple[bool, int, int]:
     """Smaller is worse: what is sure to be lost, then by its kind."""
     unsure = loss.weight is LossWeight.POSSIBLE
-    return unsure, WORST_FIRST.index(loss.kind), _WEIGHTS.index(loss.weight)
+    return unsure, WORST_FIRST.index(loss.kind), loss.weight.rank
 
 
 def _is_assumed(case: Case) -> bool:
@@ -82,7 +79,7 @@ def _common(cases: Sequence[Sequence[Loss]]) -> Iterator[Loss]:
             by_identity.setdefault(loss.identity, []).append(loss)
     for same in by_identity.values():
         worst = min(same, key=lambda loss: (loss.longer_than, loss.begin))
-        weight = max((loss.weight for loss in same), key=_WEIGHTS.index)
+        weight = max((loss.weight for loss in same), key=lambda each: each.rank)
         yield replace(worst, weight=weight, certain=len(same) == len(cases))
 
 
@@ -334,7 +331,7 @@ def _late(case: Case) -> Iterator[Loss]:
             found += [loss] if loss is not None else []
     if found:
         # The one that is surest, then the one that sends for longest.
-        yield min(found, key=lambda loss: (_WEIGHTS.index(loss.weight), -loss.end))
+        yield min(found, key=lambda loss: (loss.weight.rank, -loss.end))
 
 
 def _closed_from(case: Case) -> timedelta:

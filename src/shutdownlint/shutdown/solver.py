@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from shutdownlint.shutdown.durations import ZERO, DurationRange, ceil_seconds
+from shutdownlint.shutdown.durations import ORDINARY_REQUEST, ZERO, DurationRange, ceil_seconds
 from shutdownlint.shutdown.pod_plan import GRACE_FIELD, Effect, Knob, Role
 from shutdownlint.shutdown.process import After, Reaction, Trigger, WhenFinished, WhenIdle
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting, with_value
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from shutdownlint.shutdown.pod_plan import ContainerPlan, PodPlan
     from shutdownlint.shutdown.process import Ending, Phase
 
-#: How long requests take where it is not known.
-DEFAULT_REQUEST_DURATION: Final = timedelta(seconds=10)
 #: Left between the last thing that has to happen and SIGKILL.
 MARGIN: Final = timedelta(seconds=5)
 _SECOND: Final = timedelta(seconds=1)
@@ -36,13 +34,13 @@ _SECOND: Final = timedelta(seconds=1)
 class Targets(Struct, frozen=True):
     """What the settings should achieve: every request of this length, arriving until then."""
 
-    p99: timedelta = DEFAULT_REQUEST_DURATION
+    p99: timedelta = ORDINARY_REQUEST
     propagation: timedelta = ZERO
 
     @classmethod
     def of(cls, plan: PodPlan, p99: timedelta | None = None) -> Targets:
         """The targets of a pod; what is not set comes from its plan."""
-        known = plan.p99.value if plan.p99 is not None else DEFAULT_REQUEST_DURATION
+        known = plan.p99.value if plan.p99 is not None else ORDINARY_REQUEST
         job = plan.job.value if plan.job is not None else ZERO
         # Who is not helped by a delay gets none.
         propagation = ZERO if plan.no_delay else plan.propagation
@@ -322,13 +320,17 @@ class _Solver:
         if container.native_sidecar or container.role is Role.MEMBER:
             return ZERO
         end = container.hook.duration.value.low
+        is_proxy = container.role is Role.PROXY
         # A default limit is rarely used up; but a longer hook must not be what leaves it no time.
         delayed = container.role is Role.APP and any(
             change.container == container.name for change in self.changes
         )
         for phase in container.process.phases:
-            if phase.begins is not Trigger.DELETION:
-                end += _phase_length(phase.ending, count_default=delayed)
+            ending = phase.ending
+            # That SIGKILL ends a proxy before its default time does no harm.
+            by_default = isinstance(ending, After) and not ending.duration.origin.written
+            if phase.begins is not Trigger.DELETION and not (is_proxy and by_default):
+                end += _phase_length(ending, count_default=delayed)
         return end
 
 
