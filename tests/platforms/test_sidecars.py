@@ -164,9 +164,7 @@ def test_what_the_rules_add_up() -> None:
     text = pod(f'{CONSUL}connect-inject: "true", {GRACE}: "12"', pre_stop=5)
     (found,) = findings(text, "SL202", "10s")
     assert "cuts requests 12s after termination starts (shutdown grace 12s, line 7)" in found
-    assert (
-        "but 5s until the last one begins + 10s for the slowest (--p99) = 15s are needed" in found
-    )
+    assert "but needs 5s until the last one begins + 10s for the slowest (--p99) = 15s" in found
     assert findings(text, "SL202", "6s") == []
     (found,) = findings(pod('dapr.io/enabled: "true"', pre_stop=20), "SL201")
     assert "stops 0s after termination starts (block 0s, Dapr's default)" in found

@@ -83,7 +83,7 @@ class MessageTemplate(Struct, frozen=True, array_like=True):
 #: Terms of a sum that are zero or not known, and a sum of one term that is left.
 _ZERO_TERM: Final = lazy_pattern(
     r"an unknown time [A-Za-z0-9-]+ \+ "
-    r"|(?<![\w.])0s [A-Za-z0-9-]+ \+ | \+ 0s [A-Za-z0-9-]+|, minus 0s \w+"
+    r"|(?<![\w.])0s [A-Za-z0-9-]+(?: [a-z]{1,20}){0,5} \+ | \+ 0s [A-Za-z0-9-]+|, minus 0s \w+"
 )
 _ONE_TERM: Final = lazy_pattern(
     r"(?<!\+ )(?<![\w.])([0-9][0-9a-z.]*) "
