@@ -36,7 +36,7 @@ def test_the_screens_are_real() -> None:
 
 def test_the_commands_that_set_up_stand_where_ci_finds_them() -> None:
     text = README.read_text(encoding="utf-8")
-    assert len(re.findall(r"^python3 -m venv .*pytest$", text, re.MULTILINE)) == 1
+    assert len(re.findall(r"^python3 -m venv .*pytest -n auto$", text, re.MULTILINE)) == 1
     assert len(re.findall(r"^python3 -m venv .* check examples/$", text, re.MULTILINE)) == 1
 
 

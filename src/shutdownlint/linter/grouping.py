@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from shutdownlint.engine.finding import Related
-from shutdownlint.shutdown.loss import WORST_FIRST
+from shutdownlint.shutdown.durations import ZERO
+from shutdownlint.shutdown.loss import WORST_FIRST, LossKind
 from shutdownlint.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
+    from datetime import timedelta
 
     from shutdownlint.engine.finding import Finding
     from shutdownlint.yaml_source.location import Region
@@ -128,7 +130,13 @@ def group_by_cause(findings: Iterable[Finding]) -> list[list[Finding]]:
     for finding in findings:
         decided = finding.decided_by or finding.message
         groups.setdefault((finding.rule, finding.severity, decided), []).append(finding)
-    return sorted(groups.values(), key=_badness)
+    return sorted((sorted(group, key=_sent_for) for group in groups.values()), key=_badness)
+
+
+def _sent_for(finding: Finding) -> timedelta:
+    """Smaller is worse: how long new requests are lost, which something sends."""
+    loss = finding.loss
+    return loss.begin - loss.end if loss is not None and loss.kind is LossKind.LATE else ZERO
 
 
 def _badness(group: list[Finding]) -> tuple[int, int, int]:

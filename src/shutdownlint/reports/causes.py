@@ -21,6 +21,14 @@ if TYPE_CHECKING:
     from shutdownlint.linter.verdicts import WorkloadVerdict
     from shutdownlint.reports.report import Report
 
+#: What is lost of several workloads that lose it in different ways.
+_ANY_LOSS: Final = {
+    LossKind.CUT: "requests in flight are cut",
+    LossKind.LATE: "new requests are lost",
+    LossKind.OWN_CALLS: "the app's own calls fail",
+    LossKind.WORK: "work in progress is cut",
+    LossKind.LONG: "long requests are cut",
+}
 #: Of the workloads of a cause so many are listed.
 _MOST_PLACES: Final = 10
 #: Of the senders and variants of a workload so many are named.
@@ -53,7 +61,9 @@ def _place(findings: Sequence[Finding], report: Report) -> CausePlace:
     verdict = report.verdict_of(first)
     bears = [*_bears_on(verdict)] if verdict is not None else []
     if first.loss is not None and first.loss.kind is LossKind.LATE:
-        bears.insert(0, f"until {format_duration(first.loss.end)}")
+        bears.insert(0, f"new requests until {format_duration(first.loss.end)}")
+    if first.outside and first.workload is not None:
+        bears.append(f"by {first.region.file}:{first.region.line}")
     workload = str(first.workload) if first.workload is not None else ""
     return CausePlace(f"{region.file}:{region.line}", workload, tuple(bears), variants)
 
@@ -87,21 +97,24 @@ def describe_cause(findings: Sequence[Finding], places: Sequence[CausePlace]) ->
         return first.message
     if first.loss is None:
         return f"{first.title.rstrip('.')}, in {len(places):,} workloads"
-    lost = Counter(finding.loss.text for finding in findings if finding.loss is not None)
-    what = lost.most_common(1)[0][0]
-    return f"{what} ({first.decided_by}), in {len(places):,} workloads"
+    lost = {finding.loss.text for finding in findings if finding.loss is not None}
+    what = first.loss.text if len(lost) == 1 else _ANY_LOSS[first.loss.kind]
+    variants = sum(max(len(place.variants), 1) for place in places)
+    more = f" ({variants:,} with their variants)" if variants > len(places) else ""
+    return f"{what} ({first.decided_by}), in {len(places):,} workloads{more}"
 
 
 def describe_fix(
     findings: Sequence[Finding], places: Sequence[CausePlace], report: Report
 ) -> str | None:
     """The fix, and whether one edit is enough for all."""
-    fixes = Counter(finding.fix.description for finding in findings if finding.fix is not None)
+    by_place = {(f.subject_region, f.workload and f.workload.name): f for f in findings if f.fix}
+    fixes = Counter(finding.fix.description for finding in by_place.values() if finding.fix)
     if not fixes:
         return None
     text, count = fixes.most_common(1)[0]
     if len(fixes) > 1:
-        text += f" (for {count:,} of {len(findings):,}; 'shutdownlint suggest' has each)"
+        text += f" (for {count:,} of {len(places):,}; 'shutdownlint suggest' has each)"
     shared = find_shared_edit(list(findings)) if len(places) > 1 else None
     if shared is not None:
         text += f"; one edit at {shared} is enough for all {len(places):,}"

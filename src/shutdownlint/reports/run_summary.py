@@ -116,7 +116,7 @@ def _describe_hints(verdicts: Sequence[WorkloadVerdict]) -> Iterator[str]:
             found.setdefault(verdict.hinted.mesh, []).append(verdict.hinted.loss)
     for mesh, parts in found.items():
         text = Counter(part.text for part in parts).most_common(1)[0][0]
-        yield f"if {len(parts):,} are in {platform_title(mesh)}'s: {text}"
+        yield f"in {platform_title(mesh)}'s, {len(parts):,} of them lose: {text}"
 
 
 def list_open_questions(verdicts: Sequence[WorkloadVerdict]) -> Iterator[str]:
