@@ -136,8 +136,6 @@ def test_no_warning_is_left_unread(selected_corpus: Path) -> None:
         "SL174": 7,
         # Knative's and Kourier's budgets of 80 %, and of 1, beside autoscalers with a minimum of 1.
         "SL180": 7,
-        # Dapr's quickstarts, whose sidecar takes no calls from the stop signal on.
-        "SL201": 13,
         "SL203": 35,
         "SL471": 1,
     }

@@ -20,6 +20,7 @@ from shutdownlint.engine.finding import Change, Finding, Fix, Related, Severity
 from shutdownlint.engine.loss_severity import loss_severity
 from shutdownlint.engine.loss_texts import report_loss
 from shutdownlint.engine.rule import HERE, PARENT
+from shutdownlint.engine.template import without_absent_hook
 from shutdownlint.manifests.document import EmbeddedNodeRef, NodeRef
 from shutdownlint.platforms.edit_target import EditTarget
 from shutdownlint.platforms.fields import SubjectKind
@@ -350,7 +351,7 @@ def _describe_decision(rule: Rule, subject: Subject) -> str:
     name = setting.name.removeprefix(f"{subject.container} ")
     origin = setting.origin
     by = "" if origin.kind is OriginKind.EXPLICIT else f", {origin.label}"
-    return intern(f"{name} {setting.value_text}{by}")
+    return intern(without_absent_hook(f"{name} {setting.value_text}{by}"))
 
 
 def _single(value: Value | None) -> timedelta | bool | int | str | None:

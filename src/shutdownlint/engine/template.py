@@ -76,7 +76,7 @@ class MessageTemplate(Struct, frozen=True, array_like=True):
             if not value:  # an empty value leaves no gap
                 out[-1] = out[-1].removesuffix(" ")
             out.append(value)
-        text = "".join(out).strip()
+        text = without_absent_hook("".join(out).strip())
         return _without_zero_terms(text) if " + " in text or ", minus " in text else text
 
 
@@ -89,6 +89,14 @@ _ONE_TERM: Final = lazy_pattern(
     r"(?<!\+ )(?<![\w.])([0-9][0-9a-z.]*) "
     r"([A-Za-z][A-Za-z0-9 -]{0,40}(?: \([^()]{0,80}\))?) = \1(?![\w.])"
 )
+
+
+_ABSENT_HOOK: Final = lazy_pattern(r"(?:[^\s(]{1,80} )?preStop 0s, (no preStop hook)")
+
+
+def without_absent_hook(text: str) -> str:
+    """``app preStop 0s, no preStop hook`` as ``no preStop hook``."""
+    return _ABSENT_HOOK.sub(r"\1", text) if "no preStop hook" in text else text
 
 
 def _without_zero_terms(text: str) -> str:

@@ -68,6 +68,7 @@ def _join(first: Finding, group: list[Finding]) -> Finding:
         first,
         fix=fix,
         severity=max((f.severity for f in group), key=lambda severity: severity.rank),
+        holds_for=first.holds_for if len({f.holds_for for f in group}) == 1 else "",
         variants=tuple(dict.fromkeys(name for f in group for name in f.variants))
         if all(f.variants for f in group)
         else (),
@@ -151,12 +152,23 @@ def _badness(group: list[Finding]) -> tuple[int, int, int]:
 def find_shared_edit(findings: list[Finding]) -> Region | None:
     """Where one edit fixes all of these findings; None where each needs its own."""
     first = findings[0]
+    if len(findings) < 2:
+        return None
+    one_place = all(finding.region == first.region for finding in findings)
+    if one_place and first.outside and len({_values(finding) for finding in findings}) == 1:
+        return first.region  # what decides is outside of the pods: it can be changed there
     edits = _edits(first)
-    if len(findings) < 2 or any(_edits(finding) != edits for finding in findings):
+    if any(_edits(finding) != edits for finding in findings):
         return None
     places = [
         c.target.location.region() for c in (first.fix.changes if first.fix else ()) if c.target
     ]
     if places:
         return places[0]
-    return first.region if all(finding.region == first.region for finding in findings) else None
+    return first.region if one_place else None
+
+
+def _values(finding: Finding) -> tuple[_Key, ...]:
+    """What a finding's fix sets, wherever that is written."""
+    changes = finding.fix.changes if finding.fix is not None else ()
+    return tuple((each.action, each.field, each.value) for each in changes)

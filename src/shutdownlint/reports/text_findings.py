@@ -137,7 +137,7 @@ def _details(
         near, far = f"line {related.region.line}", f"{related.region.file}:{related.region.line}"
         if near not in finding.message and far not in finding.message:
             yield "see", f"{related.label} at {related.region}"
-    if finding.holds_for:
+    if finding.holds_for and len({each.holds_for for each in findings}) == 1:
         yield "holds for", finding.holds_for
     if places[0].variants:
         yield "variants" if places[0].variants[1:] else "variant", _list(places[0].variants)

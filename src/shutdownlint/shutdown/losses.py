@@ -304,7 +304,10 @@ def _needed_call(case: Case, cut: _Cut) -> Iterator[Loss]:
         return
     if p99 is not None and long_enough:
         return
-    weight = LossWeight.POSSIBLE if long_enough else LossWeight.LIKELY
+    # Who has a proxy for other calls may make none of them in the requests that are in flight.
+    makes_calls = p99 is not None or cut.container.plan.role is not Role.PROXY
+    likely = makes_calls and not long_enough
+    weight = LossWeight.LIKELY if likely else LossWeight.POSSIBLE
     loss = _cut_loss(case, cut, LossKind.OWN_CALLS, weight, p99)
     container = cut.container.plan
     ended = case.idle.container(container.name).accepts_until(Direction.OUTBOUND)

@@ -135,7 +135,10 @@ def plan_proxy(
 
 def _mesh_defaults(config: MeshConfig | None, mesh: Mesh, workload: Workload) -> Setting[str]:
     """Where the defaults of the proxies could be set for many pods at once."""
-    location = config.location if config is not None else mesh.context.namespace_ref(workload)
+    labels = mesh.context.namespace_labels(workload) or {}
+    injected = facts.REVISION in labels or labels.get(facts.NAMESPACE_INJECTION) == "enabled"
+    namespace = mesh.context.namespace_ref(workload) if injected else None
+    location = config.location if config is not None else namespace
     origin = Origin(OriginKind.DEFAULT, "the mesh", location)
     return Setting("mesh defaults", facts.MESH_DEFAULTS, origin)
 

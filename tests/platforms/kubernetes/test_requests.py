@@ -1,0 +1,99 @@
+"""Which pods get requests, who sends them, and what is lost of the others."""
+
+from __future__ import annotations
+
+import pytest
+
+from shutdownlint.linter.verdicts import WorkloadVerdict
+from tests.helpers import check_text, plan_of, user_facts
+
+SERVICE = """\
+apiVersion: v1
+kind: Service
+metadata: {name: a, namespace: shop}
+spec: {selector: {app: a}, ports: [%s]}
+---
+"""
+WORKLOAD = """\
+apiVersion: apps/v1
+kind: %s
+metadata: {name: a, namespace: shop}
+spec:
+  %sselector: {matchLabels: {app: a}}
+  template:
+    metadata: {labels: {app: a}}
+    spec:
+      containers:
+      - {name: a, image: '%s'%s}
+"""
+HTTP = "{port: 80}"
+PORT = ", ports: [{containerPort: 8080}]"
+
+
+def workload(
+    more: str = "", *, kind: str = "Deployment", image: str = "shop/a:1", spec: str = ""
+) -> str:
+    return WORKLOAD % (kind, spec, image, more)
+
+
+def verdict(text: str) -> WorkloadVerdict:
+    (found,) = check_text(text, user_facts(mesh=["none"])).verdicts
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "gets"),
+    [
+        (SERVICE % HTTP + workload(), True),
+        (workload(PORT), True),
+        (workload(", readinessProbe: {httpGet: {port: 80}}"), True),
+        (workload(", readinessProbe: {exec: {command: [ready]}}"), True),
+        (workload(", livenessProbe: {tcpSocket: {port: 80}}"), True),
+        (workload(", lifecycle: {preStop: {sleep: {seconds: 5}}}"), True),
+        (workload(), False),
+        (workload(", ports: [{containerPort: 9090, name: metrics}]"), False),
+        (workload(", livenessProbe: {exec: {command: [alive]}}"), False),
+    ],
+)
+def test_who_gets_requests(text: str, gets: bool) -> None:
+    assert plan_of(text).gets_requests is gets
+    assert verdict(text).gets_requests is gets
+
+
+def test_a_worker_has_no_late_loss_and_no_arriving_requests() -> None:
+    found = verdict(workload())
+    assert (found.lost, found.losses) == ("none", ())
+    assert check_text(workload(), user_facts()).findings == []
+
+
+@pytest.mark.parametrize(
+    ("text", "lost", "sure"),
+    [
+        (SERVICE % HTTP + workload(PORT), "late", True),
+        (workload(PORT), "late", False),  # a Service elsewhere is assumed
+        (SERVICE % "{port: 9090, name: metrics}" + workload(PORT), "late", False),
+        (SERVICE % "{port: 5432}" + workload(), "late", False),
+        (SERVICE % HTTP + workload(PORT, image="prom/node-exporter:1"), "late", False),
+        (
+            SERVICE % HTTP + workload(PORT, spec="replicas: 1\n  strategy: {type: Recreate}\n  "),
+            "late",
+            False,
+        ),
+        (
+            SERVICE % HTTP + workload(PORT, kind="StatefulSet", spec="replicas: 1\n  "),
+            "late",
+            False,
+        ),
+        (
+            SERVICE % HTTP + workload(f"{PORT}, lifecycle: {{preStop: {{sleep: {{seconds: 5}}}}}}"),
+            "none",
+            True,
+        ),
+    ],
+)
+def test_late_requests(text: str, lost: str, sure: bool) -> None:
+    found = verdict(text)
+    assert found.lost == lost
+    assert all(loss.is_sure is sure for loss in found.losses)
+    warned = [f.rule for f in check_text(text).findings if f.severity == "warning"]
+    assert (warned == ["SL108"]) is (sure and lost == "late")
