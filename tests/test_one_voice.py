@@ -10,6 +10,7 @@ import pytest
 
 from shutdownlint.engine.loss_texts import report_loss
 from shutdownlint.engine.subjects import losses_by_setting
+from shutdownlint.fixes.fixer import fix_files
 from shutdownlint.fixes.suggest import make_suggestions
 from shutdownlint.linter.lint_run import LintResult
 from shutdownlint.linter.linter import check, plan_workloads
@@ -20,7 +21,15 @@ from shutdownlint.manifests.loader import InputSource
 from shutdownlint.shutdown.analysis import ShutdownAnalysis
 from shutdownlint.shutdown.loss import LossKind, LossMeans, LossWeight
 from shutdownlint.verification.plan import plan_verification
-from tests.helpers import check_files, lint_options, plan_files, rules, schema, user_facts
+from tests.helpers import (
+    check_files,
+    lint_options,
+    plan_files,
+    rules,
+    schema,
+    user_facts,
+    write_sources,
+)
 from tests.pods import generate_pod
 
 if TYPE_CHECKING:
@@ -123,6 +132,27 @@ def test_generated_pods(seed: int) -> None:
             compare_text(text, facts)
         except AssertionError as error:
             raise AssertionError(f"{facts}\n{text}\n{error}") from error
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_what_a_fix_addressed_is_gone(seed: int, tmp_path: Path) -> None:
+    draw = random.Random(1000 + seed)
+    for number in range(3):
+        text, facts = generate_pod(draw)
+        sources = write_sources({"shop.yaml": text}, tmp_path / str(number))
+        result, fixes = fix_files(sources, lint_options(facts), unsafe=True)
+        if not fixes.fixed:
+            continue
+        (verdict,) = result.verdicts
+        (pod,) = plan_files(fixes.texts, facts).pods
+        again = judge_pod(pod, facts)
+        assert (again.lost, again.losses) == (verdict.lost, verdict.losses)
+        for before in (finding.loss for finding in fixes.fixed if finding.loss is not None):
+            same = [
+                a for a in verdict.losses if (a.kind, a.process) == (before.kind, before.process)
+            ]
+            left = [a for a in same if a.is_sure and a.longer_than <= before.longer_than]
+            assert not before.is_sure or not left, (text, before, left)
 
 
 @pytest.mark.slow

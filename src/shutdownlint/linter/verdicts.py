@@ -176,4 +176,9 @@ def count_outcomes(verdicts: Iterable[WorkloadVerdict]) -> dict[str, int]:
 
 def sort_verdicts(verdicts: Iterable[WorkloadVerdict]) -> list[WorkloadVerdict]:
     """The verdicts, the worst first, then as they are written."""
-    return sorted(verdicts, key=lambda v: (OUTCOMES.index(v.lost), v.region, v.variant))
+
+    def badness(verdict: WorkloadVerdict) -> tuple[int, bool, Region, str]:
+        unsure = bool(verdict.losses) and not verdict.losses[0].is_sure
+        return OUTCOMES.index(verdict.lost), unsure, verdict.region, verdict.variant
+
+    return sorted(verdicts, key=badness)
