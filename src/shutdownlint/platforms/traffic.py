@@ -52,19 +52,14 @@ class LoadBalancerFacts(Struct, frozen=True):
     ``window`` is how long it may go on with that after the pod's deletion, by its vendor's guides;
     ``deregistration`` how long it lets connections finish once it has taken the pod out, where
     that is written; ``containers`` are those it leads to, empty where no port shows that.
-    ``direct``: it holds the pods' own addresses, or finds out about their end by its own health
-    checks; one that sends to nodes learns through kube-proxy. ``no_readiness_gate``: new pods do
-    not wait until it has them. ``failing_checks`` is how long its health checks must fail until it
-    takes a node out, where that is how it learns of a pod's end.
+    ``no_readiness_gate``: new pods do not wait until it has them.
     """
 
     name: Setting[str]
     window: Setting[timedelta]
     deregistration: Setting[timedelta] | None = None
     containers: frozenset[str] = frozenset()
-    direct: bool = True
     no_readiness_gate: bool = False
-    failing_checks: Setting[timedelta] | None = None
 
 
 class ClosesKeptConnections(Struct, frozen=True):
@@ -74,12 +69,6 @@ class ClosesKeptConnections(Struct, frozen=True):
     """
 
     from_deletion: bool
-
-
-class NodeProxyFacts(Struct, frozen=True):
-    """Proxies on the nodes that carry the pod's traffic, such as those of an ambient mesh."""
-
-    name: Setting[str]
 
 
 class RequestedService(Struct, frozen=True):

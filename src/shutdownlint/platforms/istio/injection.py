@@ -219,23 +219,6 @@ def _injected_by(
     return ((), None) if pod_label == "true" else None
 
 
-def find_ambient(workload: Workload, mesh: Mesh) -> Setting[str] | None:
-    """The ambient mesh that carries the traffic of a pod without a sidecar, by its label."""
-    pod = workload.template.metadata.labels.get(facts.DATAPLANE_MODE)
-    if workload.template.spec.hostNetwork is True or is_gateway(workload):
-        return None
-    label, location = "ztunnels of Istio's ambient mesh", workload.ref / "metadata" / "labels"
-    if pod is None:
-        namespace = mesh.context.namespace_labels(workload) or {}
-        if namespace.get(facts.DATAPLANE_MODE) != facts.AMBIENT:
-            return None
-        return Setting("ambient", label, Origin(OriginKind.INHERITED, "the namespace's label"))
-    if pod != facts.AMBIENT:
-        return None
-    origin = Origin(OriginKind.EXPLICIT, "the pod's label", location / facts.DATAPLANE_MODE)
-    return Setting("ambient", label, origin)
-
-
 def is_membership_open(workload: Workload, mesh: Mesh) -> bool:
     """Whether the files and the user leave open if the pod gets a sidecar."""
     metadata, namespace = workload.template.metadata, workload.namespace

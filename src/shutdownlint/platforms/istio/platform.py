@@ -18,7 +18,6 @@ from shutdownlint.platforms.istio.annotations import (
 from shutdownlint.platforms.istio.effective_config import EffectiveConfig, merge_config
 from shutdownlint.platforms.istio.gateways import deployed_gateways, requested_service
 from shutdownlint.platforms.istio.injection import (
-    find_ambient,
     find_sidecar,
     is_bare_proxy,
     is_gateway,
@@ -28,7 +27,6 @@ from shutdownlint.platforms.istio.mesh_config import Mesh
 from shutdownlint.platforms.istio.proxy_plan import plan_proxy
 from shutdownlint.platforms.istio.retries import default_retries
 from shutdownlint.platforms.platform import Platform
-from shutdownlint.platforms.traffic import NodeProxyFacts
 from shutdownlint.shutdown.pod_plan import Assumption
 
 if TYPE_CHECKING:
@@ -111,9 +109,6 @@ class Plugin(Platform):
         ]
         annotation, annotation_problems = read_annotation(workload)
         if sidecar is None:
-            ambient = find_ambient(workload, mesh)
-            if ambient is not None:
-                draft.note(NodeProxyFacts(ambient))
             known = draft.context.namespace_labels(workload) is not None
             draft.problems += settings_without_proxy(
                 workload, annotation, namespace_known=known, is_gateway=is_gateway(workload)

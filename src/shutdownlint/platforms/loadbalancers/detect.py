@@ -59,19 +59,15 @@ def gateway_balancer(services: Sequence[LoadedResource[Service]]) -> LoadBalance
         if spec.type not in ("LoadBalancer", "NodePort"):
             continue
         annotations = loaded.model.metadata.annotations
-        ip = annotations.get(facts.NLB_TARGET_TYPE) == "ip"
         label = f"a Service of type {spec.type}"
         location = loaded.ref / "spec" / "type"
-        if ip:
+        if annotations.get(facts.NLB_TARGET_TYPE) == "ip":
             label = "an NLB with the pods as targets"
             location = loaded.ref / "metadata" / "annotations" / facts.NLB_TARGET_TYPE
         elif spec.externalTrafficPolicy == "Local":
             label += " with externalTrafficPolicy Local"
             location = loaded.ref / "spec" / "externalTrafficPolicy"
-        direct = ip or spec.externalTrafficPolicy == "Local"
-        return LoadBalancerFacts(
-            _named(label, location), _window(facts.GATEWAY_WINDOW), direct=direct
-        )
+        return LoadBalancerFacts(_named(label, location), _window(facts.GATEWAY_WINDOW))
     return None
 
 
@@ -172,7 +168,7 @@ def _nlb_nodes(service: LoadedResource[Service]) -> Iterator[LoadBalancerFacts]:
         origin = replace(origin, label=f"{threshold} checks, {interval}s apart")
     window = Setting("failing checks", seconds(min(interval * threshold, 10**6)), origin)
     name = _named("an NLB with nodes as targets", policy)
-    yield LoadBalancerFacts(name, window, failing_checks=window)
+    yield LoadBalancerFacts(name, window)
 
 
 def _nlb(

@@ -59,7 +59,7 @@ def _find(draft: PodDraft) -> LoadBalancerFacts | None:
         window = facts.GATEWAY_WINDOW.value
         origin = Origin(OriginKind.ASSUMED, "its guide")
         setting = Setting("load balancer window", window, origin)
-        return LoadBalancerFacts(requested.name, setting, direct=False)
+        return LoadBalancerFacts(requested.name, setting)
     services = [s for s in context.services_for(workload) if leads_to_pod(s.model, workload)]
     found = load_balancer(workload, services, context)
     if found is None and draft.edge is not None:

@@ -50,21 +50,17 @@ KEDA_INTERCEPTOR: Final = "keda-http-interceptor"
 class KnownServer(Struct, frozen=True):
     """How a server stops, by its flags.
 
-    ``budget`` are the times that it may take, one after the other, counted from its stop signal or
-    from the deletion where ``hook`` is set.
     ``hook`` is what ends its preStop hook, where that is the server itself. ``helper``: the app
-    calls it, and requests need it. ``life`` is how long a helper goes on after its stop signal.
-    ``serves_models``: its requests take minutes.
+    calls it, and requests need it. ``model_limit``: it serves models, whose requests take minutes,
+    and lets them take so long.
     """
 
     process: Process
     reason: str
-    budget: tuple[Setting[timedelta], ...] = ()
     hook: Ending | None = None
     helper: bool = False
-    life: Setting[timedelta] | None = None
     assumptions: tuple[Assumption, ...] = ()
-    serves_models: bool = False
+    model_limit: Setting[timedelta] | None = None
 
 
 def find_known_server(
@@ -119,7 +115,6 @@ def _ingress_nginx(
     return KnownServer(
         Process(phases),
         "ingress-nginx",
-        tuple(time for time in (grace, workers, post) if time is not None),
         hook=WhenGone((name,)) if waits else None,
         assumptions=assumptions,
     )
@@ -168,7 +163,6 @@ def _traefik(started: StartedProgram) -> KnownServer:
     return KnownServer(
         Process(phases),
         "Traefik",
-        (accept, grace),
         assumptions=(Assumption(text, "a file or its variables may set others"),),
     )
 
@@ -202,7 +196,6 @@ def _helper(started: StartedProgram, life: Setting[timedelta], remedy: str) -> K
         Process(phases),
         started.name,
         helper=True,
-        life=life,
         assumptions=(Assumption(text, remedy),),
     )
 
@@ -271,7 +264,7 @@ def _ray(container: Container, ref: NodeRef, version: Version | None) -> KnownSe
         Phase(Trigger.SIGNAL, After(drain), OPEN, OPEN),
         Phase(Trigger.NEXT, WhenFinished(replace(drain, value=ZERO)), CLOSED, CLOSED, cuts=True),
     )
-    return KnownServer(Process(phases), "Ray", (drain,), serves_models=True)
+    return KnownServer(Process(phases), "Ray", model_limit=drain)
 
 
 def _haproxy_ingress(started: StartedProgram) -> KnownServer:
@@ -283,7 +276,7 @@ def _haproxy_ingress(started: StartedProgram) -> KnownServer:
         Phase(Trigger.SIGNAL, After(wait), OPEN, OPEN),
         Phase(Trigger.NEXT, WhenFinished(min(limit, grace, key=_value)), CLOSED),
     )
-    return KnownServer(Process(phases), "HAProxy Ingress", (wait, limit))
+    return KnownServer(Process(phases), "HAProxy Ingress")
 
 
 def _keda_interceptor(container: Container, ref: NodeRef) -> KnownServer:
@@ -294,7 +287,7 @@ def _keda_interceptor(container: Container, ref: NodeRef) -> KnownServer:
         # A drain of nothing has no limit.
         Phase(Trigger.NEXT, WhenFinished(drain if drain.value else None), CLOSED),
     )
-    return KnownServer(Process(phases), "KEDA's HTTP interceptor", (delay, drain))
+    return KnownServer(Process(phases), "KEDA's HTTP interceptor")
 
 
 def _variable(

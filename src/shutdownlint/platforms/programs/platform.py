@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from shutdownlint.manifests.resources import ConfigMap
@@ -36,18 +35,16 @@ from shutdownlint.platforms.programs.verdict import (
     read_verdict,
 )
 from shutdownlint.shutdown.durations import ZERO, format_duration
-from shutdownlint.shutdown.pod_plan import Assumption, ContainerPlan, Effect, Knob, Role
+from shutdownlint.shutdown.pod_plan import Assumption, Effect, Knob, Role
 from shutdownlint.shutdown.process import (
     CLOSED,
     OPEN,
-    After,
     HookSignal,
     Never,
     Phase,
     Process,
     Reaction,
     Trigger,
-    WhenFinished,
     Wrapper,
     abrupt,
     graceful,
@@ -55,7 +52,7 @@ from shutdownlint.shutdown.process import (
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from datetime import timedelta
 
     from shutdownlint.manifests.document import NodeRef
@@ -80,45 +77,11 @@ def _default(get: Callable[[Any], Any]) -> Callable[[CaseView], Any]:
     return _fact(lambda found: None if found.defaults is None else get(found.defaults))
 
 
-class ServerFacts(Struct, frozen=True):
-    """What a server may take to stop, counted from the deletion, and its parts as text."""
-
-    budget: Setting[timedelta]
-    text: str
-
-    @classmethod
-    def of(cls, parts: Sequence[Setting[timedelta]]) -> ServerFacts:
-        """The sum of some times; it is shown where the longest one is written."""
-        longest = max(parts, key=lambda part: part.value)
-        total = sum((part.value for part in parts), ZERO)
-        named = [
-            f"{format_duration(part.value)} {part.name}"
-            + ("" if part.origin.written else " by default")
-            for part in parts
-            if part.value
-        ]
-        return cls(Setting("budget", total, longest.origin), " + ".join(named))
-
-
-class HelperFacts(Struct, frozen=True):
-    """A container that the app calls: how long it goes on after its stop signal."""
-
-    life: Setting[timedelta] | None = None
-
-
 def _app_serves_for(view: CaseView) -> timedelta:
     """How long the app's slowest container accepts requests."""
     apps = (c.name for c in view.plan.regular if c.role is Role.APP)
     timeline = view.analysis.idle_timeline
     return max((timeline.container(name).accepts_until().at for name in apps), default=ZERO)
-
-
-def _front(view: CaseView) -> ContainerPlan | None:
-    """The reverse proxy that forwards requests to the container, and goes on the longest."""
-    name = view.container.name
-    fronts = [c for c in view.plan.regular if c.serves and name in view.plan.behind(c.name)]
-    timeline = view.analysis.idle_timeline
-    return max(fronts, key=lambda c: timeline.container(c.name).accepts_until().at, default=None)
 
 
 _FIELDS: Final[Fields] = {
@@ -128,13 +91,6 @@ _FIELDS: Final[Fields] = {
             _D,
             "how long the pod's app goes on accepting requests",
             _app_serves_for,
-        ),
-        Field(
-            "front",
-            FieldType.STRING,
-            "the reverse proxy of the pod that forwards requests to it; empty where there is none",
-            lambda view: front.name if (front := _front(view)) is not None else "",
-            default="",
         ),
         Field(
             "accepts",
@@ -273,7 +229,6 @@ class Plugin(Platform):
             # The stop signal changes nothing for a server that finishes its requests.
             ends = abrupt().phases if written.behaviour.value == "abrupt" else ()
             container.process = Process((*hooked, *ends))
-            container.note(ServerFacts.of([_length(phase) for phase in hooked]))
         self._note_limit(container, started, found)
         return started
 
@@ -324,17 +279,15 @@ class Plugin(Platform):
         container.process = server.process
         if server.hook is not None:
             container.hook = replace(container.hook, ending=server.hook)
-        before = [] if server.hook is not None else [_hook_time(container)]
-        container.note(ServerFacts.of([*before, *server.budget]))
         draft.assumptions += server.assumptions
-        if server.serves_models:
-            written = [limit for limit in server.budget if limit.origin.written]
-            _note_model_requests(container, server.reason, *written[:1])
+        limit = server.model_limit
+        if limit is not None:
+            written = limit if limit.origin.written else None
+            _note_model_requests(container, server.reason, written)
         if server.helper:
             container.serves, container.serves_assumed = False, False
             container.role = Role.HELPER
             draft.needed.append(container.name)
-            container.note(HelperFacts(server.life))
 
     def _take(
         self, container: ContainerDraft, draft: PodDraft, verdict: Verdict, found: ProgramFacts
@@ -462,8 +415,6 @@ def _find_callers(
             continue
         container.serves_assumed, container.role = False, Role.HELPER
         draft.needed.append(container.name)
-        origin = Origin(OriginKind.DEFAULT, f"{entry.name}'s own end", ref / "name")
-        container.note(HelperFacts(Setting("immediate end", ZERO, origin)))
         text = f"requests are taken to need {container.name}, which {caller.name} calls"
         draft.assumptions.append(Assumption(text, "make it a native sidecar"))
         return
@@ -473,21 +424,6 @@ def _is_taken(container: ContainerDraft) -> bool:
     """Whether another platform knows what the process does, not the user."""
     written: ContainerFacts = container.facts[ContainerFacts]
     return container.settled and written.behaviour.origin.kind is not OriginKind.MEASURED
-
-
-def _hook_time(container: ContainerDraft) -> Setting[timedelta]:
-    """What is known of a hook's length, as a part of a server's budget."""
-    duration = container.hook.duration
-    return Setting("preStop", duration.value.low, duration.origin)
-
-
-def _length(phase: Phase) -> Setting[timedelta]:
-    """How long a phase takes at most; nothing where it has no limit."""
-    ending = phase.ending
-    if isinstance(ending, After):
-        return ending.duration
-    limit = ending.limit if isinstance(ending, WhenFinished) else None
-    return limit or Setting("", ZERO, Origin(OriginKind.DEFAULT, ""))
 
 
 def _note_program(started: StartedProgram, found: ProgramFacts) -> None:
