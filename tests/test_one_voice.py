@@ -123,6 +123,14 @@ def test_the_examples_of_rules(rule: str, number: int) -> None:
         compare_text(text, facts)
 
 
+@pytest.mark.parametrize("seed", [5144, 7881, 8240])
+def test_a_hook_that_signals_the_app_and_goes_on_too_long(seed: int) -> None:
+    """The app had its signal: SIGKILL at the end of the grace period cuts it, not the hook."""
+    text, facts = generate_pod(random.Random(seed))
+    assert "kill -TERM 1; sleep" in text
+    assert compare_text(text, facts)["cut"] == 1
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_generated_pods(seed: int) -> None:
     draw = random.Random(seed)

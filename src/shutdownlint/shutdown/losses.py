@@ -168,7 +168,8 @@ def _means(prediction: Prediction, container: ContainerTimeline) -> LossMeans:
 def _abandons_hook(container: ContainerTimeline) -> bool:
     """Whether its hook takes the whole grace period, whatever requests are open."""
     signal = container.signal
-    by_time = container.plan.hook.ending is None
+    hook = container.plan.hook
+    by_time = hook.ending is None and not hook.signals
     return by_time and signal is not None and signal.cause.kind is CauseKind.HOOK_ABANDONED
 
 
