@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from shutdownlint.cli.app import command_line
+from tests.helpers import run
 
 SHOP = Path(__file__).parents[2] / "examples" / "shop"
 NASTY = '<script>alert(1)</script>&"\\u001b[31m'
@@ -164,3 +165,32 @@ def test_a_shell_that_may_keep_the_stop_signal_is_another_case(tmp_path: Path) -
     (found,) = json.loads(explain("--format", "json", "--mesh", "none", str(tmp_path)))["workloads"]
     assert found["lost"] == "late"
     assert [(o["when"], o["lost"]) for o in found["headroom"]["alternatives"]] == [(case, "none")]
+
+
+@pytest.mark.parametrize(
+    ("kubernetes", "verdict", "arrival"),
+    [
+        ("1.30", "requests of up to 10s are cut (at 20s)", True),
+        ("1.27", "requests of up to 20s are served", False),
+    ],
+)
+def test_requests_on_kept_connections_begin_just_before_the_stop_signal(
+    tmp_path: Path, kubernetes: str, verdict: str, arrival: bool
+) -> None:
+    """Kubernetes 1.22 to 1.27 counts the grace period from the end of the hook on."""
+    (tmp_path / "a.yaml").write_text(
+        "apiVersion: v1\nkind: Service\nmetadata: {name: a}\n"
+        "spec: {selector: {app: a}, ports: [{port: 80}]}\n---\n"
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {app: a}}\nspec:\n"
+        "  terminationGracePeriodSeconds: 20\n  containers:\n"
+        "  - {name: a, image: i, lifecycle: {preStop: {exec: {command: [sleep, '15']}}}}\n"
+    )
+    given = ["--p99", "10s", "--kubernetes-version", kubernetes, "--mesh", "none", str(tmp_path)]
+    shown = explain(*given)
+    assert f"  verdict    {verdict}, if" in shown
+    line = "those that begin at 15s, on connections that clients keep open"
+    assert (line in shown) is arrival
+    assert (line in explain("--format", "html", *given)) is arrival
+    _, out, _ = run("check", *given)
+    assert ("error[SL101]" in out) is arrival
+    assert ("nothing to change" in run("suggest", *given)[1]) is not arrival

@@ -13,6 +13,7 @@ from shutdownlint.reports.report import safe
 from shutdownlint.reports.texts import (
     EVENT_TEXTS,
     format_answer_cause,
+    format_arrival,
     format_difference,
     format_finding,
     format_headroom,
@@ -94,7 +95,9 @@ def draw_tables(explanation: Explanation) -> str:
     losses = [
         (
             format_window(loss),
-            format_loss(loss),
+            "; ".join(
+                filter(None, (format_loss(loss), format_arrival(loss, explanation.plan.senders)))
+            ),
             loss.cause.describe(file),
             describe_loss(loss, explanation.pod),
         )

@@ -191,6 +191,7 @@ def _loss(loss: Loss) -> dict[str, Any]:
         "from": to_seconds(loss.begin),
         "to": to_seconds(loss.end),
         "longer_than": to_seconds(loss.longer_than),
+        "arrival": to_seconds(loss.arrival),
         "cause": str(loss.cause),
         "client_sees": loss.client_sees.value if loss.client_sees is not None else None,
         "status": loss.status,

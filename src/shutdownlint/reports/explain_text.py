@@ -14,6 +14,7 @@ from shutdownlint.reports.report import safe
 from shutdownlint.reports.texts import (
     EVENT_TEXTS,
     format_answer_cause,
+    format_arrival,
     format_difference,
     format_headroom,
     format_late,
@@ -208,8 +209,10 @@ class _PodText:
         for loss in self.explanation.analysis.losses:
             text = f"{format_window(loss)}: {format_loss(loss)}"
             yield _line("loss", text, loss.cause.describe(self.explanation.file), "red")
-            client = describe_loss(loss, self.explanation.pod)
-            yield from _client(client)
+            which = format_arrival(loss, self.explanation.plan.senders)
+            if which:
+                yield _line("", "", which)
+            yield from _client(describe_loss(loss, self.explanation.pod))
 
     def _answers(self) -> Iterator[Text]:
         for answer in self.explanation.answers:

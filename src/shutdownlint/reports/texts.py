@@ -13,6 +13,7 @@ from shutdownlint.shutdown.solver import MARGIN, Failure, FailureKind, Reason, R
 from shutdownlint.wording import plural
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import timedelta
 
     from shutdownlint.engine.finding import Finding, ReportedLoss
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.kubernetes.controllers import Rollout
     from shutdownlint.reports.explanation import Difference, Explanation
     from shutdownlint.shutdown.loss import Loss
+    from shutdownlint.shutdown.pod_plan import Sender
     from shutdownlint.shutdown.request import Request
     from shutdownlint.shutdown.request_shares import ShareRow
 
@@ -75,6 +77,16 @@ def format_window(loss: Loss | ReportedLoss) -> str:
     if loss.kind in (LossKind.LATE, LossKind.OWN_CALLS):
         return f"{format_duration(loss.begin)} to {format_duration(loss.end)}"
     return f"at {format_duration(loss.begin)}"
+
+
+def format_arrival(loss: Loss, senders: Sequence[Sender]) -> str:
+    """Which requests are cut: those that begin late; empty where all are."""
+    if not loss.arrival or loss.kind not in (LossKind.CUT, LossKind.LONG):
+        return ""
+    text = f"those that begin at {format_duration(loss.arrival)}"
+    if any(sender.window.value >= loss.arrival for sender in senders):
+        return text
+    return f"{text}, on connections that clients keep open"
 
 
 def format_verdict(verdict: WorkloadVerdict) -> str:
