@@ -37,7 +37,8 @@ def find_alternatives(pod: PlannedPod, context: AnalysisContext) -> Iterator[Alt
             yield Alternative(
                 "behind a classic Istio sidecar", remedy, in_mesh(user, _ISTIO, namespace)
             )
-    if member and pod.plan is not None and _rests_on_version(pod):
+    gateway = workload.group == facts.GATEWAY_GROUP
+    if member and not gateway and pod.plan is not None and _rests_on_version(pod):
         kubernetes = facts.NATIVE_AUTO_KUBERNETES.value
         istio = facts.SUPPORTED_VERSIONS.value[-1]
         newest = with_versions(user, istio=istio, kubernetes=kubernetes)

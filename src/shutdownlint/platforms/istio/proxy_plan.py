@@ -39,7 +39,8 @@ from shutdownlint.platforms.mesh_proxy import add_mesh_proxy
 from shutdownlint.platforms.pod_draft import ContainerDraft
 from shutdownlint.platforms.traffic import ClosesKeptConnections
 from shutdownlint.shell.syntax import SHELLS, base_name
-from shutdownlint.shutdown.durations import ZERO, DurationRange
+from shutdownlint.shutdown.durations import ZERO, DurationRange, format_duration
+from shutdownlint.shutdown.pod_plan import Assumption
 from shutdownlint.shutdown.process import Hook
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting, with_value
 
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.pod_draft import PodDraft
     from shutdownlint.platforms.problem import Problem
     from shutdownlint.platforms.versions import Version
-    from shutdownlint.shutdown.pod_plan import Assumption
 
 #: Where a proxy's settings are in proxy.istio.io/config.
 _IN_ANNOTATION = {
@@ -106,6 +106,8 @@ def plan_proxy(
     replaced = config is not None and config.replaces_hook and hook.handler.value is NO_HOOK
     drain_hook = settings.native and not replaced and _drains(sidecar, hook.handler.value)
     waypoint = is_waypoint(workload)
+    if waypoint and sidecar.version is None:
+        assumptions += (_assume_grace(),)
     further = workload.template.metadata.annotations.get(facts.STATS_ANNOTATION, "")
     merged.stats_matched = merged.stats_matched or matches_stat(further)
     connection = _connection_settings(merged, sidecar.version)
@@ -131,6 +133,16 @@ def plan_proxy(
     container.assumptions = assumptions
     # Nothing reads these variables where the sidecar is drained by its own hook.
     return [] if drain_hook else problems
+
+
+def _assume_grace() -> Assumption:
+    """That a waypoint's grace period is that of current releases."""
+    grace, versions = facts.WAYPOINT_GRACE.value, facts.WAYPOINT_GRACE_IN.value
+    text = (
+        "Istio's version is not known: a current one is assumed; waypoints of Istio "
+        f"{versions.text} have a grace period of {format_duration(grace)}"
+    )
+    return Assumption(text, "set --mesh istio=VERSION", about_versions=("istio",))
 
 
 def _mesh_defaults(config: MeshConfig | None, mesh: Mesh, workload: Workload) -> Setting[str]:
