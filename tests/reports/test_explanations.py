@@ -160,7 +160,7 @@ def test_a_shell_that_may_keep_the_stop_signal_is_another_case(tmp_path: Path) -
     shown = explain("--mesh", "none", str(tmp_path))
     assert "verdict    new requests are refused (0s to 5s), if the assumptions below" in shown
     case = "where the shell that starts a keeps the stop signal"
-    assert f"otherwise  {case}: requests of up to 30s are served" in shown
+    assert f"otherwise  {case}: requests of up to 25s are served" in shown
     assert "assumption the shell that starts a is assumed to pass the stop signal on" in shown
     (found,) = json.loads(explain("--format", "json", "--mesh", "none", str(tmp_path)))["workloads"]
     assert found["lost"] == "late"

@@ -10,9 +10,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from shutdownlint.shutdown.analysis import ShutdownAnalysis
 from shutdownlint.shutdown.durations import UNBOUNDED, ZERO, DurationRange, seconds
-from shutdownlint.shutdown.pod_plan import ContainerPlan, PodPlan, Role
+from shutdownlint.shutdown.loss import LossKind, LossMeans
+from shutdownlint.shutdown.pod_plan import ContainerPlan, PodPlan, Role, Sender
 from shutdownlint.shutdown.process import (
     CLOSED,
     KEPT_ONLY,
@@ -32,6 +35,7 @@ from shutdownlint.shutdown.process import (
     Wrapper,
     abrupt,
     graceful,
+    ignoring,
 )
 from shutdownlint.shutdown.process import Direction as To
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
@@ -464,3 +468,28 @@ def test_what_has_finished_before_its_signal_ends(ending: Ending, ends: float) -
     front = ContainerPlan("front", hook(10), Process((drained, *abrupt().phases)), Role.APP)
     timeline = Timeline(pod(app(), front), (Request(ZERO, seconds(3)),))
     assert timeline.container("front").exit.at == seconds(ends)
+
+
+def test_an_app_that_never_gets_its_signal_serves_what_is_still_sent() -> None:
+    """So the last request begins when nothing sends any more, not at the stop signal."""
+    name = Setting("sender", "Service shop", HERE)
+    sender = Sender(name, duration("window", 5))
+    target = ContainerPlan("app", hook(), ignoring(), Role.APP, serves=True)
+    plan = pod(target, senders=(sender,), gets_requests=True, p99=duration("p99", 28))
+    (loss,) = ShutdownAnalysis(plan).losses
+    assert (loss.kind, loss.begin, loss.arrival) == (LossKind.CUT, seconds(30), seconds(5))
+    enough = replace(plan, p99=duration("p99", 24))
+    assert ShutdownAnalysis(enough).losses == ()
+    solution = ShutdownAnalysis(plan).solution
+    assert [(change.field, change.container) for change in solution.changes] == [("grace", None)]
+    assert solution.proven
+
+
+def test_a_proxy_that_waits_for_longer_than_the_grace_period() -> None:
+    waits = ContainerPlan("proxy", hook(40), graceful(), Role.PROXY)
+    name = Setting("sender", "Service shop", HERE)
+    sender = Sender(name, duration("window", 5))
+    plan = in_front(app(sleep=5), waits)
+    plan = replace(plan, senders=(sender,), gets_requests=True)
+    found = [(loss.means, loss.process, loss.longer_than) for loss in ShutdownAnalysis(plan).losses]
+    assert found == [(LossMeans.WRITTEN_LIMIT, "proxy", seconds(27))]

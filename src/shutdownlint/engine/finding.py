@@ -74,7 +74,7 @@ class ReportedLoss(Struct, frozen=True):
     """One loss of a pod: in words, by which process, from when to when, by what setting.
 
     Requests that take no longer than ``longer_than`` are served. ``is_sure`` is false where it may
-    be that nothing is lost.
+    be that nothing is lost, ``certain`` where that depends on what is only bounded.
     """
 
     kind: LossKind
@@ -85,6 +85,7 @@ class ReportedLoss(Struct, frozen=True):
     longer_than: timedelta
     setting: str
     is_sure: bool
+    certain: bool = True
 
 
 class Finding(Struct, frozen=True):

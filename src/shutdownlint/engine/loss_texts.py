@@ -29,6 +29,8 @@ def format_loss(loss: Loss) -> str:
         which = f"{what} of up to {format_duration(loss.needed.value)}"
     elif loss.longer_than:
         which = f"{what} longer than {format_duration(loss.longer_than)}"
+    elif loss.arrival and loss.kind is LossKind.CUT:
+        which = f"requests that begin at {format_duration(loss.arrival)}"
     else:
         which = f"{what} in progress" if what == "work" else f"{what} in flight"
     return f"{which} {are.replace('are', 'is') if what == 'work' else are} cut"
@@ -45,6 +47,7 @@ def report_loss(loss: Loss) -> ReportedLoss:
         loss.longer_than,
         _format_setting(loss),
         is_sure=loss.weight is not LossWeight.POSSIBLE,
+        certain=loss.certain,
     )
 
 

@@ -18,6 +18,7 @@ from shutdownlint.reports.texts import (
     format_finding,
     format_headroom,
     format_late,
+    format_loss_cause,
     format_outcome,
     format_request,
     format_share,
@@ -98,7 +99,7 @@ def draw_tables(explanation: Explanation) -> str:
             "; ".join(
                 filter(None, (format_loss(loss), format_arrival(loss, explanation.plan.senders)))
             ),
-            loss.cause.describe(file),
+            format_loss_cause(loss, file),
             describe_loss(loss, explanation.pod),
         )
         for loss in explanation.analysis.losses

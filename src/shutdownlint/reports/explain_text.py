@@ -18,6 +18,7 @@ from shutdownlint.reports.texts import (
     format_difference,
     format_headroom,
     format_late,
+    format_loss_cause,
     format_outcome,
     format_request,
     format_share,
@@ -208,7 +209,7 @@ class _PodText:
     def _losses(self) -> Iterator[Text]:
         for loss in self.explanation.analysis.losses:
             text = f"{format_window(loss)}: {format_loss(loss)}"
-            yield _line("loss", text, loss.cause.describe(self.explanation.file), "red")
+            yield _line("loss", text, format_loss_cause(loss, self.explanation.file), "red")
             which = format_arrival(loss, self.explanation.plan.senders)
             if which:
                 yield _line("", "", which)

@@ -170,7 +170,8 @@ class Explanation:
                 for ours, theirs in zip(self.answers, other.answers, strict=True)
             )
             ours, theirs = self.analysis.headroom, other.analysis.headroom
-            headroom = theirs if theirs.max_in_flight != ours.max_in_flight else None
+            same_length = theirs.max_in_flight == ours.max_in_flight
+            headroom = None if same_length or not other.plan.gets_requests else theirs
             same = _lost_texts(other.verdict) == _lost_texts(self.verdict)
             verdict = None if same else other.verdict
             if any(answers) or headroom is not None or verdict is not None:
@@ -193,7 +194,8 @@ class Explanation:
         if any(event.kind is EventKind.KILLED for event in events):
             return events
         cause = Cause.of(self.timeline.plan.grace)
-        end = Event(self.grace, None, EventKind.GRACE_ENDS, cause)
+        kills = (c.kill.at for c in self.timeline.containers if c.kill is not None)
+        end = Event(max((self.grace, *kills)), None, EventKind.GRACE_ENDS, cause)
         return tuple(sorted((*events, end), key=lambda event: event.at))
 
     @property

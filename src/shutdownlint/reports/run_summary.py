@@ -68,8 +68,8 @@ def _describe_outcome(name: str, verdicts: Sequence[WorkloadVerdict], of_all: st
     details = [_name_most(part.setting for part in parts)] if name in _WITH_SETTING else []
     if name == NOT_JUDGED:
         details.append(_name_most(verdict.reason for verdict in verdicts))
-    unsure = sum(not part.is_sure for part in parts)
-    if unsure and not limited:
+    unsure = sum(not (part.certain if limited else part.is_sure) for part in parts)
+    if unsure:
         details.append("perhaps" if unsure == len(parts) else f"{unsure:,} of them perhaps")
     return f"{text} ({'; '.join(details)})" if details else text
 

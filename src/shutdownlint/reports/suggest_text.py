@@ -78,7 +78,7 @@ def _doubts(suggestion: Suggestion) -> Iterator[str]:
     plan = suggestion.pod.plan
     for loss in suggestion.lost:
         # That longer requests than these are cut is no news.
-        if loss.is_sure or loss.kind is not LossKind.LONG:
+        if loss.is_sure or loss.kind is not LossKind.LONG or not loss.certain:
             lost = "still lost" if loss.is_sure else "perhaps lost"
             yield f"{lost}: {loss.text} ({format_window(loss)})"
     if suggestion.p99_assumed:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from shutdownlint.shutdown.analysis import Answer, Doubt, Headroom
 from shutdownlint.shutdown.durations import ZERO, format_duration
-from shutdownlint.shutdown.loss import LossKind
+from shutdownlint.shutdown.loss import LossKind, LossMeans
 from shutdownlint.shutdown.process import Direction
 from shutdownlint.shutdown.request import EventKind, Outcome
 from shutdownlint.shutdown.solver import MARGIN, Failure, FailureKind, Reason, ReasonKind
@@ -79,6 +79,15 @@ def format_window(loss: Loss | ReportedLoss) -> str:
     return f"at {format_duration(loss.begin)}"
 
 
+def format_loss_cause(loss: Loss, file: str) -> str:
+    """What decides when something is lost, and which setting would have it otherwise."""
+    cause = loss.cause.describe(file)
+    if loss.means is not LossMeans.WRITTEN_LIMIT:
+        return cause
+    until = format_duration(loss.end)
+    return f"{cause}; {loss.setting.describe(file)} would go on until {until}"
+
+
 def format_arrival(loss: Loss, senders: Sequence[Sender]) -> str:
     """Which requests are cut: those that begin late; empty where all are."""
     if not loss.arrival or loss.kind not in (LossKind.CUT, LossKind.LONG):
@@ -105,7 +114,8 @@ def _format_losses(verdict: WorkloadVerdict) -> str:
         longest = verdict.in_flight
         length = "any length" if longest is None else f"up to {format_duration(longest)}"
         return f"it gets no requests; work of {length} is finished"
-    known = [each for each in (verdict.in_flight, verdict.late) if each is not None]
+    # Where none that begins at the last moment is served, nothing sends any then.
+    known = [each for each in (verdict.in_flight, verdict.late or None) if each is not None]
     length = f"up to {format_duration(min(known))}" if known else "any length"
     return f"requests of {length} are served"
 

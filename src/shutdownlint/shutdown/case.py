@@ -58,5 +58,7 @@ class Case:
         if self.plan.edge is not None:
             return app.signal.at if app.signal is not None else app.exit.at
         if app.plan.process.ignores_signal:
-            return (app.signal or app.exit).at
+            # It serves what is sent, whatever it should do.
+            sent = (s.window.value for s in self.plan.senders if s.leads_to(app.plan.name))
+            return max(((app.signal or app.exit).at, *sent))
         return app.accepts_until().at

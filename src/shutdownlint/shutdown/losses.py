@@ -494,6 +494,9 @@ def _written_limits(case: Case) -> Iterator[Loss]:
         if signal is None or kill is None or plan.native_sidecar or plan.role is Role.MEMBER:
             continue
         if _abandons_hook(container) and not _drains_in_hook(plan):
+            waits = plan.hook.duration
+            if plan.role is Role.PROXY and waits.origin.written:
+                yield _never_ends(container, waits, waits.value.low, case.last_arrival)
             continue  # there is no time left for anything
         for setting, ends, fixed in _limits(container):
             late = ends >= kill.at if fixed else ends > kill.at
@@ -501,20 +504,29 @@ def _written_limits(case: Case) -> Iterator[Loss]:
                 last = _Cut.of(case, case.last_arrival)
                 of_last = last is not None and last.container.plan.name == plan.name
                 begin = case.last_arrival if of_last else signal.at
-                yield Loss(
-                    LossKind.LONG,
-                    LossMeans.WRITTEN_LIMIT,
-                    plan.name,
-                    plan.role,
-                    kill.at,
-                    ends,
-                    kill.cause,
-                    setting,
-                    LossWeight.LIKELY,
-                    longer_than=kill.at - begin,
-                    arrival=begin,
-                )
+                yield _never_ends(container, setting, ends, begin)
                 break
+
+
+def _never_ends(
+    container: ContainerTimeline, setting: Setting[object], ends: timedelta, begin: timedelta
+) -> Loss:
+    """A setting that would end after SIGKILL."""
+    assert container.kill is not None
+    kill, plan = container.kill, container.plan
+    return Loss(
+        LossKind.LONG,
+        LossMeans.WRITTEN_LIMIT,
+        plan.name,
+        plan.role,
+        kill.at,
+        ends,
+        kill.cause,
+        setting,
+        LossWeight.LIKELY,
+        longer_than=kill.at - begin,
+        arrival=begin,
+    )
 
 
 def _limits(container: ContainerTimeline) -> Iterator[tuple[Setting[timedelta], timedelta, bool]]:

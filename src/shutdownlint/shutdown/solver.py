@@ -150,7 +150,7 @@ class _Solver:
         if self.plan.edge is not None:
             return
         for container in self.plan.regular:
-            if container.serves:
+            if container.serves and not container.process.ignores_signal:
                 needed = ceil_seconds(self._window(container) - _drain(container))
                 reason = Reason(ReasonKind.REQUESTS_STILL_ARRIVE, self._window(container))
                 if _ends_at_signal(container):
@@ -192,14 +192,17 @@ class _Solver:
         if self.plan.edge is not None:
             until = self.targets.propagation
             return until, until + self.targets.p99
-        regular = self.plan.regular
-        accepts = _accepts_last(self.plan)
-        serving = (
-            _accepts_until(c) + (ZERO if _ends_at_signal(c) else self.targets.p99)
-            for c in regular
-            if c.serves
+        serving = [c for c in self.plan.regular if c.serves]
+        accepts = max([_accepts_last(self.plan), *map(self._accepts, serving)])
+        ends = (
+            self._accepts(c) + (ZERO if _ends_at_signal(c) else self.targets.p99) for c in serving
         )
-        return accepts, max([accepts, *serving])
+        return accepts, max([accepts, *ends])
+
+    def _accepts(self, container: ContainerPlan) -> timedelta:
+        """Until when a container gets requests that it should serve."""
+        sent = self.targets.propagation if container.process.ignores_signal else ZERO
+        return max(_accepts_until(container), sent)
 
     def _raise_proxy(self, container: ContainerPlan) -> None:
         accepts, done = self._app_needs()

@@ -296,7 +296,9 @@ class Plugin(Platform):
         assumption = verdict.assumption
         if found.behaviour is None and assumption is not None:
             image = (container.spec.image if container.spec is not None else "") or container.name
-            draft.assumptions.append(replace(assumption, program=image))
+            finishes = verdict.behaviour is None
+            assumed = replace(assumption, program=image) if finishes else assumption
+            draft.assumptions.append(assumed)
             found.others = tuple((when, assumption.remedy, value) for when, value in verdict.others)
         behaviour = found.behaviour or verdict.behaviour
         if behaviour is None:
