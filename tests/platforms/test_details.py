@@ -273,3 +273,14 @@ def test_the_hook_of_the_mesh_replaces_the_drain_of_a_native_sidecar() -> None:
         proxy = proxy_of(planned)
         assert proxy is not None
         assert proxy.drain_hook == drains
+
+
+@pytest.mark.parametrize(
+    ("header", "reported"), [("k-kubelet-probe", False), ("K-Kubelet-Probe", False), ("x", True)]
+)
+def test_a_server_of_knative_goes_on_until_no_request_comes(header: str, reported: bool) -> None:
+    probe = (
+        f"readinessProbe: {{httpGet: {{port: 80, httpHeaders: [{{name: {header}, value: w}}]}}}}"
+    )
+    found = check_text(pod(probe)).findings
+    assert ("SL108" in [finding.rule for finding in found]) is reported

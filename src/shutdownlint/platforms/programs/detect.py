@@ -91,7 +91,7 @@ def detect_program(
     options = _java_options(known, words)
     found = ProgramFacts()
     found.behaviour = _abrupt(words, options, known, found.problems)
-    found.drain = _serves_on(words)
+    found.drain = _serves_on(words) or _knative_drain(container, ref)
     names = {base_name(word.text) for word in words}
     for fact in FRAMEWORKS:
         framework = fact.value
@@ -140,6 +140,19 @@ def _asked_to_wait(
         framework.name == name and _says(switch, on, options, known)
         for name, switch, on in _SWITCHED
     )
+
+
+def _knative_drain(container: Container, ref: NodeRef) -> Setting[timedelta] | None:
+    """How long a server of Knative goes on, which the header of its probe shows."""
+    probe = container.readinessProbe
+    asked = probe.httpGet if probe is not None else None
+    headers = asked.get("httpHeaders") if isinstance(asked, dict) else None
+    for header in headers if isinstance(headers, list) else ():
+        name = header.get("name") if isinstance(header, dict) else None
+        if isinstance(name, str) and name.lower() == facts.KNATIVE_PROBE.value:
+            origin = Origin(OriginKind.DEFAULT, "Knative's default", ref / "readinessProbe")
+            return Setting("quiet period", facts.KNATIVE_QUIET.value, origin)
+    return None
 
 
 def _serves_on(words: Sequence[Word]) -> Setting[timedelta] | None:

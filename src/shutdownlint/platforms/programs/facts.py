@@ -394,6 +394,15 @@ KEDA_DELAY_KEY: Final = "KEDA_HTTP_SHUTDOWN_DELAY"
 KEDA_DELAY: Final = SourcedValue(seconds(5), f"{_KEDA} ({KEDA_DELAY_KEY})")
 KEDA_DRAIN_KEY: Final = "KEDA_HTTP_DRAIN_TIMEOUT"
 KEDA_DRAIN: Final = SourcedValue(seconds(30), f"{_KEDA} ({KEDA_DRAIN_KEY}; 0: no limit)")
+#: The header that probes of Knative's own servers have. They go on until no request has come for a
+#: while.
+KNATIVE_PROBE: Final = SourcedValue(
+    "k-kubelet-probe", "knative/pkg 3fdcc4b5b4 network/network.go (KubeletProbeHeaderName)"
+)
+KNATIVE_QUIET: Final = SourcedValue(
+    seconds(45),
+    "knative/pkg 3fdcc4b5b4 network/network.go (DefaultDrainTimeout), network/handlers/drain.go",
+)
 POST_SHUTDOWN: Final = SourcedValue(
     seconds(10), "ingress-nginx pkg/flags/flags.go:225-227 (--post-shutdown-grace-period)"
 )
