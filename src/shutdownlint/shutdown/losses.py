@@ -18,10 +18,8 @@ from shutdownlint.shutdown.durations import ORDINARY_REQUEST, ZERO
 from shutdownlint.shutdown.loss import WORST_FIRST, Loss, LossKind, LossMeans, LossWeight
 from shutdownlint.shutdown.pod_plan import Effect, Role
 from shutdownlint.shutdown.process import (
-    After,
     Direction,
     Trigger,
-    WhenFinished,
     WhenIdle,
 )
 from shutdownlint.shutdown.provenance import Cause, CauseKind
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from shutdownlint.shutdown.pod_plan import ContainerPlan, PodPlan, Sender
-    from shutdownlint.shutdown.process import Phase
+    from shutdownlint.shutdown.process import PhaseLimit
     from shutdownlint.shutdown.provenance import Setting
     from shutdownlint.shutdown.request import Prediction
     from shutdownlint.shutdown.timeline import ContainerTimeline
@@ -498,13 +496,13 @@ def _written_limits(case: Case) -> Iterator[Loss]:
             if plan.role is Role.PROXY and waits.origin.written:
                 yield _never_ends(container, waits, waits.value.low, case.last_arrival)
             continue  # there is no time left for anything
-        for setting, ends, fixed in _limits(container):
-            late = ends >= kill.at if fixed else ends > kill.at
-            if late and setting.origin.written:
+        for limit, ends in _limits(container):
+            late = ends >= kill.at if limit.is_fixed else ends > kill.at
+            if late and limit.setting.origin.written:
                 last = _Cut.of(case, case.last_arrival)
                 of_last = last is not None and last.container.plan.name == plan.name
                 begin = case.last_arrival if of_last else signal.at
-                yield _never_ends(container, setting, ends, begin)
+                yield _never_ends(container, limit.setting, ends, begin)
                 break
 
 
@@ -529,25 +527,13 @@ def _never_ends(
     )
 
 
-def _limits(container: ContainerTimeline) -> Iterator[tuple[Setting[timedelta], timedelta, bool]]:
-    """The limits of a container's phases, when each is over, and whether it is always waited."""
+def _limits(container: ContainerTimeline) -> Iterator[tuple[PhaseLimit, timedelta]]:
+    """The limits of a container's phases, and when each is over."""
     assert container.signal is not None
     at = ZERO
     for phase in container.plan.process.phases:
         at = max(at, container.signal.at) if phase.begins is Trigger.SIGNAL else at
-        setting, length, fixed = _limit_of(phase)
-        at += length
-        if setting is not None:
-            yield setting, at, fixed
-
-
-def _limit_of(phase: Phase) -> tuple[Setting[timedelta] | None, timedelta, bool]:
-    ending = phase.ending
-    if isinstance(ending, After):
-        return ending.duration, max(ending.duration.value, ZERO), True
-    if isinstance(ending, WhenIdle):
-        check = ZERO if ending.immediately else ending.interval
-        return ending.delay, max(ending.delay.value, ZERO) + check, True
-    if isinstance(ending, WhenFinished) and ending.limit is not None:
-        return ending.limit, ending.limit.value, False
-    return None, ZERO, False
+        limit = phase.limit
+        if limit is not None:
+            at += limit.length
+            yield limit, at

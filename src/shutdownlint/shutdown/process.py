@@ -113,6 +113,17 @@ class Trigger(StrEnum):
     NEXT = "next"
 
 
+class PhaseLimit(Struct, frozen=True):
+    """The setting that ends a phase, and how long that takes.
+
+    ``is_fixed``: it always takes so long, whatever requests there are.
+    """
+
+    setting: Setting[timedelta]
+    length: timedelta
+    is_fixed: bool
+
+
 class Phase(Struct, frozen=True):
     """A part of a process's shutdown.
 
@@ -128,6 +139,20 @@ class Phase(Struct, frozen=True):
     def acceptance(self, direction: Direction) -> Acceptance:
         """What happens to new requests of that direction."""
         return self.inbound if direction is Direction.INBOUND else self.outbound
+
+    @property
+    def limit(self) -> PhaseLimit | None:
+        """When it is over at the latest; None where only requests or other containers end it."""
+        ending = self.ending
+        if isinstance(ending, After):
+            return PhaseLimit(ending.duration, max(ending.duration.value, ZERO), is_fixed=True)
+        if isinstance(ending, WhenIdle):
+            check = ZERO if ending.immediately else ending.interval
+            length = max(ending.delay.value, ZERO) + check
+            return PhaseLimit(ending.delay, length, is_fixed=True)
+        if isinstance(ending, WhenFinished) and ending.limit is not None:
+            return PhaseLimit(ending.limit, ending.limit.value, is_fixed=False)
+        return None
 
 
 class Process(Struct, frozen=True):

@@ -17,14 +17,14 @@ from msgspec.structs import replace
 
 from shutdownlint.shutdown.durations import ORDINARY_REQUEST, ZERO, DurationRange, ceil_seconds
 from shutdownlint.shutdown.pod_plan import GRACE_FIELD, Effect, Knob, Role
-from shutdownlint.shutdown.process import After, Reaction, Trigger, WhenFinished, WhenIdle
+from shutdownlint.shutdown.process import After, Reaction, Trigger
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting, with_value
 from shutdownlint.shutdown.request import Outcome, Prediction, Request
 from shutdownlint.shutdown.timeline import Timeline
 
 if TYPE_CHECKING:
     from shutdownlint.shutdown.pod_plan import ContainerPlan, PodPlan
-    from shutdownlint.shutdown.process import Ending, Phase
+    from shutdownlint.shutdown.process import Phase
 
 #: Left between the last thing that has to happen and SIGKILL.
 MARGIN: Final = timedelta(seconds=5)
@@ -329,24 +329,15 @@ class _Solver:
             change.container == container.name for change in self.changes
         )
         for phase in container.process.phases:
-            ending = phase.ending
+            limit = phase.limit
+            if phase.begins is Trigger.DELETION or limit is None:
+                continue
             # That SIGKILL ends a proxy before its default time does no harm.
-            by_default = isinstance(ending, After) and not ending.duration.origin.written
-            if phase.begins is not Trigger.DELETION and not (is_proxy and by_default):
-                end += _phase_length(ending, count_default=delayed)
+            by_default = isinstance(phase.ending, After) and not limit.setting.origin.written
+            counts = limit.is_fixed or delayed or limit.setting.origin.written
+            if counts and not (is_proxy and by_default):
+                end += limit.length
         return end
-
-
-def _phase_length(ending: Ending, *, count_default: bool) -> timedelta:
-    """How long a phase takes by its settings; what depends only on requests counts as zero."""
-    if isinstance(ending, After):
-        return max(ending.duration.value, ZERO)
-    if isinstance(ending, WhenIdle):
-        return ending.delay.value + (ZERO if ending.immediately else ending.interval)
-    if isinstance(ending, WhenFinished) and ending.limit is not None:
-        counts = count_default or ending.limit.origin.written
-        return ending.limit.value if counts else ZERO
-    return ZERO
 
 
 def _known(knob: Knob) -> bool:
