@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from shutdownlint import limits
 from shutdownlint.manifests.mesh_evidence import MeshEvidenceIndex
 from shutdownlint.manifests.resources import Namespace, Node, Resource, Service
-from shutdownlint.platforms.nearness import nearest, nearest_of_each
+from shutdownlint.platforms.nearness import are_deployed_together, nearest, nearest_of_each
 from shutdownlint.platforms.user_facts import UserFacts
 from shutdownlint.platforms.versions import Version
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.mesh_evidence import MeshEvidence
@@ -201,3 +201,19 @@ class AnalysisContext:
                     if len(names) >= limits.MAX_SERVICES_OF_A_POD:
                         break
         yield from nearest_of_each(found, workload.ref.document.file)
+
+    def surely_selects(
+        self,
+        service: LoadedResource[Service],
+        workload: Workload,
+        services: Iterable[LoadedResource[Service]],
+    ) -> bool:
+        """Whether a Service of those that select a workload's pods is deployed with it.
+
+        The default namespace names no application: there the folders have to show it.
+        """
+        if workload.namespace != "default":
+            return True
+        name = service.model.metadata.name
+        files = {s.ref.document.file for s in services if s.model.metadata.name == name}
+        return are_deployed_together(workload.ref.document.file, files)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from shutdownlint.manifests.object_index import LoadedResource
     from shutdownlint.manifests.resources import Resource
@@ -42,6 +42,18 @@ def nearest_of_each(
         if not agreed or len(folders) == 1 or all(item.model == near[0].model for item in near):
             found += near
     return found
+
+
+def are_deployed_together(file: str, others: Collection[str]) -> bool:
+    """Whether the folders show that one of the other files is deployed with ``file``.
+
+    They do where it is in the same folder, above or below, or in the only neighbour that has one.
+    """
+    one = _folders(file)
+    folders = [_folders(other) for other in others]
+    if any(folder[: len(one)] == one or one[: len(folder)] == folder for folder in folders):
+        return True
+    return all(folder == folders[0] and folder[:-1] == one[:-1] for folder in folders)
 
 
 def _closeness(file: str, other: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shutdownlint.linter.verdicts import WorkloadVerdict
-from tests.helpers import check_text, plan_of, user_facts
+from tests.helpers import check_files, check_text, plan_of, user_facts
 
 SERVICE = """\
 apiVersion: v1
@@ -97,3 +97,36 @@ def test_late_requests(text: str, lost: str, sure: bool) -> None:
     assert all(loss.is_sure is sure for loss in found.losses)
     warned = [f.rule for f in check_text(text).findings if f.severity == "warning"]
     assert (warned == ["SL108"]) is (sure and lost == "late")
+
+
+@pytest.mark.parametrize(
+    ("namespace", "workload_file", "service_files", "sure"),
+    [
+        ("default", "app/a.yaml", ["app/service.yaml"], True),
+        ("default", "app/a.yaml", ["service.yaml"], True),
+        ("default", "app/a.yaml", ["app/network/service.yaml"], True),
+        ("default", "deployments/a.yaml", ["services/a.yaml"], True),
+        ("default", "examples/one/a.yaml", ["examples/two/s.yaml", "examples/three/s.yaml"], False),
+        ("default", "charts/one/examples/x/a.yaml", ["charts/two/examples/x/s.yaml"], False),
+        ("shop", "charts/one/examples/x/a.yaml", ["charts/two/examples/x/s.yaml"], True),
+    ],
+)
+def test_a_service_of_another_application_is_doubted(
+    namespace: str, workload_file: str, service_files: list[str], sure: bool
+) -> None:
+    # The default namespace names no application: the folders have to show what belongs together.
+    files = {name: SERVICE.replace("shop", namespace) % HTTP for name in service_files}
+    files[workload_file] = workload(PORT).replace("namespace: shop", f"namespace: {namespace}")
+    (found,) = check_files(files, user_facts(mesh=["none"])).verdicts
+    assert [loss.is_sure for loss in found.losses] == [sure]
+
+
+def test_a_load_balancer_of_another_application_is_doubted() -> None:
+    annotation = "service.beta.kubernetes.io/aws-load-balancer-nlb-target-type: ip"
+    service = (SERVICE % HTTP).replace("shop}", f"default, annotations: {{{annotation}}}}}")
+    service = service.replace("spec: {", "spec: {type: LoadBalancer, ")
+    app = workload(PORT).replace("namespace: shop", "namespace: default")
+    for file, sure in (("one/a/service.yaml", True), ("two/b/service.yaml", False)):
+        files = {"one/a/app.yaml": app, file: service}
+        (found,) = check_files(files, user_facts(mesh=["none"])).verdicts
+        assert {loss.is_sure for loss in found.losses} == {sure}

@@ -145,7 +145,7 @@ class Plugin(Platform):
         _note_pod_facts(draft, budgets)
 
     def _add_service(self, draft: PodDraft, services: list[LoadedResource[Service]]) -> None:
-        service = serving_service(draft.workload, services)
+        service = serving_service(draft.workload, services, draft.context)
         window = read_propagation(draft, service)
         if service is not None:
             ports = [

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.object_index import LoadedResource
     from shutdownlint.manifests.resources import Container, Service, ServicePort
     from shutdownlint.manifests.workloads import Workload
+    from shutdownlint.platforms.context import AnalysisContext
     from shutdownlint.platforms.pod_draft import ContainerDraft
     from shutdownlint.platforms.problem import Problem
 
@@ -67,16 +68,21 @@ def serving_containers(
 
 
 def serving_service(
-    workload: Workload, services: Sequence[LoadedResource[Service]]
+    workload: Workload, services: Sequence[LoadedResource[Service]], context: AnalysisContext
 ) -> Setting[str] | None:
-    """The Service that sends the pods requests: one of the same file, if there is."""
+    """The Service that sends the pods requests: one of the same file, if there is.
+
+    It is assumed where another application may have it.
+    """
     if workload.runs_to_completion:
         return None
     here = workload.ref.document.file
     for service in sorted(services, key=lambda each: each.ref.document.file != here):
         if not service.model.headless:
             location = service.ref / "metadata" / "name"
-            origin = Origin(OriginKind.INHERITED, "Service", location)
+            shown = context.surely_selects(service, workload, services)
+            kind = OriginKind.INHERITED if shown else OriginKind.ASSUMED
+            origin = Origin(kind, "Service", location)
             return Setting("Service", service.model.metadata.name or "", origin)
     return None
 

@@ -48,7 +48,10 @@ def load_balancer(
     for service in services:
         for found in _of_service(workload, service, context):
             containers = containers_reached(workload.template.spec.containers, (service,))
-            return replace(found, containers=frozenset(containers))
+            name = found.name
+            if not context.surely_selects(service, workload, services):
+                name = replace(name, origin=replace(name.origin, kind=OriginKind.ASSUMED))
+            return replace(found, name=name, containers=frozenset(containers))
     return None
 
 
