@@ -85,7 +85,7 @@ class ReportedLoss(Struct, frozen=True):
     longer_than: timedelta
     setting: str
     is_sure: bool
-    certain: bool = True
+    certain: bool
 
 
 class Finding(Struct, frozen=True):

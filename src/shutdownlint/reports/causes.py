@@ -48,10 +48,14 @@ def list_places(findings: Sequence[Finding], report: Report) -> list[CausePlace]
     """The workloads of findings with one cause: those of one file and line are one."""
     by_place: dict[tuple[str, int, str], list[Finding]] = {}
     for finding in findings:
-        region = finding.subject_region or finding.region
-        name = f"{finding.workload.kind} {finding.workload.name}" if finding.workload else ""
-        by_place.setdefault((region.file, region.line, name), []).append(finding)
+        by_place.setdefault(_place_of(finding), []).append(finding)
     return [_place(own, report) for own in by_place.values()]
+
+
+def _place_of(finding: Finding) -> tuple[str, int, str]:
+    region = finding.subject_region or finding.region
+    name = f"{finding.workload.kind} {finding.workload.name}" if finding.workload else ""
+    return region.file, region.line, name
 
 
 def _place(findings: Sequence[Finding], report: Report) -> CausePlace:
@@ -108,7 +112,7 @@ def describe_fix(
     findings: Sequence[Finding], places: Sequence[CausePlace], report: Report
 ) -> str | None:
     """The fix, and whether one edit is enough for all."""
-    by_place = {(f.subject_region, f.workload and f.workload.name): f for f in findings if f.fix}
+    by_place = {_place_of(finding): finding for finding in findings if finding.fix}
     fixes = Counter(finding.fix.description for finding in by_place.values() if finding.fix)
     if not fixes:
         return None
