@@ -76,7 +76,7 @@ class Bench:
             (self.ten / f"{number}.yaml").write_text(WORKLOAD.replace("%d", str(number)))
 
     def ours(self, name: str, *words: str, folder: Path | None = None) -> list[Command]:
-        """A command of ours; with an older version, the same with that one."""
+        """Return a command of ours; with an older version, the same with that one."""
         new = Command(name, [_program(), *words], folder=folder, environment=self._cache("new"))
         if self.old is None:
             return [new]
@@ -199,7 +199,7 @@ class Bench:
 
 
 def _program() -> str:
-    """The installed command, as a hook runs it."""
+    """Return the installed command, as a hook runs it."""
     return str(Path(sys.executable).with_name("shutdownlint"))
 
 

@@ -49,7 +49,7 @@ def main() -> int:
 
 
 def _check(program: str, arguments: list[str]) -> Command:
-    """A check with a version, of everything in each run."""
+    """Return a check with a version, of everything in each run."""
     shown = subprocess.run([program, "check", "--help"], capture_output=True, text=True, check=True)
     everything = ["--no-cache"] if "--no-cache" in shown.stdout else []
     words = [program, "check", "--fail-on", "never", *everything, *arguments]

@@ -19,7 +19,7 @@ _SUFFIXES: Final = (".yaml", ".yml", ".json")
 
 
 def files_of(folder: Path) -> list[Path]:
-    """The files that a check of the folder reads."""
+    """Return the files that a check of the folder reads."""
     return sorted(p for p in folder.rglob("*") if p.suffix in _SUFFIXES and p.is_file())
 
 

@@ -258,7 +258,7 @@ CASES: Final[dict[str, tuple[int, Callable[[int], _Files]]]] = {
 
 
 def measure(files: _Files) -> float:
-    """The CPU time of a check of a folder with these files, in seconds."""
+    """Return the CPU time of a check of a folder with these files, in seconds."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         for name, text in files.items():
             Path(name).parent.mkdir(parents=True, exist_ok=True)

@@ -69,7 +69,7 @@ class Command:
         self.samples.append(Sample(float(wall), float(cpu), int(peak) / 1024))
 
     def ratios(self, other: Command) -> list[float]:
-        """The processor time of each round divided by that of another command in it."""
+        """Return the processor time of each round divided by that of another command in it."""
         return [a.cpu / b.cpu for a, b in zip(self.samples, other.samples, strict=True)]
 
 
@@ -85,7 +85,7 @@ def alternate(commands: Iterable[Command], rounds: int) -> None:
 
 
 def spread(ratios: list[float]) -> str:
-    """The median, with the quartiles."""
+    """Return the median, with the quartiles."""
     if len(ratios) < 3:
         return f"{statistics.median(ratios):.2f}"
     low, middle, high = statistics.quantiles(ratios, n=4)

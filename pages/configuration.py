@@ -65,7 +65,7 @@ addEventListener("load", () => {
 
 
 def configuration(pages: Mapping[str, str]) -> str:
-    """The generator's configuration file, for pages by their path."""
+    """Return the generator's configuration file, for pages by their path."""
     nav = [
         {"Start here": "index.md"},
         {"Rules": _rules(pages)},

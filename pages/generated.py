@@ -103,7 +103,7 @@ def platforms_page() -> str:
 
 
 def rules_page() -> str:
-    """The list of all rules."""
+    """Return the list of all rules."""
     rows = []
     for rule in RuleLoader().load_all_bundled():
         schema = load_schema(Path(rule.file))
@@ -120,7 +120,7 @@ def rules_page() -> str:
 
 
 def fields_page() -> str:
-    """The fields and problems that rules may use."""
+    """Return the fields and problems that rules may use."""
     return _FIELDS + fields_markdown()
 
 

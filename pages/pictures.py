@@ -67,7 +67,7 @@ _FRAME: Final = (
 
 
 def _sources() -> list[InputSource]:
-    """The example shop, named as from the project's folder."""
+    """Return the example shop, named as from the project's folder."""
     return [
         InputSource(InputFile(found.path, f"{_SHOP}/{found.path.name}"))
         for found in discover([str(ROOT / _SHOP)])
@@ -76,7 +76,7 @@ def _sources() -> list[InputSource]:
 
 
 def finding_picture() -> str:
-    """The finding of the workload."""
+    """Return the finding of the workload."""
     result = check(_sources(), LintOptions())
     result.findings = [
         f for f in result.findings if f.workload is not None and f.workload.name == _WORKLOAD
@@ -96,7 +96,7 @@ def finding_picture() -> str:
 
 
 def timeline_picture() -> str:
-    """The timeline of the workload."""
+    """Return the timeline of the workload."""
     run = plan_workloads(_sources(), LintOptions())
     findings = check(_sources(), LintOptions()).findings
     pods = [pod for pod in run.pods if pod.id.name == _WORKLOAD]

@@ -69,7 +69,7 @@ _SCREEN: Final = re.compile(r"^<!-- screen: .* -->\n", re.MULTILINE)
 
 
 def rules_by_title() -> dict[str, list[RuleSchema]]:
-    """The rules of every folder, by the title of its platform."""
+    """Return the rules of every folder, by the title of its platform."""
     titles = {GENERAL_FOLDER: _GENERAL_TITLE, **{e.name: e.title for e in PLATFORMS}}
     found: dict[str, list[RuleSchema]] = {title: [] for title in titles.values()}
     for rule in RuleLoader().load_all_bundled():
@@ -117,7 +117,7 @@ def _list(families: Mapping[str, Sequence[RuleSchema]]) -> str:
 
 
 def _first_sentence(rule: RuleSchema) -> str:
-    """The first sentence of a rule's explanation."""
+    """Return the first sentence of a rule's explanation."""
     text = " ".join(rule.explanation.split())
     return re.split(r"(?<=[.:;])\s", text)[0].rstrip(":;").replace("|", "\\|")
 
@@ -137,7 +137,7 @@ def _rule(rule: RuleSchema) -> str:
 
 
 def _picture(text: str, example: Example, numbers: Iterator[int]) -> str:
-    """The timelines of an example's pods, each with what it shows as tables."""
+    """Return the timelines of an example's pods, each with what it shows as tables."""
     source = InputSource(InputFile(None, "example.yaml", text.encode()))
     run = plan_workloads([source], LintOptions(example_facts(example.options)))
     p99 = example.options.p99 if example.options is not None else None

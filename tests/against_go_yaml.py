@@ -75,7 +75,7 @@ def normal(data: Any) -> Any:
 
 
 def _key(text: str) -> str:
-    """A key; those that are numbers, true or false are compared by their value.
+    """Return a key; those that are numbers, true or false are compared by their value.
 
     The library writes them as JSON does, we as they are written. No field is called so.
     """

@@ -20,7 +20,7 @@ settings.load_profile(os.environ.get("SHUTDOWNLINT_HYPOTHESIS", "fixed"))
 
 
 def corpus_folder() -> Path | None:
-    """The corpus of real manifests: test data that is not part of the project."""
+    """Return the corpus of real manifests: test data that is not part of the project."""
     given = os.environ.get("SHUTDOWNLINT_CORPUS")
     folder = Path(given) if given else ROOT.parent / "shared" / "corpus"
     return folder if folder.is_dir() else None
@@ -28,7 +28,7 @@ def corpus_folder() -> Path | None:
 
 @pytest.fixture(scope="session")
 def _warm_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache folder in which every bundled rule is checked."""
+    """Return a cache folder in which every bundled rule is checked."""
     folder = tmp_path_factory.mktemp("cache")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SHUTDOWNLINT_CACHE_DIR", str(folder))
@@ -59,7 +59,7 @@ def corpus() -> Path:
 
 @pytest.fixture(scope="session")
 def selected_corpus(corpus: Path) -> Path:
-    """The selection of files whose every finding was read: its list of sources is beside it."""
+    """Return the selection of files whose every finding was read: its list of sources is beside it."""
     if not (corpus / "SOURCES.tsv").exists():
         pytest.skip("the corpus is another selection of files, whose findings were not read")
     return corpus
@@ -67,5 +67,5 @@ def selected_corpus(corpus: Path) -> Path:
 
 @pytest.fixture
 def root() -> Path:
-    """The project's own folder."""
+    """Return the project's own folder."""
     return ROOT

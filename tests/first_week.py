@@ -277,7 +277,7 @@ def main() -> int:
 
 
 def install(folder: Path) -> Path:
-    """The folder of the programs of an environment that has the wheel."""
+    """Return the folder of the programs of an environment that has the wheel."""
     source = folder / "source"
     skipped = shutil.ignore_patterns(".git", ".venv", "build", ".cache", "__pycache__", ".*_cache")
     shutil.copytree(ROOT, source, ignore=skipped)
@@ -293,7 +293,7 @@ def install(folder: Path) -> Path:
 
 
 def run_week(programs: Path, repository: Path) -> tuple[str, list[str]]:
-    """The page, and which steps went otherwise."""
+    """Return the page, and which steps went otherwise."""
     (repository / ".git").mkdir(parents=True)
     _write(repository, FILES)
     parts = [_HEAD]
@@ -346,7 +346,7 @@ def _run(command: str, programs: Path, repository: Path) -> tuple[int, str]:
 
 
 def _shorten(out: str, needed: tuple[str, ...]) -> str:
-    """The first lines, and those that matter; long lines are cut."""
+    """Return the first lines, and those that matter; long lines are cut."""
     lines = out.splitlines()
     kept = [
         line
@@ -359,7 +359,7 @@ def _shorten(out: str, needed: tuple[str, ...]) -> str:
 
 
 def page_commands() -> list[str]:
-    """The commands of the page as it is written."""
+    """Return the commands of the page as it is written."""
     return re.findall(r"^\$ (.*)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
 
 

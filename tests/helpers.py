@@ -54,13 +54,13 @@ _EXPRESSIONS = ExpressionCache()
 
 @cache
 def rules() -> tuple[Rule, ...]:
-    """The bundled rules."""
+    """Return the bundled rules."""
     return tuple(RuleLoader().load_all_bundled())
 
 
 @cache
 def schema(rule: str) -> RuleSchema:
-    """The whole file of a bundled rule."""
+    """Return the whole file of a bundled rule."""
     return load_schema(Path(next(each.file for each in rules() if each.id == rule)))
 
 
@@ -86,7 +86,7 @@ def user_facts(
 
 
 def lint_options(facts: UserFacts | None = None, *, notes: bool = True) -> LintOptions:
-    """The options of a run with all rules; internal errors are raised."""
+    """Return the options of a run with all rules; internal errors are raised."""
     selection = RuleSelection(notes=notes)
     return LintOptions(facts or user_facts(), selection, debug=True, expressions=_EXPRESSIONS)
 
@@ -122,25 +122,25 @@ def write_sources(files: Mapping[str, str | bytes], folder: Path) -> list[InputS
 
 
 def dedent(text: str) -> str:
-    """A text block without its common indentation and first line break."""
+    """Return a text block without its common indentation and first line break."""
     return textwrap.dedent(text.removeprefix("\n"))
 
 
 def plan_pod_text(text: str, facts: UserFacts | None = None) -> PlannedPod:
-    """The planned pod of the only workload of a text."""
+    """Return the planned pod of the only workload of a text."""
     (pod,) = plan_files({"shop.yaml": text}, facts).pods
     return pod
 
 
 def plan_of(text: str, facts: UserFacts | None = None) -> PodPlan:
-    """The plan of the only workload of a text."""
+    """Return the plan of the only workload of a text."""
     plan = plan_pod_text(text, facts).plan
     assert plan is not None
     return plan
 
 
 def pod_in_istio(metadata: str = "") -> str:
-    """A pod that waits in preStop behind Istio's sidecar; ``metadata`` is added to its own."""
+    """Return a pod that waits in preStop behind Istio's sidecar; ``metadata`` is added to its own."""
     return f"""
 apiVersion: v1
 kind: Namespace
@@ -158,7 +158,7 @@ spec:
 def served(
     name: str = "shop", namespace: str = "shop", kind: str = "Deployment", sleep: int = 5
 ) -> str:
-    """A workload whose app waits in preStop, behind a Service of its name."""
+    """Return a workload whose app waits in preStop, behind a Service of its name."""
     return dedent(f"""\
         apiVersion: v1
         kind: Service
@@ -187,7 +187,7 @@ def rule_lines(findings: list[Finding], *, notes: bool = False) -> list[tuple[st
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
-    """The command line: exit code, standard output, standard error."""
+    """Return the command line: exit code, standard output, standard error."""
     result = CliRunner().invoke(command_line(), list(arguments))
     assert result.exception is None or isinstance(result.exception, SystemExit)
     return result.exit_code, result.stdout, result.stderr

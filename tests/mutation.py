@@ -58,7 +58,7 @@ SECONDS = 400.0
 
 
 def configuration(package: str, python: str) -> str:
-    """The configuration of cosmic-ray for one package."""
+    """Return the configuration of cosmic-ray for one package."""
     command = f"{python} -m pytest -x -q -p no:cacheprovider {' '.join(TESTS[package])}"
     return (
         "[cosmic-ray]\n"
@@ -73,7 +73,7 @@ def configuration(package: str, python: str) -> str:
 
 @cache
 def lines_of(path: Path) -> list[str]:
-    """The lines of a module."""
+    """Return the lines of a module."""
     return path.read_text(encoding="utf-8").splitlines()
 
 

@@ -85,7 +85,7 @@ _VERSIONS = ("1.24", "1.27", "1.30", "1.33", "1.35")
 
 
 def generate_pod(draw: random.Random) -> tuple[str, UserFacts]:
-    """A manifest, and what the user says of it."""
+    """Return a manifest, and what the user says of it."""
     seconds = str(draw.choice((0, 1, 3, 5, 8, 15, 25, 30, 60)))
     label, annotation = draw.choice(_MESHES)
     hook, command = draw.choice(_HOOKS), draw.choice(_COMMANDS)

@@ -22,7 +22,7 @@ class Ports:
         self._lock = threading.Lock()
 
     def take(self) -> int:
-        """A port without a listener."""
+        """Return a port without a listener."""
         while True:
             with self._lock:
                 self._next = (self._next + 1) % _COUNT

@@ -27,7 +27,9 @@ def _step(name: str) -> dict[str, Any]:
 def _run(
     step: dict[str, Any], location: Path, values: dict[str, str]
 ) -> subprocess.CompletedProcess[str]:
-    """The script of a step as the runner writes it: expressions filled in, then bash with -e and pipefail."""
+    """Return the script of a step as the runner writes it: expressions filled in, then bash with -e
+    and pipefail.
+    """
 
     def filled(text: str) -> str:
         return re.sub(r"\$\{\{ *([^ ]*) *\}\}", lambda found: values[found[1]], text)
@@ -50,7 +52,7 @@ def _run(
 
 @pytest.fixture
 def location(tmp_path: Path) -> Path:
-    """A repository, and what the installation step leaves behind."""
+    """Return a repository, and what the installation step leaves behind."""
     tool = tmp_path / "temp" / "shutdownlint" / "bin" / "shutdownlint"
     tool.parent.mkdir(parents=True)
     tool.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m shutdownlint "$@"\n')

@@ -55,13 +55,13 @@ def istiod(tag: str, name: str = "istiod") -> str:
 
 
 def proxy_findings(files: dict[str, str], istio: str | None = "1.26") -> list[Finding]:
-    """The findings of SL201: the app's preStop of 15 s outlasts the proxy."""
+    """Return the findings of SL201: the app's preStop of 15 s outlasts the proxy."""
     facts = user_facts(istio=istio) if istio else None
     return [f for f in check_files(files, facts).findings if f.rule == "SL201"]
 
 
 def proxy_findings_without_mesh(files: dict[str, str]) -> list[Finding]:
-    """The same where the user says that there is no mesh."""
+    """Return the same where the user says that there is no mesh."""
     findings = check_files(files, user_facts(mesh=["none"])).findings
     return [finding for finding in findings if finding.rule == "SL201"]
 
@@ -293,7 +293,7 @@ def shop(name: str, extra: str = "") -> str:
 
 
 def of_rule(rule: str, files: dict[str, str]) -> list[Finding]:
-    """The findings of a rule, one for each place that decides."""
+    """Return the findings of a rule, one for each place that decides."""
     findings = check_files(files, user_facts(istio="1.26")).findings
     return group_by_place(f for f in findings if f.rule == rule)
 
@@ -363,7 +363,7 @@ def test_a_rejected_pod_has_no_timeline(tmp_path: Path) -> None:
 
 
 def workload_rule(file: Path) -> str:
-    """The rule that reports the only error of a file."""
+    """Return the rule that reports the only error of a file."""
     _, data, _ = run("check", str(file), "--format", "json")
     (finding,) = [f for f in json.loads(data)["findings"] if f["severity"] == "error"]
     return str(finding["rule"])

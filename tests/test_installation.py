@@ -27,7 +27,7 @@ def state(folder: Path) -> str:
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Path:
-    """A folder of packages with shutdownlint in it, as an installer leaves it."""
+    """Return a folder of packages with shutdownlint in it, as an installer leaves it."""
     package = tmp_path / "site-packages" / "shutdownlint"
     without_compiled = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "src" / "shutdownlint", package, ignore=without_compiled)

@@ -70,7 +70,7 @@ spec:
 
 
 def cache_of(folder: Path) -> Path:
-    """A cache that no pull request can write."""
+    """Return a cache that no pull request can write."""
     return folder.with_name(f"{folder.name}-cache")
 
 

@@ -18,7 +18,7 @@ PICTURE = re.compile(r'<div class="timeline" tabindex="0">(.*?)</div>')
 
 
 def _slug(heading: str) -> str:
-    """The anchor that the generator gives a heading."""
+    """Return the anchor that the generator gives a heading."""
     plain = re.sub(r"[`*]|\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
     return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", plain))
 

@@ -35,7 +35,7 @@ spec: {selector: {app: shop}, ports: [{port: 80, targetPort: %s}]}
 def ask(
     plan: PodPlan, *requests: tuple[float, float], traffic: Traffic | None = None
 ) -> list[Answer]:
-    """The answers for requests (arrival, duration), asked together."""
+    """Return the answers for requests (arrival, duration), asked together."""
     asked = [Request(seconds(arrival), seconds(duration)) for arrival, duration in requests]
     return list(ShutdownAnalysis(plan).predict(asked, traffic or Traffic()))
 

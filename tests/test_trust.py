@@ -15,7 +15,7 @@ from tests.helpers import POD, run
 
 @pytest.fixture(autouse=True)
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository in a folder with other things beside it; the current folder is in it."""
+    """Return a repository in a folder with other things beside it; the current folder is in it."""
     inside = tmp_path / "repository"
     (inside / ".git").mkdir(parents=True)
     (inside / "shop.yaml").write_text(POD)

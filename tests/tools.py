@@ -12,12 +12,14 @@ TOOLS = Path(__file__).parent / ".cache" / "bin"
 
 
 def search_path() -> str:
-    """The search path with the programs that were built for the tests."""
+    """Return the search path with the programs that were built for the tests."""
     return f"{TOOLS}{os.pathsep}{os.environ['PATH']}"
 
 
 def need(*tools: str) -> str:
-    """The path of the first of these programs that is there; the test is skipped without one."""
+    """Return the path of the first of these programs that is there; the test is skipped without
+    one.
+    """
     for tool in tools:
         found = shutil.which(tool, path=search_path())
         if found is not None:

@@ -21,7 +21,7 @@ CACHE_VARIABLE: Final = "SHUTDOWNLINT_CACHE_DIR"
 
 
 def cache_folder(paths: Iterable[str] = ()) -> str | None:
-    """The folder; None where nothing is kept.
+    """Return the folder; None where nothing is kept.
 
     One in a repository, in the current folder or in one of the paths is not used: a pull request
     could bring what is kept there.
@@ -58,7 +58,7 @@ class KeptEntries:
         self._folder = folder
 
     def read(self, name: str) -> bytes | None:
-        """The data of an entry; None where there is none, it is damaged, or somebody else's."""
+        """Return the data of an entry; None where there is none, it is damaged, or somebody else's."""
         path = f"{self._folder}/{name}"
         try:
             with open(path, "rb") as file:  # noqa: PTH123 - no pathlib

@@ -99,7 +99,7 @@ def forbid(reason: str) -> None:
 
 
 def digest(data: bytes) -> str:
-    """A short name of some bytes. Others with the same name cannot be made."""
+    """Return a short name of some bytes. Others with the same name cannot be made."""
     return blake2b(data, digest_size=_DIGEST_BYTES).hexdigest()
 
 
@@ -142,7 +142,7 @@ def _error(error: OSError) -> str:
 
 
 def read_file(path: str | os.PathLike[str], most: int = -1) -> bytes:
-    """The bytes of a file, ``most`` of them at most.
+    """Return the bytes of a file, ``most`` of them at most.
 
     Raises ``OSError``; of a file that is larger than ``limits.MAX_FILE_BYTES`` with ``EFBIG``.
     """
@@ -151,7 +151,8 @@ def read_file(path: str | os.PathLike[str], most: int = -1) -> bytes:
 
 
 def read_manifest(path: str | os.PathLike[str]) -> bytes:
-    """The bytes of a file that is read for what it holds, piece by piece. Raises ``OSError``.
+    """Return the bytes of a file that is read for what it holds, piece by piece. Raises
+    ``OSError``.
 
     A question of its own: what a run keeps of a file depends on some of its pieces only.
     """
@@ -169,13 +170,13 @@ def _bytes(path: str, most: str) -> bytes:
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """The text of a file in UTF-8. Raises ``OSError`` and ``UnicodeDecodeError``."""
+    """Return the text of a file in UTF-8. Raises ``OSError`` and ``UnicodeDecodeError``."""
     text = read_file(path).decode("utf-8")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def size_of(path: str | os.PathLike[str]) -> int:
-    """The size of a file in bytes. Raises ``OSError``."""
+    """Return the size of a file in bytes. Raises ``OSError``."""
     size: int = _ask("size", path)
     return size
 
@@ -185,7 +186,7 @@ def _size(path: str, _: str) -> int:
 
 
 def type_of(path: str | os.PathLike[str]) -> int:
-    """The type of a file, as in ``stat.S_IFMT``, links followed. Raises ``OSError``."""
+    """Return the type of a file, as in ``stat.S_IFMT``, links followed. Raises ``OSError``."""
     found: int = _ask("type", path)
     return found
 
@@ -195,7 +196,7 @@ def _type(path: str, _: str) -> int:
 
 
 def own_type_of(path: str | os.PathLike[str]) -> int:
-    """The type of a file itself, which may be a link. Raises ``OSError``."""
+    """Return the type of a file itself, which may be a link. Raises ``OSError``."""
     found: int = _ask("own type", path)
     return found
 
@@ -248,7 +249,7 @@ def is_link(path: str | os.PathLike[str]) -> bool:
 
 
 def real_path(path: str | os.PathLike[str]) -> str:
-    """The absolute path with all links followed."""
+    """Return the absolute path with all links followed."""
     found: str = _ask("real path", path)
     return found
 
@@ -297,7 +298,7 @@ def _short_folder(found: list[tuple[str, bool, bool]]) -> str:
 
 
 def short_names(names: list[str]) -> str:
-    """A digest of names."""
+    """Return a digest of names."""
     return digest("\0".join(names).encode(errors="surrogateescape"))
 
 
@@ -319,7 +320,7 @@ def search(
     endings: tuple[str, ...],
     on_error: Callable[[OSError], None] | None = None,
 ) -> Iterator[tuple[str, list[str], list[str], set[str]]]:
-    """The same for the files that a run has; and those that are not plain (``list_folder``)."""
+    """Return the same for the files that a run has; and those that are not plain (``list_folder``)."""
     return _walk(_SEARCHED, root, endings, on_error)
 
 
@@ -347,7 +348,9 @@ def _walk(
 def find_folders_with(
     root: str | os.PathLike[str], name: str, skipped: tuple[str, ...]
 ) -> list[str]:
-    """The folders at and below the root that have something of this name; not in skipped ones."""
+    """Return the folders at and below the root that have something of this name; not in skipped
+    ones.
+    """
     found: list[str] = _ask("folders with", root, _SEPARATOR.join((name, *skipped)))
     return found
 

@@ -21,7 +21,9 @@ _state = ""
 
 
 def bundled_rules() -> str:
-    """The folder of the rules that come with shutdownlint; in a checkout it is beside ``src``."""
+    """Return the folder of the rules that come with shutdownlint; in a checkout it is beside
+    ``src``.
+    """
     shipped = f"{_PACKAGE}/rules"
     if os.path.isdir(shipped):  # noqa: PTH112
         return shipped
@@ -29,7 +31,7 @@ def bundled_rules() -> str:
 
 
 def installation_state() -> str:
-    """A short name of this installation, with Python and the libraries.
+    """Return a short name of this installation, with Python and the libraries.
 
     An installed package counts by the installer's list of its files, which every installation
     writes; a checkout by size and time of each file. The folders of libraries count by the time of

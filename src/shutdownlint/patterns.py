@@ -22,7 +22,7 @@ class LazyPattern:
         self._flags = flags
 
     def compiled(self) -> re.Pattern[Any]:
-        """The pattern itself."""
+        """Return the pattern itself."""
         return _compile(self._text, self._flags)
 
     def __getattr__(self, name: str) -> Any:
@@ -35,7 +35,7 @@ class LazyPattern:
 
 
 def lazy_pattern(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """A regular expression for a module: compiled when it is first used."""
+    """Return a regular expression for a module: compiled when it is first used."""
     made: Any = LazyPattern(pattern, flags)
     lazy: re.Pattern[AnyStr] = made
     return lazy

@@ -11,5 +11,5 @@ RULE_PREFIX: Final = "SL"
 
 
 def rule_url(rule: str) -> str | None:
-    """The page of a bundled rule by its id; None for users' own rules."""
+    """Return the page of a bundled rule by its id; None for users' own rules."""
     return f"{SITE_URL}/rules/{rule}/" if rule.startswith(RULE_PREFIX) else None

@@ -16,12 +16,12 @@ _ALIKE: Final = 0.7
 
 
 def plural(count: int, noun: str, several: str = "") -> str:
-    """A count with its noun: ``1 file``, ``2 files``, ``1,200 files``."""
+    """Return a count with its noun: ``1 file``, ``2 files``, ``1,200 files``."""
     return f"{count:,} {noun if count == 1 else several or f'{noun}s'}"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The end of a sentence on a name that is not known: ``; did you mean X?``, or nothing."""
+    """Return the end of a sentence on a name that is not known: ``; did you mean X?``, or nothing."""
     # Comparing takes time in proportion to both lengths and to the number of names.
     short = (each for each in known if len(each) <= limits.MAX_COMPARED_NAME)
     by_lower = {each.lower(): each for each in islice(short, limits.MAX_COMPARED_NAMES)}
@@ -33,7 +33,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 @lru_cache(maxsize=4096)
 def close_name(name: str, known: tuple[str, ...], cutoff: float) -> str | None:
-    """The known name that is nearly this one; input has the same names over and over."""
+    """Return the known name that is nearly this one; input has the same names over and over."""
     # Names of very different lengths cannot be; comparing lengths is a hundred times quicker.
     alike = [k for k in known if 2 * min(len(k), len(name)) >= cutoff * (len(k) + len(name))]
     # So are their letters, and most names end here without the library.

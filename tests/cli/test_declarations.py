@@ -27,7 +27,7 @@ WORDS = st.sampled_from(
 
 
 def given_to(name: str, words: list[str]) -> tuple[list[Any], list[Any]]:
-    """The arguments of a command: with our reader, and with the library."""
+    """Return the arguments of a command: with our reader, and with the library."""
     original = import_module(f"shutdownlint.cli.{name}").command
     seen: list[Any] = []
 

@@ -32,7 +32,7 @@ def _write(files: dict[str, str]) -> None:
 
 
 def _found(*paths: str, gitignore: bool = True) -> tuple[list[str], list[str]]:
-    """The files that are read, and what is left out."""
+    """Return the files that are read, and what is left out."""
     found = list(discover(paths, FileSearch(gitignore=gitignore)))
     read = [each.display_path for each in found if isinstance(each, InputFile)]
     return read, [each.display_path for each in found if isinstance(each, IgnoredInput)]

@@ -147,7 +147,7 @@ def repeated(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 @pytest.fixture
 def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder, which is the current one; the cache is outside of it."""
+    """Return an empty folder, which is the current one; the cache is outside of it."""
     made = tmp_path / "repository"
     made.mkdir()
     monkeypatch.chdir(made)
@@ -156,7 +156,7 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def folder(own_folder: Path) -> Path:
-    """The same with one workload."""
+    """Return the same with one workload."""
     (own_folder / "app.yaml").write_text(WORKLOAD)
     return own_folder
 

@@ -42,7 +42,7 @@ def folder(own_folder: Path) -> Path:
 
 
 def same(screen: Screen, *words: str) -> tuple[int, str, str]:
-    """The report, which is the one of a run that uses nothing."""
+    """Return the report, which is the one of a run that uses nothing."""
     kept = screen.run(*words)
     assert kept == screen.run(*words, "--no-cache")
     return kept

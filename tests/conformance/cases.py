@@ -55,7 +55,7 @@ class Case:
 
 
 def make(seed: int) -> Case:
-    """The case of a seed, manifest included."""
+    """Return the case of a seed, manifest included."""
     rng = random.Random(seed)
     case = Case(seed, grace=rng.choice([8, 10, 12, 15, 20, 25, 30, 30, 30, 40]))
     case.pre_stop = rng.choice([0, 0, 3, 5, 8, 10, 15, 20, case.grace, case.grace + 5])

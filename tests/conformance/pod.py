@@ -268,7 +268,7 @@ async def _later(kubelet: Kubelet, connection: Kept, arrives: float, lasts: floa
 
 
 async def _connect(port: int) -> asyncio.StreamWriter:
-    """A connection on which nothing is sent."""
+    """Return a connection on which nothing is sent."""
     return (await asyncio.open_connection("127.0.0.1", port))[1]
 
 

@@ -60,7 +60,7 @@ SERIES: Final = [
 
 
 def shell(command: str, *, address: str = "", expected: tuple[int, ...] = (0,)) -> str:
-    """A block with a command of the page and what it prints."""
+    """Return a block with a command of the page and what it prints."""
     words = command.replace(_ADDRESS, address or _ADDRESS).split()
     assert words[0] == "shutdownlint"
     file = None
@@ -76,7 +76,7 @@ def shell(command: str, *, address: str = "", expected: tuple[int, ...] = (0,)) 
 
 
 def block(command: str, output: str) -> str:
-    """A command and its output, as a terminal shows them."""
+    """Return a command and its output, as a terminal shows them."""
     return (
         f"```console\n$ {command}\n{output}```\n" if output else f"```console\n$ {command}\n```\n"
     )
@@ -110,7 +110,7 @@ def run_script(folder: Path, expect: str) -> str:
 
 
 def pages() -> dict[Path, str]:
-    """The page and its pictures."""
+    """Return the page and its pictures."""
     with folder_with_shop() as folder:
         with tempfile.TemporaryDirectory() as data:
             write_blocks(SERIES, Path(data))
@@ -151,12 +151,12 @@ def pages() -> dict[Path, str]:
 
 
 def shell_picture(given: str) -> str:
-    """The timeline with the requests that were measured."""
+    """Return the timeline with the requests that were measured."""
     return run("explain", *_WORKLOAD.split(), *given.split(), "--format", "svg")[1]
 
 
 def without_times(text: str) -> str:
-    """The text without what differs from run to run: days, and how long requests took."""
+    """Return the text without what differs from run to run: days, and how long requests took."""
     text = re.sub(r"\d{4}-\d\d-\d\d", "DAY", text)
     return re.sub(r"[0-9.]+s$", "TIME", text, flags=re.MULTILINE)
 

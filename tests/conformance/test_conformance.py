@@ -33,7 +33,7 @@ TIE = 0.5
 
 @cache
 def envoy(version: str) -> Path | str:
-    """The binary, or why it cannot be had."""
+    """Return the binary, or why it cannot be had."""
     try:
         return binary(version)
     except NoEnvoyError as error:

@@ -52,7 +52,7 @@ spec:
 
 
 def broken(seed: int) -> str:
-    """A pod that loses requests one way or another."""
+    """Return a pod that loses requests one way or another."""
     rng = random.Random(seed)
     sleep = rng.choice([0, 2, 8, 12])
     return MANIFEST % (
@@ -66,7 +66,7 @@ def broken(seed: int) -> str:
 
 
 def suggested(text: str) -> PlannedPod:
-    """The plan of the manifest with what is suggested written into it."""
+    """Return the plan of the manifest with what is suggested written into it."""
     facts = user_facts(istio="1.26", propagation=f"{PROPAGATION}s")
     (one,) = make_suggestions(plan_files({"shop.yaml": text}, facts).pods, seconds(P99))
     assert one.refused == ""

@@ -47,7 +47,7 @@ def planned(text: str) -> PlannedPod:
 
 
 def planned_in(folder: Path, name: str) -> PlannedPod:
-    """The workload of that name in a folder."""
+    """Return the workload of that name in a folder."""
     texts: dict[str, str | bytes] = {path.name: path.read_text() for path in folder.glob("*.yaml")}
     (pod,) = (pod for pod in plan_files(texts).pods if pod.id.name == name)
     return pod
@@ -127,7 +127,7 @@ def test_what_the_script_sees_is_what_it_says(tmp_path: Path) -> None:
 
 
 def replace_requests(case: Case) -> Case:
-    """The case without requests of its own: the script sends them."""
+    """Return the case without requests of its own: the script sends them."""
     case.in_flight, case.late = [], []
     return case
 

@@ -51,7 +51,7 @@ def fix_result(
     istio: str | None = None,
     p99: str | None = None,
 ) -> tuple[bytes, FixResult]:
-    """A text as a file with its fixes."""
+    """Return a text as a file with its fixes."""
     sources = write_sources(
         {"shop.yaml": text if isinstance(text, bytes) else text.encode()}, folder
     )

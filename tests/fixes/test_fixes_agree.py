@@ -21,7 +21,7 @@ CASES = [
 
 
 def fixed(text: str, rule: str, number: int) -> tuple[str, list[str]]:
-    """The fixed text, and the errors and warnings on lines that were not there before."""
+    """Return the fixed text, and the errors and warnings on lines that were not there before."""
     options = lint_options(example_facts(schema(rule).examples[number].options))
     source = InputSource(InputFile(Path("example.yaml"), "example.yaml", text.encode()))
     result, fixes = fix_files([source], options, unsafe=True)

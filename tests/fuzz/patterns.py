@@ -103,7 +103,7 @@ def texts(pattern: re.Pattern[Any], size: int) -> Iterator[tuple[str, Any]]:
 
 
 def seconds(expression: Expression, text: Any) -> float:
-    """The CPU time that the expression takes, used as the program uses it."""
+    """Return the CPU time that the expression takes, used as the program uses it."""
     begin = time.process_time()
     expression.pattern.match(text)
     expression.pattern.fullmatch(text)
@@ -114,7 +114,7 @@ def seconds(expression: Expression, text: Any) -> float:
 
 
 def slow(expression: Expression, size: int) -> Iterator[str]:
-    """The texts on which an expression is slower than linear."""
+    """Yield the texts on which an expression is slower than linear."""
     pairs = zip(texts(expression.pattern, size), texts(expression.pattern, 2 * size), strict=True)
     for (name, text), (_, double) in pairs:
         once = seconds(expression, text)

@@ -46,7 +46,7 @@ _PLACES: Final = {
 
 
 def manifests(**changed: object) -> str:
-    """The manifests, with other text in some places."""
+    """Return the manifests, with other text in some places."""
     at = {**_PLACES, **changed}
     container = {
         "name": at["name"],
@@ -163,7 +163,7 @@ TEXTS: Final = (
 
 
 def measure(place: str, text: str, size: int) -> float:
-    """The CPU time of a check with so many bytes of a text in a place, in seconds."""
+    """Return the CPU time of a check with so many bytes of a text in a place, in seconds."""
     pumped = PLACES[place](text * (size // len(text.encode())))
     name = "kustomization.yaml" if place == "kustomization" else "b.yaml"
     sources = [

@@ -321,13 +321,13 @@ ODD = [
 
 @cache
 def _seeds() -> tuple[bytes, ...]:
-    """The rules' own examples."""
+    """Return the rules' own examples."""
     texts = (t for rule in rules() for e in schema(rule.id).examples for t in (e.bad, e.good))
     return tuple(text.encode() for text in texts)
 
 
 def mutated(rng: Random, seed: bytes) -> bytes:
-    """A text with a few small things done to it."""
+    """Return a text with a few small things done to it."""
     data = bytearray(seed)
     for _ in range(rng.randint(1, 5)):
         at, kind = rng.randrange(len(data) + 1), rng.random()

@@ -272,7 +272,7 @@ def run_one(seed: str, *, process: bool = False) -> str:
 
 
 def make_document(rng: Random) -> bytes:
-    """A mutated document of any kind."""
+    """Return a mutated document of any kind."""
     kind = rng.random()
     if kind < 0.4:
         return vary(rng, rng.choice(SEEDS[rng.choice([*SEEDS])]))

@@ -59,7 +59,7 @@ def application(name: str, source: str, namespace: str = "prod") -> str:
 
 
 def check(*arguments: str) -> list[str]:
-    """The errors and warnings as rule, place, workload and variants; every place exists."""
+    """Return the errors and warnings as rule, place, workload and variants; every place exists."""
     _, out, _ = run("check", "--format", "json", *arguments, ".")
     found = json.loads(out)["findings"]
     assert all(Path(each["file"]).is_file() for each in found), found
@@ -274,7 +274,7 @@ def test_odd_objects_are_no_trouble() -> None:
 
 
 def sleeping(grace: str, sleep: str) -> str:
-    """The Deployment with a grace period and a sleep action, in lines of their own."""
+    """Return the Deployment with a grace period and a sleep action, in lines of their own."""
     text = DEPLOYMENT.replace(
         "      containers", f"      terminationGracePeriodSeconds: {grace}\n      containers"
     )

@@ -53,7 +53,7 @@ OVERLAY = "resources: [../base]\n"
 
 
 def plan(overlay: str, **files: str) -> PlannedPod:
-    """The only pod of the base with an overlay; ``files`` are beside the overlay's."""
+    """Return the only pod of the base with an overlay; ``files`` are beside the overlay's."""
     others = {f"over/{name}.yaml": text for name, text in files.items()}
     run = plan_files({**BASE, "over/kustomization.yaml": OVERLAY + overlay, **others})
     assert not run.stats.unreadable, run.stats.unreadable
@@ -62,7 +62,7 @@ def plan(overlay: str, **files: str) -> PlannedPod:
 
 
 def grace(pod: PlannedPod) -> tuple[float, str]:
-    """The grace period in seconds, and where it is written."""
+    """Return the grace period in seconds, and where it is written."""
     assert pod.plan is not None
     setting = pod.plan.grace
     return setting.value.low.total_seconds(), str(setting.origin.location.region())  # type: ignore[union-attr]
@@ -223,7 +223,7 @@ def test_unquoted_words_are_text_as_kustomize_reads_them() -> None:
 
 
 def overlays(*names: str) -> dict[str, str]:
-    """The base with an overlay for each name, in a namespace of that name."""
+    """Return the base with an overlay for each name, in a namespace of that name."""
     return {
         **BASE,
         **{f"{name}/kustomization.yaml": f"{OVERLAY}namespace: {name}\n" for name in names},

@@ -83,7 +83,7 @@ def check_files(files: dict[str, str]) -> LintResult:
 
 
 def overlays(**texts: str) -> dict[str, str]:
-    """The base with these kustomizations over it."""
+    """Return the base with these kustomizations over it."""
     return {
         **BASE,
         **{f"overlays/{name}/kustomization.yaml": OVERLAY + text for name, text in texts.items()},
@@ -91,7 +91,7 @@ def overlays(**texts: str) -> dict[str, str]:
 
 
 def reported(result: LintResult) -> list[tuple[str, tuple[str, ...]]]:
-    """The errors and warnings with their variants."""
+    """Return the errors and warnings with their variants."""
     severe = [f for f in result.findings if f.severity.value != "note"]
     return sorted((f.rule, f.variants) for f in severe)
 

@@ -42,7 +42,7 @@ POD = dedent("""\
 
 
 def document_of(text: str) -> Document:
-    """The first document with a pod."""
+    """Return the first document with a pod."""
     return plan_files({"shop.yaml": text}).pods[0].ref.document
 
 

@@ -26,7 +26,7 @@ TEMPLATE = {
 
 
 def made(kind: str, name: str, owner: tuple[str, str] | None = None, **more: Any) -> dict[str, Any]:
-    """An object of the API server: with an identity, and who made it."""
+    """Return an object of the API server: with an identity, and who made it."""
     metadata: dict[str, Any] = {
         "name": name,
         "namespace": "prod",
@@ -78,7 +78,7 @@ NAMESPACE = {
 
 
 def plan(*objects: Any, form: str = "list", **others: list[Any]) -> PlannedRun:
-    """The pods of a dump; ``others`` are further files."""
+    """Return the pods of a dump; ``others`` are further files."""
     files = {"dump": list(objects), **others}
     texts: dict[str, str | bytes] = {}
     for name, items in files.items():

@@ -42,7 +42,7 @@ class Series(Struct, frozen=True):
 
 
 def histogram(name: str, labels: dict[str, str], counts: dict[str, float]) -> list[Series]:
-    """The series of a classic histogram, by upper bound."""
+    """Return the series of a classic histogram, by upper bound."""
     return [Series(f"{name}_bucket", {**labels, "le": le}, n) for le, n in counts.items()]
 
 
@@ -118,7 +118,7 @@ def _varint(number: int) -> bytes:
 
 
 def _field(number: int, value: bytes | int | float) -> bytes:
-    """A field of a protocol buffer: bytes, a variable integer, or a double."""
+    """Return a field of a protocol buffer: bytes, a variable integer, or a double."""
     if isinstance(value, bytes):
         return _varint(number << 3 | 2) + _varint(len(value)) + value
     if isinstance(value, float):
@@ -131,7 +131,7 @@ def _signed(number: int) -> int:
 
 
 def native_histogram(name: str, labels: dict[str, str], counts: dict[int, int]) -> bytes:
-    """A native histogram as it is exposed: how many values are in each bucket of schema 0.
+    """Return a native histogram as it is exposed: how many values are in each bucket of schema 0.
 
     Bucket i holds values above 2^(i-1) and up to 2^i.
     """

@@ -37,7 +37,7 @@ MILLISECONDS = {le if le == "+Inf" else f"{le}000": count for le, count in COUNT
 
 
 def own(namespace: str, **more: str) -> dict[str, str]:
-    """The labels of a pod's own metrics."""
+    """Return the labels of a pod's own metrics."""
     return {"namespace": namespace, "pod": POD, **more}
 
 

@@ -21,7 +21,7 @@ def our_rules(case: Case) -> set[str]:
 
 
 def kube_linter(case: Case) -> set[str]:
-    """The checks of kube-linter that fail, of all that it has."""
+    """Return the checks of kube-linter that fail, of all that it has."""
     with TemporaryDirectory() as folder:
         path = Path(folder, "case.yaml")
         path.write_text(case.text)
@@ -32,7 +32,7 @@ def kube_linter(case: Case) -> set[str]:
 
 
 def kube_score(case: Case) -> set[str]:
-    """The checks of kube-score that are not passed, of all that it has."""
+    """Return the checks of kube-score that are not passed, of all that it has."""
     command = ["kube-score", "score", "--output-format", "json", "-"]
     done = subprocess.run(command, input=case.text, capture_output=True, text=True, check=False)
     return {
@@ -44,7 +44,7 @@ def kube_score(case: Case) -> set[str]:
 
 
 def table(seen: dict[str, dict[str, bool | None]]) -> str:
-    """The table of docs/comparison.md."""
+    """Return the table of docs/comparison.md."""
     rules = {case.name: case.about[0] for case in CASES}
     lines = [
         "| manifests | rule | shutdownlint | kube-linter | kube-score |",

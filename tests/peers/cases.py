@@ -125,7 +125,7 @@ def _budget(old: str, new: str, **others: str) -> str:
 
 
 def _without(first: str, behind: str) -> str:
-    """The Deployment without the lines from one up to another."""
+    """Return the Deployment without the lines from one up to another."""
     begin, end = DEPLOYMENT.index(first), DEPLOYMENT.index(behind)
     return DEPLOYMENT[:begin] + DEPLOYMENT[end:]
 

@@ -143,7 +143,7 @@ spec:
 
 
 def _configured(config: str) -> str:
-    """The annotation of a pod with a proxy configuration."""
+    """Return the annotation of a pod with a proxy configuration."""
     lines = "".join(f"          {line}\n" for line in config.splitlines())
     return f"      annotations:\n        proxy.istio.io/config: |\n{lines}"
 

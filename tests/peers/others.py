@@ -134,7 +134,7 @@ PEERS: dict[str, Callable[[_Texts], dict[str, set[str]]]] = {
 
 
 def installed() -> list[str]:
-    """The peers that can be run here."""
+    """Return the peers that can be run here."""
     is_installed = {SCHEMAS: find_spec("kubernetes_validate") is not None}
     return [name for name in PEERS if is_installed.get(name) or shutil.which(name)]
 
@@ -153,7 +153,7 @@ def ask(mistakes: Iterable[Mistake], peer: str) -> dict[str, list[str]]:
 
 
 def table(seen: dict[str, dict[str, list[str]]]) -> str:
-    """The table of docs/comparison.md."""
+    """Return the table of docs/comparison.md."""
     names, own = list(PEERS), (OURS, OURS_WITH_NOTES)
     heads = (*own, *names)
     lines = [f"| mistake | {' | '.join(heads)} |", f"|{'---|' * (len(heads) + 1)}"]

@@ -179,7 +179,7 @@ OVERLAY = "resources: [../base, budget.yaml]\nnamespace: %s\n"
 
 
 def overlays(**budgets: str) -> dict[str, str]:
-    """A base with a Deployment, and an overlay with a budget for each environment."""
+    """Return a base with a Deployment, and an overlay with a budget for each environment."""
     files = {"base/kustomization.yaml": "resources: [app.yaml]\n", "base/app.yaml": WEB}
     for environment, label in budgets.items():
         files[f"{environment}/kustomization.yaml"] = OVERLAY % environment

@@ -29,7 +29,9 @@ def manifest(number: int, row: Row) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def explained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The outcomes of the requests of every row: the likely one first, then the other cases'."""
+    """Return the outcomes of the requests of every row: the likely one first, then the other
+    cases'.
+    """
     folder: Path = tmp_path_factory.mktemp("rows")
     pods = [yaml.safe_dump(manifest(number, row)) for number, row in enumerate(ROWS)]
     (folder / "rows.yaml").write_text("---\n".join([CONFIG_MAPS, *pods]))
@@ -42,7 +44,7 @@ def explained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def outcomes(workload: dict[str, Any], sign: int) -> list[str]:
-    """The outcomes of one of the requests, in every case that fits the manifest."""
+    """Return the outcomes of one of the requests, in every case that fits the manifest."""
     (found,) = [
         each
         for each in workload["requests"]

@@ -46,7 +46,7 @@ def _with_the_mesh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def reported(text: str, p99: str | None = None) -> dict[str, str]:
-    """The messages of errors and warnings, by rule and severity."""
+    """Return the messages of errors and warnings, by rule and severity."""
     found = check_text(text, user_facts(p99)).findings
     return {f"{f.severity.value} {f.rule}": f.message for f in found if f.severity != "note"}
 

@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def row(result: Result) -> str:
-    """A row of the table in docs/conformance.md."""
+    """Return a row of the table in docs/conformance.md."""
     cells = [result.case.name]
     for name in ("in_flight", "new", "reused", "long"):
         predicted = " or ".join(getattr(result.predicted, name))

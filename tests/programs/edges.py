@@ -111,12 +111,12 @@ def draw(edge: str, rng: Random) -> Drawn:
 
 
 def find_case(edge: str) -> Case:
-    """The command line of an edge."""
+    """Return the command line of an edge."""
     return next(case for case in (*CASES, _TRAEFIK) if case.name == edge)
 
 
 def manifests(drawn: Drawn) -> str:
-    """A pod that mounts the configuration."""
+    """Return a pod that mounts the configuration."""
     case = drawn.case
     command = [
         word.replace("{config}", "/etc/edge/config").replace("{config.yaml}", "/etc/edge/config")
@@ -149,7 +149,7 @@ def manifests(drawn: Drawn) -> str:
 
 
 def predict(drawn: Drawn, folder: Path) -> dict[tuple[float, float], set[str]]:
-    """The outcomes that ``explain`` names for each request, by arrival and duration."""
+    """Return the outcomes that ``explain`` names for each request, by arrival and duration."""
     file = folder / "edge.yaml"
     file.write_text(manifests(drawn))
     asked = [f"--request={each.duration}s@{each.arrival}s" for each in drawn.requests]

@@ -32,7 +32,7 @@ class Predicted(Struct, frozen=True):
 
 
 def manifest(case: Case) -> str:
-    """The pod of a case, as people write it."""
+    """Return the pod of a case, as people write it."""
     values = {"{port}": "8080", "{backend}": "9090", "{folder}": "/tmp", "{config}": "/etc/c"}
     values |= {"{go}": "/srv/shop", "{path}": "", "{extra}": ""}
     command = list(case.command)
@@ -52,7 +52,7 @@ def manifest(case: Case) -> str:
 
 
 def predict(case: Case, folder: Path) -> Predicted:
-    """The outcomes of the requests that ``run.observe`` sends."""
+    """Return the outcomes of the requests that ``run.observe`` sends."""
     file = folder / f"{case.name.replace(' ', '-')}.yaml"
     file.write_text(manifest(case))
     requests = [f"--request={IN_FLIGHT:g}s", f"--request=0.1s@{LATE_AT:g}s"]

@@ -57,7 +57,7 @@ def search_path() -> str:
 
 
 def missing(case: Case) -> list[str]:
-    """The programs that a case needs and that are not here."""
+    """Return the programs that a case needs and that are not here."""
     return [name for name in case.needs if shutil.which(name, path=search_path()) is None]
 
 
@@ -257,6 +257,6 @@ def _watch(process: _Process, begin: float, ended: list[float]) -> None:
 
 
 def default_signal(case: Case) -> str:
-    """The signal of an official image that the case names."""
+    """Return the signal of an official image that the case names."""
     name = case.image.partition(":")[0]
     return {"nginx": "SIGQUIT", "haproxy": "SIGUSR1"}.get(name, "SIGTERM")

@@ -88,7 +88,7 @@ def write(files: dict[str, str]) -> None:
 
 
 def check(*arguments: str) -> list[str]:
-    """The findings of a run that renders, as rule, place and variants."""
+    """Return the findings of a run that renders, as rule, place and variants."""
     _, out, _ = run("check", "--render", "--format", "json", *arguments)
     found = json.loads(out)["findings"]
     assert all(Path(each["file"]).is_file() for each in found), found

@@ -20,7 +20,9 @@ ID = (
 
 
 def official_schema(scratch: Path) -> dict[str, Any]:
-    """The schema; skips, saying so, where it cannot be had (SHUTDOWNLINT_SARIF_SCHEMA names it)."""
+    """Return the schema; skips, saying so, where it cannot be had (SHUTDOWNLINT_SARIF_SCHEMA names
+    it).
+    """
     given = os.environ.get("SHUTDOWNLINT_SARIF_SCHEMA")
     if given:
         return _checked(json.loads(Path(given).read_text(encoding="utf-8")))

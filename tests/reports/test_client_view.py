@@ -48,7 +48,7 @@ LATE_PROXY = SHOP.replace(
 
 
 def client(text: str, request: str, folder: Path, *options: str) -> tuple[str, dict[str, Any]]:
-    """The line about the client below the request, and the same request in JSON."""
+    """Return the line about the client below the request, and the same request in JSON."""
     (folder / "shop.yaml").write_text(text)
     given = ["explain", str(folder), "--isolated", "--request", request, *options]
     lines = run(*given)[1].splitlines()

@@ -90,7 +90,7 @@ def test_what_cannot_be_tested_is_named(tmp_path: Path) -> None:
 
 
 def tried(folder: Path, output_format: str) -> int:
-    """The exit code of a script's syntax check, or of a run that finds no pod."""
+    """Return the exit code of a script's syntax check, or of a run that finds no pod."""
     script, kubectl = folder / "script.mjs", folder / "kubectl"
     kubectl.write_text("#!/bin/sh\nexit 1\n")
     kubectl.chmod(0o755)

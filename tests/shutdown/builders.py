@@ -20,7 +20,7 @@ HERE = Origin(OriginKind.EXPLICIT, "here")
 
 
 def between(low: float, high: float | None = -1) -> DurationRange:
-    """A range; without ``high`` an exact duration, with None an open one."""
+    """Return a range; without ``high`` an exact duration, with None an open one."""
     top = None if high is None else seconds(low if high == -1 else high)
     return DurationRange(seconds(low), top)
 
@@ -106,7 +106,7 @@ def with_grace(plan: PodPlan, value: DurationRange) -> PodPlan:
 
 
 def with_hook(plan: PodPlan, name: str, value: DurationRange) -> PodPlan:
-    """The plan with another duration of one container's hook."""
+    """Return the plan with another duration of one container's hook."""
     containers = tuple(
         replace(c, hook=Hook(Setting("preStop", value, HERE))) if c.name == name else c
         for c in plan.containers

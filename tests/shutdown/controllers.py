@@ -18,7 +18,7 @@ def resolve(surge: int, unavailable: int) -> tuple[int, int]:
 def roll_deployment(
     replicas: int, surge: int, unavailable: int, ready_after: list[int]
 ) -> tuple[int, int]:
-    """A rolling update; the fewest available pods, and when it was done.
+    """Return a rolling update; the fewest available pods, and when it was done.
 
     ``ready_after`` is how long each new pod needs until it is available, in the order of their
     creation. Pods that terminate count neither as pods nor as available.
@@ -57,7 +57,7 @@ def roll_deployment(
 def roll_stateful_set(
     replicas: int, partition: int, shutdown: int, ready_after: list[int]
 ) -> tuple[int, int]:
-    """A rolling update from the highest pod down to the partition, one pod after the other."""
+    """Return a rolling update from the highest pod down to the partition, one pod after the other."""
     fewest, now = replicas, 0
     for number in range(replicas - 1, partition - 1, -1):
         fewest = min(fewest, replicas - 1)
@@ -126,7 +126,7 @@ def scale_in(
 
 
 def worst_placement(replicas: int, domains: int, skew: int) -> int:
-    """The most pods in one domain, of all orders in which a scheduler may place them.
+    """Return the most pods in one domain, of all orders in which a scheduler may place them.
 
     A pod may go where its domain then has at most ``skew`` more pods than the emptiest one.
     """

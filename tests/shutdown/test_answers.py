@@ -34,7 +34,7 @@ TEN = Request(ZERO, seconds(10))
 def idle_proxy(
     released: DurationRange | None = None, pre_stop: float = 0, delay: float = 5
 ) -> ContainerPlan:
-    """A proxy that leaves when it finds no connection; it lets idle ones go at some time."""
+    """Return a proxy that leaves when it finds no connection; it lets idle ones go at some time."""
     setting = Setting("delay", seconds(delay), HERE)
     ending = WhenIdle(seconds(1), setting, idle_released=released)
     return ContainerPlan(

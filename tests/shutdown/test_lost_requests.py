@@ -23,7 +23,7 @@ def _analysis(sleep: int, grace: int, propagation: int) -> ShutdownAnalysis:
 
 
 def _drawn(rng: random.Random) -> float:
-    """A duration of the distribution that has as few long requests as the shares allow."""
+    """Return a duration of the distribution that has as few long requests as the shares allow."""
     at, below = rng.random(), 0.0
     for duration, share in SHARES:
         if at < share:

@@ -70,7 +70,7 @@ def pod(*containers: ContainerPlan, grace: float = 30, **more: Any) -> PodPlan:
 
 
 def in_front(*containers: ContainerPlan, grace: float = 30) -> PodPlan:
-    """A pod whose last container is a proxy on both paths."""
+    """Return a pod whose last container is a proxy on both paths."""
     name = containers[-1].name
     return pod(*containers, grace=grace, front=(name,), back=(name,))
 

@@ -71,7 +71,7 @@ def test_a_solution_needs_no_other(of: PodPlan, targets: Targets) -> None:
 
 
 def without(of: PodPlan, plan: PodPlan, change: Change) -> PodPlan:
-    """The solved plan with one setting as it was in ``of``."""
+    """Return the solved plan with one setting as it was in ``of``."""
     old = change.old.value
     if isinstance(old, bool):
         before = of.container(change.container or "")

@@ -279,7 +279,7 @@ def test_an_edit_changes_what_it_is_about_and_nothing_else(text: str, data: st.D
 
 
 def _pruned(data: Any, key_path: tuple[Any, ...]) -> Any:
-    """The data without the entry at the route, and without what is empty then."""
+    """Return the data without the entry at the route, and without what is empty then."""
     return _emptied(without(data, key_path) if key_path else data)
 
 

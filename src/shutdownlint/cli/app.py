@@ -41,7 +41,7 @@ _OTHER_EXIT_CODES: Final = (
 
 
 def command_line(arguments: Sequence[str] | None = None) -> typer.Typer:
-    """The command line; all of it where the arguments name no command (help, completion)."""
+    """Return the command line; all of it where the arguments name no command (help, completion)."""
     app = _bare()
     first = next((word for word in arguments or () if not word.startswith("-")), None)
     for name in (first,) if first in COMMANDS else COMMANDS:
@@ -52,7 +52,7 @@ def command_line(arguments: Sequence[str] | None = None) -> typer.Typer:
 
 
 def _as_library_command(command: Callable[..., None]) -> Callable[..., None]:
-    """A command with its parameters as the library declares them."""
+    """Return a command with its parameters as the library declares them."""
     keywords = [_as_keyword(parameter) for parameter in parameters_of(command)]
 
     @wraps(command)

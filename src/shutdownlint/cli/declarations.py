@@ -91,7 +91,7 @@ class Parameter(Struct, frozen=True):
 
 
 def parameters_of(command: Callable[..., None]) -> Iterator[Parameter]:
-    """The parameters of a command, with those of its groups."""
+    """Yield the parameters of a command, with those of its groups."""
     defaults = command.__kwdefaults__ or {}
     for name, annotation in command.__annotations__.items():
         if name == "return":
@@ -120,7 +120,7 @@ def call(command: Callable[..., None], values: dict[str, Any]) -> None:
 
 
 def read_words(command: Callable[..., None], words: Sequence[str]) -> dict[str, Any] | None:
-    """The values that a command line gives; None where it is no plain one."""
+    """Return the values that a command line gives; None where it is no plain one."""
     try:
         return _Reader(command).read(words)
     except (KeyError, ValueError):
@@ -147,7 +147,7 @@ class _Reader:
                     self._options[off] = parameter, False
 
     def read(self, words: Iterable[str]) -> dict[str, Any]:
-        """The values by parameter. Raises ``ValueError`` and ``KeyError``."""
+        """Return the values by parameter. Raises ``ValueError`` and ``KeyError``."""
         rest = iter(words)
         for word in rest:
             if word == "-" or not word.startswith("-"):
@@ -184,7 +184,7 @@ class _Reader:
 
 
 def _read(parameter: Parameter, text: str) -> Any:
-    """The value of an option. Raises ``ValueError``."""
+    """Return the value of an option. Raises ``ValueError``."""
     declaration = parameter.declaration
     if isinstance(declaration, Option) and declaration.parse is not None:
         return declaration.parse(text)

@@ -57,7 +57,7 @@ def command(
 
 
 def config_text(run: "PlannedRun") -> str:
-    """The configuration: every setting with an example, and what the manifests show."""
+    """Return the configuration: every setting with an example, and what the manifests show."""
     from shutdownlint.config.load import ConfigForm  # noqa: PLC0415 - after reading
 
     lines = [
@@ -81,14 +81,14 @@ def config_text(run: "PlannedRun") -> str:
 
 
 def _example(key: str, examples: list[Any] | None) -> list[str]:
-    """The lines of a setting with its example."""
+    """Return the lines of a setting with its example."""
     text = tomli_w.dumps({key: (examples or [""])[0]}, indent=2)
     short = _LIST.sub(lambda found: f"[{', '.join(found[1].split())}]".replace(",,", ","), text)
     return [line for line in short.replace(",]", "]").splitlines() if line]
 
 
 def _other_keys(annotation: Any, examples: list[Any] | None) -> list[str]:
-    """The keys of a table's entries that its example does not have."""
+    """Return the keys of a table's entries that its example does not have."""
     from shutdownlint.config.forms import forms_in  # noqa: PLC0415 - after reading
 
     shown = (examples or [[{}]])[0]
@@ -140,7 +140,7 @@ def _mesh_lines(pods: "list[PlannedPod]") -> Iterator[str]:
 
 
 def _namespace_lines(pods: "list[PlannedPod]") -> Iterator[str]:
-    """The namespaces whose mesh the manifests do not show."""
+    """Yield the namespaces whose mesh the manifests do not show."""
     missing = sorted(
         {
             pod.workload.namespace or "default"

@@ -22,7 +22,7 @@ REQUESTS: Final = "Requests"
 
 
 def parse_duration(text: str) -> Any:
-    """A duration of the command line, such as 10s. Raises ``ValueError``."""
+    """Return a duration of the command line, such as 10s. Raises ``ValueError``."""
     try:
         duration = go_duration(text)
     except ValueError as error:
@@ -37,7 +37,7 @@ def _parse_mesh(text: str) -> MeshFact:
 
 
 def read_request(text: str, *, outbound: bool = False, reused: bool = False) -> Any:
-    """A request of the command line, such as 10s or 2s@4s. Raises the exit of a usage error."""
+    """Return a request of the command line, such as 10s or 2s@4s. Raises the exit of a usage error."""
     from shutdownlint.shutdown.process import Direction  # noqa: PLC0415 - only where needed
     from shutdownlint.shutdown.request import Request  # noqa: PLC0415
 
@@ -54,7 +54,7 @@ def read_request(text: str, *, outbound: bool = False, reused: bool = False) -> 
 
 
 def choice(name: str, values: Sequence[str]) -> Any:
-    """A type of options that take one of these values."""
+    """Return a type of options that take one of these values."""
     return StrEnum(name, [(value, value) for value in values])
 
 

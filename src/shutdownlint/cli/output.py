@@ -53,7 +53,7 @@ def can_write(file: str) -> bool:
 
 
 def read_small_file(file: str) -> str:
-    """The text of a file that the user names; a usage error where it cannot be read."""
+    """Return the text of a file that the user names; a usage error where it cannot be read."""
     try:
         path = Path(file)
         if files.size_of(path) > limits.MAX_CONFIGURATION_BYTES:

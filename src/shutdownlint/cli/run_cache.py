@@ -42,7 +42,7 @@ class KeptRun:
 
     @classmethod
     def of(cls, words: Sequence[str]) -> KeptRun | None:
-        """The place for a command line; None where nothing is kept."""
+        """Return the place for a command line; None where nothing is kept."""
         if "--no-cache" in words:
             return None
         folder = cache_folder(words)
@@ -88,7 +88,7 @@ class KeptRun:
 
 
 def _today() -> str:
-    """The day in UTC: comments that ignore findings may end with it."""
+    """Return the day in UTC: comments that ignore findings may end with it."""
     return str(int(time.time()) // _DAY)
 
 

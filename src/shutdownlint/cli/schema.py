@@ -30,7 +30,7 @@ def command(
 
 
 def schema_text(which: Which) -> str:
-    """A schema, generated from the model that reads the file."""
+    """Return a schema, generated from the model that reads the file."""
     if which is Which.CONFIG:
         from shutdownlint.config.load import ConfigForm  # noqa: PLC0415 - needs pydantic
 

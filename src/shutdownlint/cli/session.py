@@ -99,7 +99,7 @@ class Session:
             render.kubernetes = str(kubernetes)
 
     def options(self, on_file: Callable[[], None] = no_progress) -> LintOptions:
-        """The options of a run."""
+        """Return the options of a run."""
         config = self.config
         return LintOptions(
             config.user_facts(),
@@ -118,7 +118,7 @@ class Session:
         return FileSearch(tuple(config.exclude), suffixes, config.respect_gitignore)
 
     def sources(self, paths: list[str]) -> Iterator[InputSource]:
-        """The files of a run, and those that are read for context only."""
+        """Yield the files of a run, and those that are read for context only."""
         config = self.config
         _require_paths(paths, "")
         _require_paths(config.context, "context: ")
@@ -210,7 +210,7 @@ class _Names:
         self._found: dict[str, list[str]] = {}
 
     def of_kind(self, kind: str) -> list[str]:
-        """The names that a pattern of a kind may match, or that people write for them."""
+        """Return the names that a pattern of a kind may match, or that people write for them."""
         if kind not in self._found:
             if kind == "workload":
                 found = [name for entry in self.entries for name in _names_of(entry.id)]
@@ -246,7 +246,7 @@ def _is_below(folder: str, path: str) -> bool:
 
 
 def _names_of(workload: "ObjectId") -> tuple[str, ...]:
-    """The ways in which people write a workload."""
+    """Return the ways in which people write a workload."""
     namespace = workload.namespace or "default"
     short = f"{namespace}/{workload.name}"
     return workload.name, short, f"{workload.kind}/{short}"
@@ -307,7 +307,7 @@ def split_commas(names: list[str] | None) -> list[str]:
 
 
 def split_workload_argument(paths: list[str]) -> tuple[list[str], str | None]:
-    """The paths, and the last argument where it is a workload: not a path that exists."""
+    """Return the paths, and the last argument where it is a workload: not a path that exists."""
     last = paths[-1]
     if last == "-" or Path(last).exists() or (len(paths) == 1 and last.endswith(tuple(SUFFIXES))):
         return paths, None

@@ -100,7 +100,7 @@ def command(
 
 
 def _share(text: str) -> float:
-    """A share such as 99% or 0.99."""
+    """Return a share such as 99% or 0.99."""
     try:
         share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:

@@ -80,7 +80,7 @@ class Config(Struct):
         self.measured = [_with_share(facts, share) for facts in self.measured]
 
     def user_facts(self) -> UserFacts:
-        """The facts for the platforms; those of the command line come first."""
+        """Return the facts for the platforms; those of the command line come first."""
         apps = [*self.command_line, *self.apps, *self.measured]
         apps += [AppFacts("*", p99=self.p99, propagation=self.propagation)]
         return UserFacts(
@@ -108,7 +108,7 @@ def _with_share(facts: AppFacts, share: float) -> AppFacts:
 
 
 def find_config(start: Path) -> Path | None:
-    """The nearest configuration file in ``start`` or above it, up to the repository's root."""
+    """Return the nearest configuration file in ``start`` or above it, up to the repository's root."""
     for folder in (start, *start.parents):
         for name in CONFIG_NAMES:
             path = folder / name

@@ -84,7 +84,7 @@ class TomlFile:
     table: KeyPath = ()
 
     def place(self, key: KeyPath) -> str:
-        """The file, with the line of a key where it can be found."""
+        """Return the file, with the line of a key where it can be found."""
         line = line_of(self._lines, (*self.table, *key))
         return f"{self.path}:{line}" if line else str(self.path)
 
@@ -94,7 +94,7 @@ class TomlFile:
 
 
 def read_toml(path: Path) -> TomlFile:
-    """A file of the user. Raises ``ConfigError``."""
+    """Return a file of the user. Raises ``ConfigError``."""
     try:
         if files.size_of(path) > limits.MAX_CONFIGURATION_BYTES:
             raise ConfigError(f"{path}: larger than {limits.MAX_CONFIGURATION_BYTES:,} bytes")
@@ -109,7 +109,7 @@ def read_toml(path: Path) -> TomlFile:
 
 
 def read_form(form: type[_Form], file: TomlFile) -> _Form:
-    """The tables of a file as a form. Raises ``ConfigError`` with the line of each mistake."""
+    """Return the tables of a file as a form. Raises ``ConfigError`` with the line of each mistake."""
     try:
         return form.model_validate(file.data)
     except ValidationError as error:
@@ -125,7 +125,7 @@ def read_form(form: type[_Form], file: TomlFile) -> _Form:
 
 
 def _without_types(problem: ErrorDetails) -> ErrorDetails:
-    """A problem without the types that a place may have, which are parts of its key."""
+    """Return a problem without the types that a place may have, which are parts of its key."""
     steps = (s for s in problem["loc"] if isinstance(s, int) or not _IS_TYPE.match(s))
     return {**problem, "loc": tuple(steps)}
 
@@ -139,7 +139,7 @@ def _describe(problem: ErrorDetails, form: type[Form], file: TomlFile) -> str:
 
 
 def _keys_beside(form: type[Form], key: KeyPath) -> list[str]:
-    """The keys that a table of a form has, by the path of one in it."""
+    """Return the keys that a table of a form has, by the path of one in it."""
     for step in key[:-1]:
         if isinstance(step, str):
             fields = {field.alias: field.annotation for field in form.model_fields.values()}
@@ -151,7 +151,7 @@ def _keys_beside(form: type[Form], key: KeyPath) -> list[str]:
 
 
 def forms_in(annotation: Any) -> list[type[Form]]:
-    """The forms that a type names: of a table, or of the entries of a list."""
+    """Return the forms that a type names: of a table, or of the entries of a list."""
     if isinstance(annotation, type) and issubclass(annotation, Form):
         return [annotation]
     return [form for part in get_args(annotation) for form in forms_in(part)]

@@ -339,7 +339,7 @@ def load_config(path: Path, *, trusted: bool = False) -> Config:
 
 
 def _patterns(form: ConfigForm, file: TomlFile) -> Iterator[ConfigPattern]:
-    """The patterns of the file that should match something."""
+    """Yield the patterns of the file that should match something."""
     tables: tuple[tuple[str, str, Sequence[Matching]], ...] = (
         ("workloads", "workload", form.workloads),
         ("namespaces", "namespace", form.namespaces),
@@ -385,7 +385,9 @@ class _PathResolver:
         self.refusals: list[str] = []
 
     def resolve(self, key: str, names: list[str]) -> list[str]:
-        """The paths of a setting; those that lead out of the repository are noted as refused."""
+        """Return the paths of a setting; those that lead out of the repository are noted as
+        refused.
+        """
         found = []
         for name in names:
             if "\0" in name:

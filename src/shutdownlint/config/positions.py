@@ -18,7 +18,7 @@ KeyPath = tuple[str | int, ...]
 
 
 def key_lines(text: str) -> dict[KeyPath, int]:
-    """The line of each table and key, by its path; entries of an array have their number.
+    """Return the line of each table and key, by its path; entries of an array have their number.
 
     Text inside a string of several lines can look like a key; it only adds paths that are
     not asked for.
@@ -43,7 +43,7 @@ def key_lines(text: str) -> dict[KeyPath, int]:
 
 
 def line_of(lines: dict[KeyPath, int], path: KeyPath) -> int | None:
-    """The line of a key, else of what it is in; None where that is the file."""
+    """Return the line of a key, else of what it is in; None where that is the file."""
     while path:
         if path in lines:
             return lines[path]

@@ -25,7 +25,7 @@ def write_measurements(
     settings: Settings,
     today: date,
 ) -> str:
-    """The text of the file: an entry for each workload of which something is known."""
+    """Return the text of the file: an entry for each workload of which something is known."""
     data: dict[str, Any] = {}
     if propagation is not None and propagation.whole and propagation.quantile.upper is not None:
         data["propagation"] = format_duration(propagation.quantile.upper)

@@ -47,7 +47,7 @@ class RuleLoader:
         return KeptEntries(folder) if folder is not None else None
 
     def load_bundled(self, folders: Iterable[str]) -> list[Rule]:
-        """The rules that come with shutdownlint, of these platforms' folders."""
+        """Return the rules that come with shutdownlint, of these platforms' folders."""
         bundled = bundled_folder()
         rules: list[Rule] = []
         for name in (GENERAL_FOLDER, *folders):
@@ -60,7 +60,7 @@ class RuleLoader:
         return self.load_bundled(sorted(set(names) - {GENERAL_FOLDER}))
 
     def load_folder(self, folder: Path) -> list[Rule]:
-        """The user's own rules. Raises ``RuleFileError``."""
+        """Return the user's own rules. Raises ``RuleFileError``."""
         found = _rule_files(folder)
         if not found:
             reason = "has no rule files (*.yaml)" if folder.is_dir() else "is not a folder"
@@ -72,7 +72,7 @@ class RuleLoader:
         return self._load(folder, "", state)
 
     def _load(self, folder: Path, name: str, state: Iterable[str] = ()) -> list[Rule]:
-        """The rules of a folder; ``state`` is what they depend on beside the installation."""
+        """Return the rules of a folder; ``state`` is what they depend on beside the installation."""
         if self._entries is None:
             return self._check(folder, name)
         key = f"rules-{files.digest(os.fsencode(folder.absolute()))[:8]}"
@@ -99,7 +99,9 @@ class RuleLoader:
 
 
 def _rule_files(folder: Path) -> list[Path]:
-    """The rule files of a folder and the folders below it; links to folders are not followed."""
+    """Return the rule files of a folder and the folders below it; links to folders are not
+    followed.
+    """
     found = []
     for top, _, names in files.walk(folder, (".yaml",)):
         found += [Path(top) / name for name in names if name.endswith(".yaml")]

@@ -85,7 +85,7 @@ class ExpressionCache:
             self._shared = Compiler(dict(self._types))
 
     def condition(self, expression: RuleExpression) -> Condition:
-        """The compiled condition. Raises ``ExpressionError``."""
+        """Return the compiled condition. Raises ``ExpressionError``."""
         key = expression.text, (*expression.types, *expression.types.values())
         if key not in self._conditions:
             plain = without_engine(expression.text, expression.types)
@@ -97,7 +97,7 @@ class ExpressionCache:
         return self._conditions[key]
 
     def expression(self, expression: RuleExpression) -> Expression:
-        """The compiled expression. Raises ``ExpressionError``."""
+        """Return the compiled expression. Raises ``ExpressionError``."""
         key = expression.text, (*expression.types, *expression.types.values())
         if key not in self._expressions:
             plain = without_engine(expression.text, expression.types)
@@ -219,7 +219,7 @@ class RuleEvaluator:
     def evaluate(
         self, subject: Subject, problem: str | None = None, *, values_only: bool = False
     ) -> Iterator[Finding]:
-        """The findings on one subject; ``problem`` is its kind where it is a problem.
+        """Yield the findings on one subject; ``problem`` is its kind where it is a problem.
 
         ``values_only``: only rules that hold for the values of charts too.
         """
@@ -311,7 +311,7 @@ class RuleEvaluator:
         return Severity.WARNING if rests else severity
 
     def _fix(self, compiled: _CompiledRule, subject: Subject, file: str) -> Fix | None:
-        """The fix's text and changes; no changes where one of them cannot be worked out."""
+        """Return the fix's text and changes; no changes where one of them cannot be worked out."""
         rule = compiled.rule
         if rule.fix is None:
             return None
@@ -343,7 +343,7 @@ class RuleEvaluator:
 
 
 def _describe_decision(rule: Rule, subject: Subject) -> str:
-    """The setting that decides, with its value and who chose it, wherever that is written."""
+    """Return the setting that decides, with its value and who chose it, wherever that is written."""
     loss = subject.loss
     setting = loss.setting if loss is not None else subject.setting(rule.at) if rule.at else None
     if setting is None:
@@ -366,7 +366,7 @@ def _edit_target(field: str, rule: Rule, subject: Subject) -> EditTarget | None:
 
 
 def _variants(subject: Subject) -> tuple[str, ...]:
-    """The environment that a subject is deployed to, if there are several."""
+    """Return the environment that a subject is deployed to, if there are several."""
     location = subject.home
     ref = location.host if isinstance(location, EmbeddedNodeRef) else location
     name = ref.document.variant if isinstance(ref, NodeRef) else ""
@@ -374,7 +374,7 @@ def _variants(subject: Subject) -> tuple[str, ...]:
 
 
 def _location(rule: Rule, subject: Subject) -> SourceLocation:
-    """The location of a finding."""
+    """Return the location of a finding."""
     found = source_location(subject.setting(rule.at)) if rule.at else None
     return found if found is not None else subject.location
 

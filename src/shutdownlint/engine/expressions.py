@@ -97,7 +97,7 @@ class _Plain(Expression):
 
 
 def without_engine(text: str, fields: Mapping[str, FieldType]) -> Expression | None:
-    """An expression of a checked rule, if it needs no engine."""
+    """Return an expression of a checked rule, if it needs no engine."""
     evaluate = plain_expression(text, fields)
     return _Plain(evaluate) if evaluate is not None else None
 
@@ -220,7 +220,7 @@ _STRING = lazy_pattern(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"")
 
 
 def identifiers(text: str) -> set[str]:
-    """The names that a condition mentions, strings left out."""
+    """Return the names that a condition mentions, strings left out."""
     return set(re.findall(r"[A-Za-z_]\w*", _STRING.sub("''", text)))
 
 
@@ -228,7 +228,7 @@ _TOKEN: Final = lazy_pattern(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|&&|\|\||[()
 
 
 def split_conjunction(text: str) -> list[str]:
-    """The parts of a condition that all must hold: ``a && (b || c)`` has two."""
+    """Return the parts of a condition that all must hold: ``a && (b || c)`` has two."""
     parts, start, depth = [], 0, 0
     for token in _TOKEN.finditer(text):
         match token.group():

@@ -44,12 +44,12 @@ _Path = tuple[str | int, ...]
 
 
 def full_vocabulary() -> Vocabulary:
-    """The names of all platforms that there are."""
+    """Return the names of all platforms that there are."""
     return Vocabulary(all_platforms())
 
 
 def load_rules(paths: Iterable[Path], vocabulary: Vocabulary, folder: str = "") -> list[Rule]:
-    """The rules of these files, by id. Raises ``RuleFileError``."""
+    """Return the rules of these files, by id. Raises ``RuleFileError``."""
     rules: dict[str, Rule] = {}
     for path in paths:
         rule = load_rule(path, vocabulary, folder)
@@ -72,7 +72,7 @@ def load_schema(path: Path) -> RuleSchema:
 
 
 def parse_rule(text: str, file: str, vocabulary: Vocabulary, folder: str = "") -> Rule:
-    """A rule from its text. Raises ``RuleFileError`` with the line of the mistake."""
+    """Return a rule from its text. Raises ``RuleFileError`` with the line of the mistake."""
     tree = _parse(text, file)
     schema = _validate(tree, file)
     return _RuleBuilder(tree, schema, text, file, vocabulary).build(folder)
@@ -138,7 +138,7 @@ class _RuleBuilder:
         self.fields: Mapping[str, Field] = self._fields()
 
     def build(self, folder: str) -> Rule:
-        """The rule. Raises ``RuleFileError``."""
+        """Return the rule. Raises ``RuleFileError``."""
         schema = self.schema
         condition = None
         if schema.when is not None:
@@ -234,7 +234,9 @@ class _RuleBuilder:
         return RuleExpression(text, mentioned)
 
     def _clauses(self, condition: RuleExpression) -> list[RuleExpression]:
-        """The parts of a condition, the quickest first: flags, what needs no engine, all others."""
+        """Return the parts of a condition, the quickest first: flags, what needs no engine, all
+        others.
+        """
         clauses = []
         for text in split_conjunction(condition.text):
             names = identifiers(text)
@@ -243,7 +245,7 @@ class _RuleBuilder:
         return sorted(clauses, key=_cost)
 
     def _line_in(self, key_path: _Path, line: int) -> int:
-        """The line of a line within a value: block text starts below its indicator."""
+        """Return the line of a line within a value: block text starts below its indicator."""
         first = _line(self.tree, key_path)
         block = re.search(r":\s*[|>][+-]?\d*\s*$", self.text.splitlines()[first - 1])
         return first + line - (0 if block else 1)

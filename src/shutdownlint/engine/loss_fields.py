@@ -112,7 +112,7 @@ def format_change(change: Change, container: str) -> str:
 
 
 def _format_changes(view: LossView, changes: Sequence[Change]) -> Iterator[str]:
-    """The changes in words, and where one of them could be made for many pods at once."""
+    """Yield the changes in words, and where one of them could be made for many pods at once."""
     apps = [c.name for c in view.analysis.plan.containers if c.role is Role.APP]
     known = apps[0] if len(apps) == 1 else view.loss.process
     for number, change in enumerate(changes):
@@ -126,7 +126,7 @@ def _format_changes(view: LossView, changes: Sequence[Change]) -> Iterator[str]:
 
 
 def _advice(view: LossView) -> str:
-    """The smallest set of changes that serves every request; what is wanted where none does."""
+    """Return the smallest set of changes that serves every request; what is wanted where none does."""
     solution, loss = view.analysis.solution, view.loss
     if view.analysis.is_solved(loss):
         return ", ".join(_format_changes(view, solution.changes))

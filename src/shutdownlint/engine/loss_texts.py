@@ -37,7 +37,7 @@ def format_loss(loss: Loss) -> str:
 
 
 def report_loss(loss: Loss) -> ReportedLoss:
-    """A loss as plain data."""
+    """Return a loss as plain data."""
     return ReportedLoss(
         loss.kind,
         format_loss(loss),
@@ -52,7 +52,7 @@ def report_loss(loss: Loss) -> ReportedLoss:
 
 
 def _format_setting(loss: Loss) -> str:
-    """The setting that decides, with its value as far as that is known."""
+    """Return the setting that decides, with its value as far as that is known."""
     setting = loss.setting
     name = setting.name.removeprefix(f"{loss.process} ")
     if name.endswith(TAKEN_AS):

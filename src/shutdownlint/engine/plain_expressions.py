@@ -68,7 +68,7 @@ class _Parser:
         self.token = next(self._tokens, _END)
 
     def _next(self) -> str:
-        """The token that is read now; the one after it becomes the current one."""
+        """Return the token that is read now; the one after it becomes the current one."""
         found = self.token
         self.token = next(self._tokens, _END)
         return found

@@ -140,22 +140,24 @@ LISTED = "('shutdownlint rule' lists all rules)"
 
 
 def headline(title: str, name: str) -> str:
-    """A rule in a few words: its title, or the words of its name where it has none."""
+    """Return a rule in a few words: its title, or the words of its name where it has none."""
     return title or name.replace("-", " ")
 
 
 def suggest_rule(name: str, rules: Iterable[Rule]) -> str:
-    """The end of a sentence on a name that no rule has: the one that is meant, if it is clear."""
+    """Return the end of a sentence on a name that no rule has: the one that is meant, if it is
+    clear.
+    """
     return did_you_mean(name, [word for rule in rules for word in (rule.id, rule.name)])
 
 
 def bundled_folder() -> Path:
-    """The folder of the rule files that come with shutdownlint."""
+    """Return the folder of the rule files that come with shutdownlint."""
     return Path(bundled_rules())
 
 
 def merge_rules(rules: list[Rule], user_rules: list[Rule]) -> list[Rule]:
-    """The rules together with the user's own. Raises ``RuleFileError`` where an id is taken."""
+    """Return the rules together with the user's own. Raises ``RuleFileError`` where an id is taken."""
     taken = {rule.id: rule for rule in rules}
     for rule in user_rules:
         if rule.id in taken:

@@ -13,6 +13,6 @@ if TYPE_CHECKING:
 
 
 def read_explanation(rule: Rule) -> tuple[str, list[str]]:
-    """The explanation of a rule, and its sources. Raises ``OSError`` where the file is gone."""
+    """Return the explanation of a rule, and its sources. Raises ``OSError`` where the file is gone."""
     data: Any = Tree(compose(files.read_text(rule.file))[0]).to_python()
     return str(data.get("explanation", "")), [str(source) for source in data.get("sources", ())]

@@ -55,7 +55,7 @@ class RuleSelection(Struct):
         return (*self.select, *self.ignore, *self.severities, *own)
 
     def load(self, platforms: Iterable[str]) -> list[Rule]:
-        """The selected rules of these platforms, and the user's own.
+        """Return the selected rules of these platforms, and the user's own.
 
         Raises ``RuleFileError`` and ``UnknownRuleError``.
         """
@@ -120,7 +120,7 @@ class RuleSelection(Struct):
         return severity is Severity.NOTE and not self.notes and rule not in self.select
 
     def severity_at(self, rule: str, file: str) -> Severity | None:
-        """The severity that a rule has for a file, where that differs from its own."""
+        """Return the severity that a rule has for a file, where that differs from its own."""
         for entry in self.paths:
             severity = entry.severities.get(rule)
             if severity is not None and is_excluded(file, [entry.match]):

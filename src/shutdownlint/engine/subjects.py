@@ -47,12 +47,12 @@ class CaseValues(dict[str, "Value | None"]):
         self._view = view
 
     def __missing__(self, name: str) -> Value | None:
-        """The value of a field, or of ``<field>From``; None where there is none."""
+        """Return the value of a field, or of ``<field>From``; None where there is none."""
         value = self[name] = self._work_out(name)
         return value
 
     def setting(self, name: str) -> Setting[Any] | None:
-        """The setting of a field that has one."""
+        """Return the setting of a field that has one."""
         field = self._fields.get(name)
         if field is None or not field.setting:
             return None
@@ -118,11 +118,11 @@ class Subject:
         self._base = CaseValues(fields, base)
 
     def setting(self, name: str) -> Setting[Any] | None:
-        """The setting of a field that has one, its bounds included."""
+        """Return the setting of a field that has one, its bounds included."""
         return self._base.setting(name)
 
     def value_text(self, name: str) -> str:
-        """A field's value as messages write it."""
+        """Return a field's value as messages write it."""
         setting = self.setting(name)
         value = setting.value if setting is not None else self.cases[0][name]
         return "?" if value is None else format_value(value)
@@ -143,7 +143,7 @@ class Subject:
 
 
 def format_value(value: object) -> str:
-    """A value as messages write it."""
+    """Return a value as messages write it."""
     if isinstance(value, timedelta):
         return format_duration(value)
     if isinstance(value, bool):
@@ -154,7 +154,7 @@ def format_value(value: object) -> str:
 
 
 def pod_subjects(pod: PlannedPod, vocabulary: Vocabulary, facts: UserFacts) -> Iterator[Subject]:
-    """The pod, its containers, its proxies and its losses. A pod without a plan has none."""
+    """Yield the pod, its containers, its proxies and its losses. A pod without a plan has none."""
     analysis = pod.analysis
     if pod.plan is None or analysis is None:
         return
@@ -188,7 +188,7 @@ class _PodSubjects:
         self.versions = {**known_versions(facts, pod.id.namespace), **pod.versions}
 
     def subject(self, kind: SubjectKind, container: ContainerPlan | None = None) -> Subject:
-        """The pod's subject of that kind."""
+        """Return the pod's subject of that kind."""
         pod, fields = self.pod, self.vocabulary.fields(kind)
         name = container.name if container is not None else None
         base = CaseView(pod, self.base, container)
@@ -241,13 +241,13 @@ class _PodSubjects:
         )
 
     def solution_changes(self) -> tuple[Change, ...]:
-        """The smallest set of changes with which the pod serves every request."""
+        """Return the smallest set of changes with which the pod serves every request."""
         found = solution_changes(self.pod, self.analyses[0].solution)
         return found if all(change.target is not None for change in found) else ()
 
 
 def losses_by_setting(losses: Iterable[Loss]) -> Iterable[list[Loss]]:
-    """The losses that one setting of a process decides together, the surest first."""
+    """Return the losses that one setting of a process decides together, the surest first."""
     found: dict[tuple[str, str, Origin], list[Loss]] = {}
     for loss in losses:
         # The name of what is only bounded goes on with the bound that is taken.
@@ -272,7 +272,7 @@ def _place_of(loss: Loss, process: ContainerPlan | None) -> SourceLocation | Non
 def problem_subject(
     problem: Problem, vocabulary: Vocabulary, facts: UserFacts, workload: ObjectId | None = None
 ) -> Subject:
-    """A problem."""
+    """Return a problem."""
     fields = vocabulary.fields(SubjectKind.PROBLEM, problem.kind())
     namespace = workload.namespace if workload is not None else None
     versions = known_versions(facts, namespace)
@@ -298,7 +298,7 @@ def workload_subjects(
     context: AnalysisContext,
     vocabulary: Vocabulary,
 ) -> Iterator[Subject]:
-    """The workloads of these entries, once all of the index are known."""
+    """Yield the workloads of these entries, once all of the index are known."""
     fields = vocabulary.fields(SubjectKind.WORKLOAD)
     for entry in entries:
         if not entry.complete:
@@ -316,7 +316,7 @@ def workload_subjects(
 
 
 def known_versions(facts: UserFacts, namespace: str | None) -> dict[str, Version]:
-    """The versions that the user says, by platform."""
+    """Return the versions that the user says, by platform."""
     names = {*facts.versions, *(fact.mesh for fact in facts.meshes)}
     found = {name: facts.version_of(name, namespace) for name in names}
     return {name: version for name, version in found.items() if version is not None}

@@ -19,7 +19,7 @@ class TemplateValues(Protocol):
     """What fills a template."""
 
     def value_text(self, name: str) -> str:
-        """A field's value as messages write it."""
+        """Return a field's value as messages write it."""
 
     def origin_text(self, name: str, file: str) -> str:
         """Where a field's value comes from, in a text about ``file``."""
@@ -63,7 +63,7 @@ class MessageTemplate(Struct, frozen=True, array_like=True):
         return tuple(dict.fromkeys(part.field for part in self.parts if part.field is not None))
 
     def fill(self, values: TemplateValues, file: str) -> str:
-        """The message for one subject, in a report about ``file``."""
+        """Return the message for one subject, in a report about ``file``."""
         out: list[str] = []
         for part in self.parts:
             out.append(part.literal)

@@ -41,18 +41,18 @@ class Vocabulary:
                 self._owners[kind, field.name] = platform.name
 
     def fields(self, kind: SubjectKind, problem: str | None = None) -> Mapping[str, Field]:
-        """The fields of a kind of subject; of a problem its parameters."""
+        """Return the fields of a kind of subject; of a problem its parameters."""
         if problem is not None:
             return problem_fields(self.problems[problem])
         return self._fields[kind]
 
     def owner(self, kind: SubjectKind, name: str) -> str | None:
-        """The platform that declares a field."""
+        """Return the platform that declares a field."""
         return self._owners.get((kind, name))
 
 
 def problem_fields(problem: type[Problem]) -> dict[str, Field]:
-    """The parameters of a problem as fields."""
+    """Return the parameters of a problem as fields."""
     return {
         name: Field(name, FieldType.STRING, "a parameter of the problem", attrgetter(name))
         for name in problem.parameters()
@@ -60,7 +60,7 @@ def problem_fields(problem: type[Problem]) -> dict[str, Field]:
 
 
 def expression_types(fields: Mapping[str, Field]) -> dict[str, FieldType]:
-    """The types of all names that expressions may use, those of origins included."""
+    """Return the types of all names that expressions may use, those of origins included."""
     types: dict[str, FieldType] = {}
     for name, field in fields.items():
         types[name] = field.type

@@ -73,12 +73,12 @@ def locate(change: Change) -> EditLocation:
 
 
 def edits_of(finding: Finding) -> dict[ChunkKey, list[Edit]]:
-    """The edits of a finding's fix, by part of a file. Raises ``EditError``."""
+    """Return the edits of a finding's fix, by part of a file. Raises ``EditError``."""
     return edits_for(finding.fix.changes if finding.fix else ())
 
 
 def edits_for(changes: Iterable[Change], *, rendered: bool = False) -> dict[ChunkKey, list[Edit]]:
-    """The edits that make these changes together, by part of a file.
+    """Return the edits that make these changes together, by part of a file.
 
     Changes at one place (two settings of an annotation that does not exist yet) are made one after
     the other, and are one edit. ``rendered``: also edit what Helm has rendered. Raises
@@ -116,7 +116,7 @@ def _merge_edits(changes: list[tuple[Change, EditLocation]]) -> list[Edit]:
 
 
 def splice(old: bytes, chunks: Mapping[int, list[Edit]]) -> bytes:
-    """A file's bytes with the edits of its parts. Raises ``EditError``."""
+    """Return a file's bytes with the edits of its parts. Raises ``EditError``."""
     if old.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise EditError("the encoding is UTF-16")
     out, at = [], 0
@@ -134,7 +134,7 @@ def splice(old: bytes, chunks: Mapping[int, list[Edit]]) -> bytes:
 
 
 def edit_for(change: Change, location: EditLocation) -> Edit:
-    """The edit that makes a change at a location. Raises ``EditError``."""
+    """Return the edit that makes a change at a location. Raises ``EditError``."""
     value_format = change.target.format if change.target is not None else ValueFormat.PLAIN
     written = location.value()
     if isinstance(written, ScalarNode) and has_placeholder(written.value):
@@ -236,7 +236,9 @@ class FixApplier:
     def _collect(
         self, candidates: Iterable[Finding]
     ) -> tuple[dict[ChunkKey, list[Edit]], dict[str, list[Change]], list[Finding]]:
-        """The edits and changes of this round, by part and by file, and the findings they fix."""
+        """Return the edits and changes of this round, by part and by file, and the findings they
+        fix.
+        """
         edits: dict[ChunkKey, list[Edit]] = {}
         changes: dict[str, list[Change]] = {}
         chosen: list[Finding] = []
@@ -318,7 +320,7 @@ def add_unless_overlapping(
 
 
 def _find_blamed(place: _Place, chosen: Iterable[Finding]) -> list[Finding]:
-    """The fixes that change this workload, or else any of its file."""
+    """Return the fixes that change this workload, or else any of its file."""
     file, workload = place
     here = [finding for finding in chosen if file in _files(finding)]
     return [finding for finding in here if str(finding.workload) == workload] or here
@@ -355,7 +357,7 @@ def _count_kinds(findings: Iterable[Finding]) -> Counter[_Key]:
 
 
 def _still_there(after: Iterable[Finding], fixed: Iterable[Finding]) -> Iterator[Finding]:
-    """The findings but those that are less than what was fixed: longer requests, or not sure."""
+    """Yield the findings but those that are less than what was fixed: longer requests, or not sure."""
     known = {kind: finding for finding in fixed for kind in _kinds(finding)}
     for finding in after:
         before = (known[kind] for kind in _kinds(finding) if kind in known)

@@ -71,7 +71,7 @@ class _Fixer:
         return self.last.findings
 
     def read(self, file: str) -> bytes:
-        """The original text of a file."""
+        """Return the original text of a file."""
         found = self.files[file]
         if found.data is not None:
             return found.data
@@ -83,7 +83,7 @@ def _is_writable(source: InputSource, file: InputFile) -> bool:
 
 
 def with_text(source: InputSource, texts: Mapping[str, bytes]) -> InputSource:
-    """The same file with the text that ``texts`` has for it."""
+    """Return the same file with the text that ``texts`` has for it."""
     if not isinstance(source.file, InputFile) or source.file.display_path not in texts:
         return source
     data = texts[source.file.display_path]

@@ -60,7 +60,7 @@ class EditLocation(Struct, frozen=True):
         return (*self.ref.key_path, *(("", *self.inner) if self.inner is not None else ()))
 
     def value(self) -> Node | None:
-        """The node that is there."""
+        """Return the node that is there."""
         if self.inner is None:
             entry = self.ref.document.tree.entry(self.ref.key_path)
             return entry.value if entry else None
@@ -76,7 +76,7 @@ class EditLocation(Struct, frozen=True):
         return node
 
     def beside(self, name: str) -> EditLocation:
-        """The location of another key beside this one."""
+        """Return the location of another key beside this one."""
         if self.inner is None:
             return EditLocation(self.ref.parent / name)
         return EditLocation(self.ref, (*self.inner[:-1], name))
@@ -152,7 +152,7 @@ class EditLocation(Struct, frozen=True):
         return editor.set(self.ref.key_path, LiteralText(self._initial_text(make).text))
 
     def _initial_text(self, make: Callable[[Editor, KeyPath], Edit]) -> Edit:
-        """The whole text inside, where there was none."""
+        """Return the whole text inside, where there was none."""
         inner = apply_edits("{}", [make(Editor("{}", _empty()), self.inner or ())])
         return Edit(0, 0, block_text(Tree(compose(inner)[0]).to_python(), 0, "\n") + "\n")
 
@@ -177,7 +177,7 @@ def _inner_root(host: ScalarNode) -> Node | None:
 def _embed_edit(
     editor: Editor, key_path: KeyPath, host: ScalarNode, inner: str, edit: Edit
 ) -> Edit:
-    """An edit of the text inside a scalar, as an edit of the document."""
+    """Return an edit of the text inside a scalar, as an edit of the document."""
     text = editor.text
     start, end = host.start_mark.index, host.end_mark.index
     changed = apply_edits(inner, [edit])
@@ -221,7 +221,7 @@ def _rewrite_scalar(editor: Editor, key_path: KeyPath, host: ScalarNode, text: s
 
 
 def _embed_in_block(text: str, start: int, end: int, inner: str, changed: str) -> Edit | None:
-    """The lines of a literal block that change; None if it is not literal line by line."""
+    """Return the lines of a literal block that change; None if it is not literal line by line."""
     header = text.find("\n", start) + 1
     if header <= 0:
         return None

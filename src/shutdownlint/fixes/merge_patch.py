@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def make_patch(pod: PlannedPod, texts: Mapping[str, bytes]) -> dict[str, Any] | None:
-    """A strategic merge patch that turns the workload's own object into that of ``texts``."""
+    """Return a strategic merge patch that turns the workload's own object into that of ``texts``."""
     before, after = _before_and_after(pod, texts)
     if before == after:
         return None
@@ -33,14 +33,14 @@ def make_patch(pod: PlannedPod, texts: Mapping[str, bytes]) -> dict[str, Any] | 
 
 
 def changed_entries(pod: PlannedPod, texts: Mapping[str, bytes]) -> Iterator[tuple[KeyPath, Any]]:
-    """The entries of the workload's object that differ in ``texts``, with their new values."""
+    """Yield the entries of the workload's object that differ in ``texts``, with their new values."""
     before, after = _before_and_after(pod, texts)
     for key_path, value in _changed(before, after, ()):
         yield (*pod.workload.object_ref.key_path, *key_path), value
 
 
 def _before_and_after(pod: PlannedPod, texts: Mapping[str, bytes]) -> tuple[Any, Any]:
-    """The workload's object as it is written, and as it is in ``texts``."""
+    """Return the workload's object as it is written, and as it is in ``texts``."""
     ref = pod.workload.object_ref
     document = ref.document.written
     before = document.tree.to_python(ref.key_path)
@@ -70,7 +70,7 @@ _OWN_KINDS: Final = frozenset(("v1", "apps/v1", "batch/v1", "batch/v1beta1"))
 
 
 def _difference(before: dict[str, Any], after: dict[str, Any], *, merges: bool) -> dict[str, Any]:
-    """The merge patch that turns the first into the second."""
+    """Return the merge patch that turns the first into the second."""
     found: dict[str, Any] = {key: None for key in before if key not in after}
     for key, value in after.items():
         old = before.get(key)

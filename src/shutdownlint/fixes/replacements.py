@@ -23,7 +23,9 @@ class Replacement(Struct, frozen=True):
 
 
 def list_replacements(finding: Finding) -> list[Replacement]:
-    """The edits of a fix in the order of the text; none where they are not possible or verified."""
+    """Return the edits of a fix in the order of the text; none where they are not possible or
+    verified.
+    """
     if finding.fix is None or not finding.fix.changes:
         return []
     try:

@@ -24,7 +24,7 @@ def ceil_to_int(value: timedelta) -> int:
 
 
 def serialize(value: timedelta | bool | int | str, value_format: ValueFormat) -> Value:
-    """A value as it is written in that format."""
+    """Return a value as it is written in that format."""
     if isinstance(value, timedelta):
         seconds = ceil_to_int(value)
         if value_format is ValueFormat.SECONDS:
@@ -42,7 +42,7 @@ def serialize(value: timedelta | bool | int | str, value_format: ValueFormat) ->
 def edit_value(
     location: EditLocation, value: timedelta | bool | int | str | None, value_format: ValueFormat
 ) -> Edit:
-    """The edit that writes a value. Raises ``EditError``."""
+    """Return the edit that writes a value. Raises ``EditError``."""
     if value is None:
         raise EditError("there is no value to write")
     if value_format is ValueFormat.SLEEP_COMMAND and isinstance(value, timedelta):

@@ -74,7 +74,7 @@ class SuggestReport(Struct):
     originals: dict[str, bytes] = field(default_factory=dict)
 
     def texts_for(self, suggestion: Suggestion) -> dict[str, bytes]:
-        """The changed files; for one of several environments, with its own changes only."""
+        """Return the changed files; for one of several environments, with its own changes only."""
         if not suggestion.pod.variant:
             return self.texts
         try:
@@ -90,7 +90,7 @@ def make_suggestions(
     *,
     rendered: bool = False,
 ) -> list[Suggestion]:
-    """A suggestion for each pod that has a plan; ``rendered``: also edit what Helm rendered."""
+    """Return a suggestion for each pod that has a plan; ``rendered``: also edit what Helm rendered."""
     found = []
     for pod in pods:
         if pod.plan is None:
@@ -158,7 +158,7 @@ def _add_edits(suggestion: Suggestion, *, rendered: bool) -> None:
 
 
 def _apply(suggestions: Sequence[Suggestion], originals: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The new bytes of every file that the suggestions change."""
+    """Return the new bytes of every file that the suggestions change."""
     edits: dict[ChunkKey, list[Edit]] = {}
     for suggestion in suggestions:
         if suggestion.shared:
@@ -180,7 +180,7 @@ def _apply(suggestions: Sequence[Suggestion], originals: Mapping[str, bytes]) ->
 
 
 def _by_file(edits: Mapping[ChunkKey, list[Edit]]) -> dict[str, _Parts]:
-    """The edits of each file, by where their parts begin."""
+    """Return the edits of each file, by where their parts begin."""
     found: dict[str, _Parts] = {}
     for (file, start), own in edits.items():
         found.setdefault(file, {})[start] = own

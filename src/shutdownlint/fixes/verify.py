@@ -42,7 +42,7 @@ class IntendedChange(Struct, frozen=True):
 
 
 def intended_changes(changes: Iterable[Change]) -> list[IntendedChange]:
-    """The entries that these changes are about."""
+    """Return the entries that these changes are about."""
     found = []
     for change in changes:
         location = change.target.location if change.target is not None else None
@@ -94,7 +94,9 @@ def check_piece(old: str, new: str, meant: Iterable[IntendedChange]) -> None:
 
 @lru_cache(maxsize=2)
 def _read_old(text: str) -> tuple[tuple[Any, ...], int]:
-    """The values of a text, and its duplicate keys; the fixes of one text follow one another."""
+    """Return the values of a text, and its duplicate keys; the fixes of one text follow one
+    another.
+    """
     roots = _roots(text)
     return tuple(_values(roots)), _count_duplicates(roots)
 
@@ -149,7 +151,7 @@ def _compare(before: list[Any], after: list[Any], meant: list[IntendedChange]) -
 
 
 def _with_embedded(data: Any, key_path: KeyPath) -> Any:
-    """The same data with the YAML that an entry's text contains, below an empty key."""
+    """Return the same data with the YAML that an entry's text contains, below an empty key."""
     if not key_path:
         if not isinstance(data, str):
             return data
@@ -178,7 +180,7 @@ def _at(data: Any, step: str | int) -> Any:
 
 
 def without(data: Any, key_path: KeyPath) -> Any:
-    """The data without that entry, and without the collections that only led to it."""
+    """Return the data without that entry, and without the collections that only led to it."""
     if not key_path:
         return None
     step, rest = key_path[0], key_path[1:]

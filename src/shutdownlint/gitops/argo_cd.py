@@ -92,7 +92,7 @@ def _is_open(deployment: Deployment) -> bool:
 
 
 def _deployments(ref: NodeRef, at: KeyPath, data: Any) -> Iterator[Deployment]:
-    """The folders that an Application deploys, which is written ``at`` a place of ``ref``."""
+    """Yield the folders that an Application deploys, which is written ``at`` a place of ``ref``."""
     name = value_at(data, "metadata", "name")
     several = value_at(data, "spec", "sources")
     places: list[tuple[KeyPath, Any]] = [(("spec", "source"), value_at(data, "spec", "source"))]
@@ -167,7 +167,7 @@ def _parameters(entries: Any) -> Iterator[str]:
 
 
 def _generate(generators: Any, file: str, known: _Parameters) -> Iterator[_Parameters]:
-    """The parameters of each Application of a set. Raises ``UnknownParametersError``."""
+    """Yield the parameters of each Application of a set. Raises ``UnknownParametersError``."""
     for generator in generators if isinstance(generators, list) else ():
         if not isinstance(generator, dict):
             raise UnknownParametersError
@@ -177,7 +177,7 @@ def _generate(generators: Any, file: str, known: _Parameters) -> Iterator[_Param
 def _generate_one(
     generator: dict[str, Any], file: str, known: _Parameters
 ) -> Iterator[_Parameters]:
-    """The parameters of one generator; ``known`` are those of the one before it in a matrix."""
+    """Yield the parameters of one generator; ``known`` are those of the one before it in a matrix."""
     elements = value_at(generator, "list", "elements")
     git, matrix = generator.get("git"), value_at(generator, "matrix", "generators")
     if isinstance(elements, list):
@@ -243,7 +243,7 @@ def _read_data(path: Path) -> Any:
 
 
 def _matching(root: str, pattern: str, *, folders: bool) -> Iterator[str]:
-    """The paths below a folder that match a pattern, step by step."""
+    """Yield the paths below a folder that match a pattern, step by step."""
     steps = [step for step in pattern.split("/") if step not in ("", ".")]
     if not steps or ".." in steps or len(steps) > 20:
         return
@@ -269,7 +269,7 @@ def _matching(root: str, pattern: str, *, folders: bool) -> Iterator[str]:
 
 
 def _folders_below(root: str, path: str) -> list[str]:
-    """A folder and all folders in it."""
+    """Return a folder and all folders in it."""
     found = []
     for folder, _, _ in files.walk(posixpath.join(root, path)):
         below = os.path.relpath(folder, root).replace(os.sep, "/")
@@ -303,7 +303,7 @@ def _flatten(data: Any, prefix: str = "") -> _Parameters:
 
 
 def _fill_document(document: Document, parameters: Mapping[str, str]) -> Document:
-    """A document with its placeholders replaced; every value stays where it is."""
+    """Return a document with its placeholders replaced; every value stays where it is."""
     filled = copy(document)
     filled.set_root(Tree(_fill_node(document.tree.root, parameters, {})))
     return filled
@@ -329,7 +329,7 @@ def _fill_node(node: Node, parameters: Mapping[str, str], made: dict[int, Node])
 
 
 def _fill(text: str, parameters: Mapping[str, str]) -> str:
-    """A text with its placeholders replaced; those that are not known stay."""
+    """Return a text with its placeholders replaced; those that are not known stay."""
     parts, at = [], 0
     for start, end in find_actions(text):
         name = action_text(text[start:end])

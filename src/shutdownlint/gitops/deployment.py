@@ -92,7 +92,7 @@ def is_inside(file: str, path: str) -> bool:
 
 
 def find_folder(file: str, path: str) -> str:
-    """The folder that a path of a repository means; empty where there is none.
+    """Return the folder that a path of a repository means; empty where there is none.
 
     The repository's own root comes first, then every folder above the object's file: what is
     checked may be a copy of a part of it.
@@ -102,13 +102,13 @@ def find_folder(file: str, path: str) -> str:
 
 
 def find_file(file: str, path: str) -> str:
-    """The file that a path of a repository means; empty where there is none."""
+    """Return the file that a path of a repository means; empty where there is none."""
     found = (each for each in _candidates(file, path) if files.is_file(each))
     return next((each for each in found if is_inside(file, each)), "")
 
 
 def repository_roots(file: str) -> list[str]:
-    """The folders that paths of a repository may begin at, for an object in this file."""
+    """Return the folders that paths of a repository may begin at, for an object in this file."""
     folder = posixpath.dirname(posixpath.normpath(file)) or "."
     found = [_root_as_written(file)]
     while folder not in ("", ".", "/") and not folder.endswith(".."):
@@ -118,7 +118,7 @@ def repository_roots(file: str) -> list[str]:
 
 
 def _root_as_written(file: str) -> str:
-    """The repository of a file: below the path as the user wrote it, where that is absolute."""
+    """Return the repository of a file: below the path as the user wrote it, where that is absolute."""
     root = files.real_path(find_repository(_path(file)))
     above = posixpath.dirname(posixpath.normpath(file))
     while posixpath.isabs(file) and above != posixpath.dirname(above):

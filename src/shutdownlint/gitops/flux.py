@@ -83,7 +83,7 @@ def read_release(ref: NodeRef, data: Any) -> Iterator[Deployment]:
 
 
 def _shown(value: Any) -> str:
-    """A value as it is put into a text."""
+    """Return a value as it is put into a text."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

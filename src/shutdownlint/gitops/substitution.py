@@ -23,7 +23,7 @@ _VARIABLE: Final = lazy_pattern(r"\$\{(\w+)(?::?[=-]([^{}]*))?\}")
 
 
 def substitute(document: Document, variables: Mapping[str, str]) -> Document:
-    """The document with its variables replaced; those without a value stay."""
+    """Return the document with its variables replaced; those without a value stay."""
     grafts = []
     for key_path, node in walk_scalars(document.tree.root):
         if "${" not in node.value:

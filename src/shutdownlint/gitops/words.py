@@ -19,7 +19,7 @@ def names_deployments(file: InputFile) -> bool:
 
 
 def text_with_deployments(file: InputFile) -> bytes:
-    """The text of a file that may hold such an object; empty for every other file."""
+    """Return the text of a file that may hold such an object; empty for every other file."""
     if file.path is None and file.data is None:
         return b""
     data = manifest_bytes(file)

@@ -43,7 +43,7 @@ class Member(Struct, eq=False):
     layers: list[Layer] = field(default_factory=list)
 
     def transform(self, document: Document) -> Document | None:
-        """The document as it is deployed; None where all of it is removed.
+        """Return the document as it is deployed; None where all of it is removed.
 
         Raises ``BudgetExceededError``.
         """
@@ -126,7 +126,7 @@ class KustomizeTree:
     def with_settings(
         self, document: Document, places: Mapping[str, KeyPath], parts: Sequence[Layer] = ()
     ) -> Member:
-        """A manifest that settings of another object change, as a kustomization would.
+        """Return a manifest that settings of another object change, as a kustomization would.
 
         ``parts`` are components that come before them.
         """
@@ -134,7 +134,7 @@ class KustomizeTree:
         return Member(document.file, [*parts, layer])
 
     def folder(self, path: str) -> Layer | None:
-        """The kustomization in a folder."""
+        """Return the kustomization in a folder."""
         for name in KUSTOMIZATION_NAMES:
             layer = self._layer(posixpath.normpath(posixpath.join(path, name)))
             if layer is not None:
@@ -142,11 +142,11 @@ class KustomizeTree:
         return None
 
     def text(self, file: InputFile) -> bytes:
-        """The bytes of a file; none where it cannot be read."""
+        """Return the bytes of a file; none where it cannot be read."""
         return read_bytes(file, ReadStats()) or b""
 
     def _collect(self, layer: Layer, build: Build, above: list[str]) -> list[Member]:
-        """The manifests of a kustomization and of those below it."""
+        """Return the manifests of a kustomization and of those below it."""
         if layer.file in above or len(above) > limits.MAX_KUSTOMIZATION_DEPTH:
             build.failed = f"{layer.file} names itself, by other kustomizations or directly"
             return []
@@ -204,12 +204,12 @@ class KustomizeTree:
         return self._layers[file]
 
     def documents(self, path: str) -> list[Document]:
-        """The documents of a file; none where it cannot be read."""
+        """Return the documents of a file; none where it cannot be read."""
         found = self.find(path)
         return list(self._documents(found)) if found is not None else []
 
     def _documents(self, file: InputFile) -> Iterator[Document]:
-        """The documents of a file; what is wrong with it is reported where it is checked."""
+        """Yield the documents of a file; what is wrong with it is reported where it is checked."""
         ignored = ReadStats()
         for chunk in split(self.text(file)):
             try:

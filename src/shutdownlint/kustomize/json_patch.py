@@ -67,7 +67,7 @@ class Operation:
 
 
 def read_operations(node: Node, source: Source) -> list[Operation]:
-    """The operations of a patch. Raises ``JsonPatchError``."""
+    """Return the operations of a patch. Raises ``JsonPatchError``."""
     if not isinstance(node, SequenceNode):
         raise JsonPatchError("it is not a list of operations")
     return [Operation(each, source / number) for number, each in enumerate(node.value)]
@@ -85,7 +85,7 @@ def _pointer(text: str) -> list[str]:
 
 
 def _resolve(document: Document, root: KeyPath, pointer: list[str]) -> KeyPath:
-    """The key path of a pointer; everything above its last step has to be there."""
+    """Return the key path of a pointer; everything above its last step has to be there."""
     text = "/" + "/".join(pointer)
     if not pointer:
         raise JsonPatchError("an operation has no path")

@@ -106,7 +106,7 @@ class Layer(Struct, eq=False):
         self._set_images(state)
 
     def _patches_for(self, when: str, patches: Sequence[Patch], state: ObjectState) -> list[Patch]:
-        """The patches that may be for an object, in their order: most name one object."""
+        """Return the patches that may be for an object, in their order: most name one object."""
         if when not in self._by_name:
             by_name: dict[str | None, list[tuple[int, Patch]]] = {}
             for number, patch in enumerate(patches):
@@ -131,7 +131,7 @@ class Layer(Struct, eq=False):
             self.unapplied.append(what)
 
     def ref(self, key: str, *below: str | int) -> NodeRef:
-        """The place of a setting, or of a part of it."""
+        """Return the place of a setting, or of a part of it."""
         return self.document.ref(*self.places.get(key, (key,)), *below)
 
     def _node(self, key: str, *below: str | int) -> Node | None:
@@ -228,7 +228,7 @@ class Layer(Struct, eq=False):
 def read_layer(
     file: str, document: Document, read: ReadFile, places: Mapping[str, KeyPath] | None = None
 ) -> Layer:
-    """The kustomization of a document with its patches, or the settings at these ``places``."""
+    """Return the kustomization of a document with its patches, or the settings at these ``places``."""
     data = document.tree.to_python()
     if places is not None:
         data = {key: document.tree.to_python(place) for key, place in places.items()}
@@ -261,7 +261,7 @@ def read_layer(
 
 
 def _read_entry(layer: Layer, ref: NodeRef, entry: Any, read: ReadFile) -> Iterator[Patch]:
-    """The patches of one entry: a path, text, or a mapping with one of them and a target."""
+    """Yield the patches of one entry: a path, text, or a mapping with one of them and a target."""
     selector, path, text = None, entry, None
     if isinstance(entry, dict):
         target = entry.get("target")
@@ -324,7 +324,7 @@ def _label_places(state: ObjectState, *, selectors: bool) -> list[KeyPath]:
 
 
 def _images(node: Node, at: KeyPath) -> Iterator[tuple[KeyPath, ScalarNode]]:
-    """The images of all containers below a node."""
+    """Yield the images of all containers below a node."""
     stack: list[tuple[Node, KeyPath]] = [(node, at)]
     left = sum(1 for _ in iterate_nodes(node)) * 4  # aliases may multiply what there is to visit
     while stack and left > 0:

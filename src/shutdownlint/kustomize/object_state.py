@@ -25,7 +25,7 @@ class ObjectState:
         return f"{self.kind} {self.names[-1]}"
 
     def value(self, *steps: str) -> Any:
-        """A value of the object as it is now."""
+        """Return a value of the object as it is now."""
         return self.document.tree.to_python((*self.at, *steps))
 
     def metadata(self) -> dict[str, Any]:

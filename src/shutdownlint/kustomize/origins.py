@@ -34,16 +34,18 @@ class KustomizationOrigins:
         self._objects: dict[tuple[str, ...], _Place] | None = None
 
     def transform(self, document: Document) -> Document:
-        """The document, shown where it is written."""
+        """Return the document, shown where it is written."""
         return RenderedDocument.of(document, self)
 
     def template_file(self, document: Document) -> str:
-        """The file that the object is written in; for what is made by the kustomization its own."""
+        """Return the file that the object is written in; for what is made by the kustomization its
+        own.
+        """
         place = self._place(document)
         return place[0].file if place is not None else self.build.root.file
 
     def value_path(self, document: Document, key_path: KeyPath) -> tuple[str, ...]:
-        """The value of a chart that sets an entry: there is none."""
+        """Return the value of a chart that sets an entry: there is none."""
         return ()
 
     def region(self, document: Document, key_path: KeyPath, part: EntryPart) -> Region:
@@ -73,7 +75,7 @@ class KustomizationOrigins:
         return written.region(tuple(path), part)
 
     def _changer(self) -> Region:
-        """The setting of a kustomization that changes the written value, where it is known."""
+        """Return the setting of a kustomization that changes the written value, where it is known."""
         for layer in reversed(self.build.layers):
             for feature in layer.unapplied:
                 key = "patches" if feature.startswith("patches") else feature
@@ -82,7 +84,7 @@ class KustomizationOrigins:
         return self.build.root.document.region(("resources",), EntryPart.KEY)
 
     def _maker(self) -> Region:
-        """The entry of the kustomization that makes an object which no file holds."""
+        """Return the entry of the kustomization that makes an object which no file holds."""
         root = self.build.root
         for layer in (root, *self.build.layers):
             for key in ("helmCharts", "generators", "configMapGenerator", "secretGenerator"):
@@ -128,7 +130,7 @@ def _same_value(written: Node, rendered: Node) -> bool:
 
 
 def _same_step(node: Node | None, rendered: Node, step: str | int) -> str | int | None:
-    """The step in the written list that means the same element, by its name."""
+    """Return the step in the written list that means the same element, by its name."""
     if not isinstance(step, int) or not isinstance(rendered, SequenceNode):
         return step
     item = rendered.value[step] if step < len(rendered.value) else None

@@ -46,7 +46,7 @@ class Selector(Struct, frozen=True):
 
     @classmethod
     def of(cls, target: dict[str, Any]) -> Selector:
-        """The selector that ``target`` writes."""
+        """Return the selector that ``target`` writes."""
 
         def text(key: str) -> str | None:
             value = target.get(key)
@@ -137,7 +137,7 @@ class Patch(Struct, frozen=True, eq=False):
 
 
 def read_patches(node: Node, source: Source, selector: Selector | None) -> list[Patch]:
-    """The patches of a document that holds one. Raises ``JsonPatchError``."""
+    """Return the patches of a document that holds one. Raises ``JsonPatchError``."""
     read_words_as_text(node)
     if isinstance(node, SequenceNode):
         return [Patch(selector, source, operations=tuple(read_operations(node, source)))]
@@ -164,7 +164,7 @@ def _matches_any(pattern: str | None, names: list[str]) -> bool:
 
 
 def _wildcards(pattern: str) -> str:
-    """A simple expression as a pattern with ``*`` and ``?``."""
+    """Return a simple expression as a pattern with ``*`` and ``?``."""
     text = pattern.replace("\\.", "\0").replace("\\-", "-")
     return text.replace(".*", "*").replace(".+", "?*").replace(".", "?").replace("\0", ".")
 

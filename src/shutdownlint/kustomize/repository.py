@@ -48,7 +48,9 @@ class Repository:
         self.tree = KustomizeTree(list(self._kustomizations), self.find)
 
     def find(self, path: str) -> InputFile | None:
-        """The file of a path; None where there is none, or it is in no repository of the run."""
+        """Return the file of a path; None where there is none, or it is in no repository of the
+        run.
+        """
         source = self.sources.get(path)
         if source is not None:
             return source.file if isinstance(source.file, InputFile) else None
@@ -60,7 +62,7 @@ class Repository:
         return InputFile(Path(path), display_path(path))
 
     def files_below(self, folder: str) -> list[str]:
-        """The files of the run in a folder and in the folders below it, in the run's order."""
+        """Return the files of the run in a folder and in the folders below it, in the run's order."""
         if folder == ".":
             return list(self.sources)
         if not self._in_order:
@@ -72,7 +74,7 @@ class Repository:
         return sorted(self._sorted[first:last], key=self._in_order.__getitem__)
 
     def _repositories(self) -> set[str]:
-        """The folders that files may be in."""
+        """Return the folders that files may be in."""
         if not self._folders:
             self._folders = {
                 str(find_repository(source.file.path))

@@ -192,7 +192,7 @@ def _directive(node: Node) -> str:
 
 
 def _without(node: Node, name: str) -> Node:
-    """An element without its own name, which is written where the element is."""
+    """Return an element without its own name, which is written where the element is."""
     entries = [(key, value) for key, value in node.value if key_text(key) != name]
     return MappingNode(node.tag, entries, node.start_mark, node.end_mark)
 

@@ -31,7 +31,7 @@ class VersionGroups(Struct, frozen=True):
 
     @classmethod
     def of(cls, platform: Platform, ranges: Iterable[VersionRange]) -> VersionGroups:
-        """The platform's versions, divided where a fact or a rule changes."""
+        """Return the platform's versions, divided where a fact or a rule changes."""
         changes: set[Version] = set()
         for versions in ranges:
             changes |= versions.bounds

@@ -100,7 +100,9 @@ class WorldRun:
         return part
 
     def _rejections(self, pod: PlannedPod, found: list[Finding]) -> Iterable[Finding]:
-        """The findings on what is never created, those of rules that are not selected included."""
+        """Yield the findings on what is never created, those of rules that are not selected
+        included.
+        """
         yield from (finding for finding in found if finding.rule in self.rejecting)
         if self.options.selection.left_out:
             facts = self.context.user_facts
@@ -191,7 +193,7 @@ class WorldRun:
 
 
 def _joined(indexes: Iterable[WorkloadIndex]) -> WorkloadIndex:
-    """The workloads of several worlds together."""
+    """Return the workloads of several worlds together."""
     first, *others = indexes
     if not others:
         return first
@@ -341,7 +343,7 @@ class CheckRun:
         return self.options.selection.hides_severity(finding.rule, finding.severity)
 
     def _apply_paths(self, findings: Iterable[Finding]) -> Iterator[Finding]:
-        """The findings as the configuration wants them for their files."""
+        """Yield the findings as the configuration wants them for their files."""
         selection = self.options.selection
         for finding in findings:
             file = finding.region.file

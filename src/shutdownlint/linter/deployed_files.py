@@ -186,7 +186,7 @@ class Expansion:
                     )
 
     def _ways(self, variant: str, deployments: Sequence[Deployment]) -> Iterator[_Way]:
-        """The ways in which a folder is deployed: one for everything that deploys it."""
+        """Yield the ways in which a folder is deployed: one for everything that deploys it."""
         tree = self.repository.tree
         if not deployments:
             yield _Way(variant)
@@ -235,7 +235,7 @@ class Expansion:
             self._add_members(build, "", deployments)
 
     def _files_below(self, folder: str) -> Iterator[str]:
-        """The manifests of a folder that is not among the paths of the run."""
+        """Yield the manifests of a folder that is not among the paths of the run."""
         for found in discover([folder], self.search):
             if isinstance(found, IgnoredInput):
                 self.plan.skipped[EXCLUDED if found.excluded else GIT_IGNORED] += 1
@@ -251,7 +251,7 @@ class Expansion:
 
 
 def _folders_above(folder: str) -> Iterator[str]:
-    """The folders above one, the nearest first, up to ``.`` or the root."""
+    """Yield the folders above one, the nearest first, up to ``.`` or the root."""
     while folder not in (".", "/", "//", ""):
         folder = posixpath.dirname(folder) or "."
         yield folder
@@ -262,7 +262,7 @@ def _is_in(path: str, folder: str) -> bool:
 
 
 def _in_turn(transforms: Sequence[Transform], document: Document) -> Document | None:
-    """A document changed by transforms, one after the other."""
+    """Return a document changed by transforms, one after the other."""
     changed: Document | None = document
     for transform in transforms:
         changed = transform(changed) if changed is not None else None
@@ -270,13 +270,13 @@ def _in_turn(transforms: Sequence[Transform], document: Document) -> Document | 
 
 
 def _files(layer: Layer, repository: Repository) -> list[str]:
-    """A kustomization and its patches, as reports write them."""
+    """Return a kustomization and its patches, as reports write them."""
     found = [repository.find(path) for path in (layer.file, *layer.patch_files)]
     return [file.display_path for file in found if file is not None]
 
 
 def _words(layer: Layer, repository: Repository) -> bytes:
-    """The text of a kustomization and of its patches."""
+    """Return the text of a kustomization and of its patches."""
     found = [repository.find(path) for path in (layer.file, *layer.patch_files)]
     return b"\n".join(repository.tree.text(each) for each in found if each is not None)
 
@@ -375,7 +375,7 @@ def _variants(builds: Sequence[Build]) -> dict[str, tuple[str, str]]:
 
 
 def _as_environments(files: list[str], labels: list[str], known: Collection[str]) -> list[str]:
-    """The labels of a group, by the names of environments that other groups have.
+    """Return the labels of a group, by the names of environments that other groups have.
 
     ``overlays/prod`` beside ``preview`` is ``prod``, and so is the only overlay of a base in such a
     folder or right below it (``prod/shop``).

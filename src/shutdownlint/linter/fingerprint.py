@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 def fingerprints(findings: Iterable[Finding], lines: SourceLines) -> list[str]:
-    """A hash of rule, workload, container and the line's text; counted where several share it."""
+    """Return a hash of rule, workload, container and the line's text; counted where several share
+    it.
+    """
     seen: Counter[str] = Counter()
     found = []
     for finding in findings:

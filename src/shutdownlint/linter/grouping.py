@@ -24,7 +24,7 @@ _Key = tuple[object, ...]
 def merge_variants(
     findings: Iterable[Finding], variants_of: Mapping[str, Collection[str]]
 ) -> list[Finding]:
-    """The findings, those that several variants share at one place as one.
+    """Return the findings, those that several variants share at one place as one.
 
     ``variants_of`` are the variants that a file is part of: a fix that would also change a variant
     without the finding is not made.
@@ -39,7 +39,7 @@ def merge_variants(
 
 
 def _without_shared_fix(finding: Finding, variants_of: Mapping[str, Collection[str]]) -> Finding:
-    """The finding; without the changes of a fix that would change other variants as well."""
+    """Return the finding; without the changes of a fix that would change other variants as well."""
     fix = finding.fix
     if fix is None or not finding.variants:
         return finding
@@ -87,7 +87,7 @@ def _edits(finding: Finding) -> list[_Key]:
 
 
 def group_by_place(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings, one for each place that decides.
+    """Return the findings, one for each place that decides.
 
     A setting outside of the pods decides for several of them: it is reported once, with the
     workloads that it concerns.
@@ -123,7 +123,7 @@ def _merge_place(group: list[Finding]) -> Finding:
 
 
 def group_by_cause(findings: Iterable[Finding]) -> list[list[Finding]]:
-    """The findings by their cause, the worst first: errors, then by how much is lost.
+    """Return the findings by their cause, the worst first: errors, then by how much is lost.
 
     A cause is one rule with one deciding value of one origin, wherever it is written.
     """

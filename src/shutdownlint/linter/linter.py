@@ -71,7 +71,7 @@ def plan_workloads(sources: Iterable[InputSource], options: LintOptions) -> Plan
 def read_worlds(
     sources: Iterable[InputSource], options: LintOptions, named: Iterable[str] = ()
 ) -> tuple[list[Loader], PlatformSet]:
-    """The files of every world, read for their context; the first is what all others know.
+    """Return the files of every world, read for their context; the first is what all others know.
 
     ``named`` are platforms that are loaded whatever the files have.
     """

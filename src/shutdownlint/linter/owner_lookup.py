@@ -37,7 +37,7 @@ class _Section(Struct):
     excluded: list[str] = field(default_factory=list)
 
     def owner_of(self, path: str) -> str:
-        """The owner of a file, by its path from the repository's root."""
+        """Return the owner of a file, by its path from the repository's root."""
         if any(matches(pattern, path) for pattern in self.excluded):
             return ""
         return next((owner for rule, owner in reversed(self.rules) if matches(rule, path)), "")
@@ -61,7 +61,7 @@ class OwnerLookup:
         self._by_file: dict[str, str] = {}
 
     def owner_of(self, finding: Finding) -> str:
-        """The owner, as it is written; empty where nothing names one."""
+        """Return the owner, as it is written; empty where nothing names one."""
         file = finding.region.file
         if finding.workload is not None:
             found = self._by_workload.get((finding.subject_file, finding.workload))
@@ -70,7 +70,7 @@ class OwnerLookup:
         return self.owner_of_file(file)
 
     def owner_of_file(self, file: str) -> str:
-        """The owner of what is in a file."""
+        """Return the owner of what is in a file."""
         if file not in self._by_file:
             self._by_file[file] = self._find(file)
         return self._by_file[file]
@@ -94,7 +94,7 @@ class OwnerLookup:
 
 
 def _read_codeowners(root: Path) -> Sequence[_Section]:
-    """The patterns with their owners, from the first of the places."""
+    """Return the patterns with their owners, from the first of the places."""
     for name in _PLACES:
         data = read_regular_file(root / name, limits.MAX_CODEOWNERS_BYTES)
         if data is not None:
@@ -103,7 +103,8 @@ def _read_codeowners(root: Path) -> Sequence[_Section]:
 
 
 def _parse_codeowners(text: str) -> tuple[_Section, ...]:
-    """The sections of GitLab, which may have owners for patterns without; GitHub has one section.
+    """Return the sections of GitLab, which may have owners for patterns without; GitHub has one
+    section.
 
     Source: docs.gitlab.com, code owners, syntax (sections, default owners, exclusions).
     """

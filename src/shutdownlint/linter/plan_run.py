@@ -42,7 +42,7 @@ class PlanRun:
         self.stage = PodStage(loader, self.context, platforms.platforms, debug=options.debug)
 
     def run(self) -> PlannedRun:
-        """The planned pods."""
+        """Return the planned pods."""
         pods = [pod for pod in self.stage.planned_pods() if pod.workload.described_by is None]
         rules = load_rejecting_rules(entry.name for entry in self.platforms.entries)
         evaluator = RuleEvaluator(rules, Vocabulary(self.platforms.platforms))

@@ -118,7 +118,7 @@ class PodStage:
 
 
 def load_rejecting_rules(platforms: Iterable[str]) -> list[Rule]:
-    """The bundled rules about what Kubernetes rejects; no selection changes what is true."""
+    """Return the bundled rules about what Kubernetes rejects; no selection changes what is true."""
     return [rule for rule in RuleLoader().load_bundled(platforms) if rule.rejects]
 
 
@@ -134,7 +134,7 @@ def version_warnings(assumed: Iterable[str]) -> list[str]:
 
 
 def evaluate_pod(pod: PlannedPod, evaluator: RuleEvaluator, facts: UserFacts) -> Iterator[Finding]:
-    """The findings on one pod: its problems, then its containers, proxies and the pod itself."""
+    """Yield the findings on one pod: its problems, then its containers, proxies and the pod itself."""
     values = pod.workload.described_by is not None
     found = _evaluate(pod, evaluator, facts, values_only=values)
     yield from map(_of_values, found) if values else found
@@ -151,7 +151,7 @@ def _evaluate(
 
 
 def _of_values(finding: Finding) -> Finding:
-    """A finding on values: it holds if the chart uses them as their names say."""
+    """Return a finding on values: it holds if the chart uses them as their names say."""
     severity = Severity.WARNING if finding.severity is Severity.ERROR else finding.severity
     return replace(
         finding,

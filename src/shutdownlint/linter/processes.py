@@ -32,7 +32,7 @@ def process_count() -> int:
 
 
 def run_tasks(tasks: Sequence[Callable[[], _Result]]) -> Iterator[_Result]:
-    """The results of tasks, in their order. The first task runs here, the others in copies.
+    """Yield the results of tasks, in their order. The first task runs here, the others in copies.
 
     A task whose process ends without a result (killed for its memory) runs here.
     """

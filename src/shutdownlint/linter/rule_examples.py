@@ -27,7 +27,7 @@ class _OneRule(RuleSelection):
     rule: Rule | None = None
 
     def load(self, _platforms: Iterable[str]) -> list[Rule]:
-        """The rule."""
+        """Return the rule."""
         return [self.rule] if self.rule is not None else []
 
 

@@ -21,7 +21,7 @@ class SourceLines:
         self._lines: list[str] = []
 
     def line(self, file: str, number: int) -> str | None:
-        """A line of a file; None where the file can no longer be read."""
+        """Return a line of a file; None where the file can no longer be read."""
         if self._file != file:
             self._file, self._lines = file, self._read(file)
         return self._lines[number - 1] if 0 < number <= len(self._lines) else None

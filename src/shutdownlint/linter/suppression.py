@@ -78,7 +78,7 @@ class _RuleNames:
         return _is_among(name, self.evaluated) or _is_among(name, self._all)
 
     def suggest(self, name: str) -> str:
-        """The rule that is meant."""
+        """Return the rule that is meant."""
         self._suggested += 1
         if self._suggested > limits.MAX_SUGGESTIONS:
             return ""

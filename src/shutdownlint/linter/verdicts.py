@@ -98,7 +98,7 @@ class WorkloadVerdict(Struct):
 
 
 def judge_pod(pod: PlannedPod, facts: UserFacts, *, mesh_is_open: bool = False) -> WorkloadVerdict:
-    """The verdict on a pod."""
+    """Return the verdict on a pod."""
     verdict = WorkloadVerdict(pod.id, pod.ref.region(), pod.variant)
     verdict.replicas = pod.replicas.value if pod.replicas is not None else None
     analysis = pod.analysis
@@ -175,7 +175,7 @@ def count_outcomes(verdicts: Iterable[WorkloadVerdict]) -> dict[str, int]:
 
 
 def sort_verdicts(verdicts: Iterable[WorkloadVerdict]) -> list[WorkloadVerdict]:
-    """The verdicts, the worst first, then as they are written."""
+    """Return the verdicts, the worst first, then as they are written."""
 
     def badness(verdict: WorkloadVerdict) -> tuple[int, bool, Region, str]:
         unsure = bool(verdict.losses) and not verdict.losses[0].is_sure

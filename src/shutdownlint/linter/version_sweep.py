@@ -65,7 +65,7 @@ class VersionSweep:
         self._subjects: dict[_Trial, list[Subject]] = {}
 
     def with_versions(self, finding: Finding, pod: PlannedPod) -> Finding:
-        """The finding, with the versions that it holds for if not for all."""
+        """Return the finding, with the versions that it holds for if not for all."""
         if pod is not self._pod:
             self._pod, self._subjects = pod, {}
         groups = [group for name in finding.about_versions if (group := self._group(name))]
@@ -104,7 +104,7 @@ class VersionSweep:
         )
 
     def _trial(self, versions: Combination) -> _Trial:
-        """The trial of exactly these versions, which all pods share."""
+        """Return the trial of exactly these versions, which all pods share."""
         if versions not in self._trials:
             self._trials[versions] = _Trial(versions, self.context)
         return self._trials[versions]

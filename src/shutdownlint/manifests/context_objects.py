@@ -118,7 +118,7 @@ def _describe_objects(
 
 
 def _live_data(document: Document, at: KeyPath) -> dict[str, Any]:
-    """The parts of an object by which a cluster's objects are ordered."""
+    """Return the parts of an object by which a cluster's objects are ordered."""
     tree = document.tree
     return {
         "kind": tree.to_python((*at, "kind")),

@@ -110,12 +110,12 @@ def value_at(data: Any, *route: str) -> Any:
 
 
 def mappings(data: Any) -> list[dict[str, Any]]:
-    """The mappings of a list; nothing for anything else."""
+    """Return the mappings of a list; nothing for anything else."""
     return [item for item in data if isinstance(item, dict)] if isinstance(data, list) else []
 
 
 def decode(model: type[_AnyModel], data: Any) -> tuple[_AnyModel, list[FieldError]]:
-    """The typed object, and what of ``data`` had the wrong type and was left out."""
+    """Return the typed object, and what of ``data`` had the wrong type and was left out."""
     rejected: list[FieldError] = []
     if not isinstance(data, dict):
         return model(), rejected
@@ -143,13 +143,13 @@ def _rejected(value: Any, key_path: KeyPath, error: _WrongTypeError) -> FieldErr
 
 @cache
 def _types(model: type[ApiModel]) -> dict[str, Any]:
-    """The types of a model's fields."""
+    """Return the types of a model's fields."""
     return get_type_hints(model, include_extras=True)
 
 
 @cache
 def _fields(model: type[ApiModel]) -> dict[str, tuple[str, Any]]:
-    """A model's fields by the names in the API, with what reads each."""
+    """Return a model's fields by the names in the API, with what reads each."""
     types = _types(model)
     names = zip(model.__struct_encode_fields__, model.__struct_fields__, strict=True)
     return {key: (name, _reader(types[name])) for key, name in names}
@@ -200,7 +200,7 @@ def _of_model(model: type[ApiModel]) -> Any:
 
 
 def _of_list(kind: Any) -> Any:
-    """A wrong item is replaced by an empty one, so that the others keep their index."""
+    """Return a wrong item is replaced by an empty one, so that the others keep their index."""
     read_item = _reader(kind)
     empty = kind if isinstance(kind, type) and issubclass(kind, ApiModel) else str
 
@@ -220,7 +220,7 @@ def _of_list(kind: Any) -> Any:
 
 
 def _of_map(read_value: Any) -> Any:
-    """A null is an empty text, as the API server reads labels and variables."""
+    """Return a null is an empty text, as the API server reads labels and variables."""
 
     def read(value: Any, key_path: KeyPath, rejected: list[FieldError]) -> Any:
         if not isinstance(value, dict):
@@ -238,7 +238,7 @@ def _of_map(read_value: Any) -> Any:
 
 @cache
 def shape_of(model: type[ApiModel]) -> Shape:
-    """The keys that a model reads; a value of another type than expected is taken whole."""
+    """Return the keys that a model reads; a value of another type than expected is taken whole."""
     types = _types(model)
     found = Shape()
     names = zip(model.__struct_encode_fields__, model.__struct_fields__, strict=True)
@@ -249,7 +249,7 @@ def shape_of(model: type[ApiModel]) -> Shape:
 
 
 def _models(kind: Any) -> Iterator[type[ApiModel]]:
-    """The models in a field's type: itself, of a list, or optional."""
+    """Yield the models in a field's type: itself, of a list, or optional."""
     if isinstance(kind, type) and issubclass(kind, ApiModel):
         yield kind
     for part in get_args(kind):

@@ -109,12 +109,12 @@ def discover(
 
 
 def display_path(path: str | Path) -> str:
-    """A path as reports write it: as the user wrote it, with forward slashes."""
+    """Return a path as reports write it: as the user wrote it, with forward slashes."""
     return str(path).replace(os.sep, "/")
 
 
 def find_repository(file: Path) -> Path:
-    """The repository that a file is in: the folder with ``.git`` above it.
+    """Return the repository that a file is in: the folder with ``.git`` above it.
 
     Without one it is the current folder where the file is in it, else the file's own folder and
     those beside it.

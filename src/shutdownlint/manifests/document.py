@@ -104,7 +104,7 @@ class Document(Struct, eq=False):
         return self._tree
 
     def with_text(self, source_text: DocumentText) -> Document:
-        """The same document with another text."""
+        """Return the same document with another text."""
         return replace(self, source_text=source_text, _tree=None)
 
     def set_root(self, tree: Tree) -> None:
@@ -121,7 +121,7 @@ class Document(Struct, eq=False):
         self.source_text.compress()
 
     def region(self, key_path: KeyPath, part: EntryPart = EntryPart.VALUE) -> Region:
-        """The region of the entry at ``key_path``, or of its nearest existing parent."""
+        """Return the region of the entry at ``key_path``, or of its nearest existing parent."""
         return self.tree.region(key_path, part, self.file, 1 + self.line_offset)
 
     @property
@@ -135,15 +135,15 @@ class Document(Struct, eq=False):
         return self
 
     def source_of(self, ref: NodeRef) -> NodeRef | EmbeddedNodeRef:
-        """The entry in the document that it is written in, where policies change this one."""
+        """Return the entry in the document that it is written in, where policies change this one."""
         return ref
 
     def grafts_below(self, key_path: KeyPath) -> list[Graft]:
-        """The values of other documents below an entry; there are none."""
+        """Return the values of other documents below an entry; there are none."""
         return []
 
     def ref(self, *key_path: str | int) -> NodeRef:
-        """A reference into this document."""
+        """Return a reference into this document."""
         return NodeRef(self, key_path)
 
 
@@ -158,7 +158,7 @@ class NodeRef(Struct, frozen=True):
         return NodeRef(self.document, (*self.key_path, step), self.part)
 
     def below(self, *steps: str | int) -> NodeRef:
-        """The entry that several steps lead to."""
+        """Return the entry that several steps lead to."""
         return NodeRef(self.document, (*self.key_path, *steps), self.part)
 
     @property

@@ -29,7 +29,7 @@ def action_text(action: str) -> str:
 
 
 def replace_actions(text: str, new: str) -> str:
-    """The text with another text in the place of every action."""
+    """Return the text with another text in the place of every action."""
     parts, at = [], 0
     for start, end in find_actions(text):
         parts += [text[at:start], new]

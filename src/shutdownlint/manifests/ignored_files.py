@@ -75,7 +75,7 @@ class IgnoredFiles:
         self._kept = set(files.ask(files.KEPT_BY_GIT, self._root, skipped))
 
     def _pattern_files(self) -> Iterator[Path]:
-        """The files of patterns below the root."""
+        """Yield the files of patterns below the root."""
         skipped = tuple(sorted(self._skipped))
         for folder in files.find_folders_with(self._root, IGNORE_FILE, skipped):
             yield Path(folder) / IGNORE_FILE
@@ -112,7 +112,7 @@ files.add_kind(files.KEPT_BY_GIT, _kept_by_git, files.short_names)
 
 
 def _pattern_files_above(root: str, repository: Path) -> list[Path]:
-    """The files of patterns from the root to the repository's, and the repository's own."""
+    """Return the files of patterns from the root to the repository's, and the repository's own."""
     folder = Path(files.real_path(root))
     above = [folder, *folder.parents]
     folders = above[: above.index(repository) + 1] if repository in above else above[:1]

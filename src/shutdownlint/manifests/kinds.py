@@ -28,7 +28,7 @@ class KindEntry(Struct, frozen=True):
     strict: bool = False
 
     def load_model(self) -> type[Resource]:
-        """The typed model."""
+        """Return the typed model."""
         from importlib import import_module  # noqa: PLC0415 - one import for each kind in use
 
         module, _, name = self.model.partition(":")
@@ -83,7 +83,7 @@ class KindTable(Struct, frozen=True):
     mesh_words: tuple[MeshWord, ...] = ()
 
     def entry(self, group: str, kind: str) -> KindEntry | None:
-        """The entry of a kind."""
+        """Return the entry of a kind."""
         for entry in self.entries:
             if entry.kind == kind and entry.group == group:
                 return entry

@@ -88,7 +88,7 @@ class _Dump(Struct):
                 known[key] = live
 
     def top(self, identity: ObjectId) -> ObjectId:
-        """The object that owns the others."""
+        """Return the object that owns the others."""
         for _ in range(limits.MAX_OWNERS):
             owner = self.owners.get(identity)
             if owner is None:
@@ -107,14 +107,14 @@ class LiveObjects(Struct):
     _documents: dict[int, Document] = field(default_factory=dict)
 
     def running(self, pod: NodeRef) -> NodeRef:
-        """A pod of the cluster as the template of its owner: it is not what is edited."""
+        """Return a pod of the cluster as the template of its owner: it is not what is edited."""
         document = pod.document
         if id(document) not in self._documents:
             self._documents[id(document)] = replace(document, template=OWNER)
         return replace(pod, document=self._documents[id(document)])
 
     def copy(self) -> LiveObjects:
-        """The same dumps, to which others can be added."""
+        """Return the same dumps, to which others can be added."""
         return LiveObjects(dict(self._dumps), dict(self._documents))
 
     def add(self, ref: NodeRef, data: Any) -> None:
@@ -151,7 +151,7 @@ class LiveObjects(Struct):
         return (top, None) if self._contested(top, file) else None
 
     def _elsewhere(self, top: ObjectId, file: str) -> _Live | None:
-        """An example of what an owner makes in the only other file that has one."""
+        """Return an example of what an owner makes in the only other file that has one."""
         found = [
             dump.examples[top]
             for dump in self._beside(file)
@@ -164,7 +164,7 @@ class LiveObjects(Struct):
         return sum(top in dump.present for dump in self._beside(file)) != 1
 
     def _beside(self, file: str) -> list[_Dump]:
-        """The other files of a folder."""
+        """Return the other files of a folder."""
         folder = file.rpartition("/")[0]
         return [
             dump

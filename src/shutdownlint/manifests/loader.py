@@ -83,7 +83,7 @@ class _PendingChunk(Struct, frozen=True):
     seen: bool
 
     def of(self, data: bytes) -> Chunk:
-        """The part of the file's bytes."""
+        """Return the part of the file's bytes."""
         text = data[self.start : self.start + self.length]
         return Chunk(text, self.first_line, self.index, self.start)
 
@@ -108,7 +108,7 @@ class _PendingFile(Struct):
 
 
 def variants_of(loaders: Iterable[Loader]) -> dict[str, set[str]]:
-    """The variants that each file is part of, or changes."""
+    """Return the variants that each file is part of, or changes."""
     found: dict[str, set[str]] = {}
     for loader in loaders:
         for file, variants in loader.variants.items():
@@ -152,7 +152,7 @@ class Loader:
         self._files: Counter[str] = Counter()
 
     def further_world(self) -> Loader:
-        """A loader for variants, which knows all that this one has read so far."""
+        """Return a loader for variants, which knows all that this one has read so far."""
         other = self._with_pending([])
         other.variants, other._is_further = {}, True
         other.index = self.index.copy() if self.index is not None else None
@@ -300,7 +300,7 @@ class Loader:
         return bool(self._pending)
 
     def workloads(self) -> Iterator[Workload]:
-        """The workloads, file by file; the nodes of a document live until the next one."""
+        """Yield the workloads, file by file; the nodes of a document live until the next one."""
         from shutdownlint.manifests.objects import as_object  # noqa: PLC0415
         from shutdownlint.manifests.workloads import find_workloads  # noqa: PLC0415
 
@@ -359,7 +359,7 @@ class Loader:
     def _documents(
         self, pending: _PendingFile, chunk: Chunk, stats: ReadStats, *, first: bool
     ) -> Iterator[Document]:
-        """The documents of a chunk as they are deployed; what is counted goes to ``stats``.
+        """Yield the documents of a chunk as they are deployed; what is counted goes to ``stats``.
 
         ``first``: they are read for the first time, so their comments are read as well.
         """

@@ -35,7 +35,7 @@ class MeshEvidence(Struct, frozen=True):
 
 
 def find_evidence(words: Sequence[MeshWord], file: str, data: bytes) -> Iterator[MeshEvidence]:
-    """The meshes that objects in this text belong to; the text alone shows it."""
+    """Yield the meshes that objects in this text belong to; the text alone shows it."""
     for word in words:
         if word.mesh.encode() not in data:
             continue
@@ -63,7 +63,7 @@ def _sign_of(word: MeshWord, kind: bytes, data: bytes) -> MeshSign | None:
 
 
 def _reach_of(word: MeshWord, sign: MeshSign | None, data: bytes) -> Reach:
-    """The pods that an object makes likely to be in the mesh."""
+    """Return the pods that an object makes likely to be in the mesh."""
     if sign is None or any(re.search(each, data) for each in word.switched_off):
         return Reach.NO_POD
     return Reach.BELOW if any(re.search(e, data) for e in word.switched_on) else sign.reach
@@ -84,7 +84,7 @@ class MeshEvidenceIndex(Struct):
     _likely: dict[tuple[str, bool, str, Reach], MeshEvidence] = field(default_factory=dict)
 
     def named_in(self, keys: Iterable[str]) -> set[str]:
-        """The meshes whose labels or annotations these keys are."""
+        """Return the meshes whose labels or annotations these keys are."""
         groups = [key.partition("/")[0] for key in keys if "/" in key]
         return {
             word.mesh
@@ -103,7 +103,7 @@ class MeshEvidenceIndex(Struct):
             self._likely.setdefault((mesh, named, folder, evidence.reach), evidence)
 
     def copy(self) -> MeshEvidenceIndex:
-        """An index with the same objects, to which others can be added."""
+        """Return an index with the same objects, to which others can be added."""
         return MeshEvidenceIndex(
             self.words,
             dict(self._by_namespace),
@@ -116,7 +116,9 @@ class MeshEvidenceIndex(Struct):
         return bool(self._by_folder)
 
     def likely(self, mesh: str, namespace: str | None, file: str) -> MeshEvidence | None:
-        """The evidence which makes it likely that a pod of this namespace in that file is in it."""
+        """Return the evidence which makes it likely that a pod of this namespace in that file is in
+        it.
+        """
         if not self._likely:
             return None
         here = own = _folder(file)
@@ -134,7 +136,7 @@ class MeshEvidenceIndex(Struct):
             here = _folder(here)
 
     def near(self, mesh: str, namespace: str | None, file: str) -> MeshEvidence | None:
-        """The evidence near a pod of this namespace in that file."""
+        """Return the evidence near a pod of this namespace in that file."""
         if not self:
             return None
         if namespace and (mesh, namespace) in self._by_namespace:

@@ -47,7 +47,7 @@ def misspelled_keys(spec: PodSpec, ref: NodeRef) -> Iterator[MisspelledKey]:
 
 
 def _close_to(ref: NodeRef, key: str, container: str | None = None) -> Iterator[MisspelledKey]:
-    """The keys of a mapping that are nearly this one, where the mapping does not have it."""
+    """Yield the keys of a mapping that are nearly this one, where the mapping does not have it."""
     entry = ref.document.tree.entry(ref.key_path)
     if entry is None or not isinstance(entry.value, MappingNode):
         return

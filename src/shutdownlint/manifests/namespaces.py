@@ -32,12 +32,12 @@ class NamespaceSources(Struct):
         self._assigned[file] = namespace
 
     def copy(self) -> NamespaceSources:
-        """The same sources, to which others can be added."""
+        """Return the same sources, to which others can be added."""
         named = {path: set(names) for path, names in self._named.items()}
         return NamespaceSources(self.default, named, dict(self._assigned))
 
     def of(self, written: str | None, file: str) -> str | None:
-        """The namespace of an object that writes this namespace, or none, in that file.
+        """Return the namespace of an object that writes this namespace, or none, in that file.
 
         Sources that name different namespaces (two Applications of one folder) say nothing.
         """
@@ -51,7 +51,7 @@ class NamespaceSources(Struct):
 
 
 def _only(sources: dict[str, set[str]], file: str) -> str | None:
-    """The only namespace that the file or a folder above it is put into."""
+    """Return the only namespace that the file or a folder above it is put into."""
     found: set[str] = set()
     path = file.removeprefix("./")
     while True:

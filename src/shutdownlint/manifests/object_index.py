@@ -60,7 +60,7 @@ class ObjectIndex(Struct):
         return len(self.raw) + sum(len(found) for found in self.resources.values())
 
     def copy(self) -> ObjectIndex:
-        """An index with the same objects, to which others can be added."""
+        """Return an index with the same objects, to which others can be added."""
         return ObjectIndex(
             {model: list(found) for model, found in self.resources.items()},
             list(self.raw),

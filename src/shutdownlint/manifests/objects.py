@@ -33,7 +33,7 @@ def object_places(document: Document) -> list[KeyPath]:
 
 
 def find_objects(root: Node) -> Iterator[FoundObject]:
-    """The root, where it is an object, and the items of a List."""
+    """Yield the root, where it is an object, and the items of a List."""
     top = as_object(root, ())
     if top is None:
         return
@@ -48,7 +48,7 @@ def find_objects(root: Node) -> Iterator[FoundObject]:
 
 
 def as_object(node: Node, key_path: KeyPath) -> FoundObject | None:
-    """The object at a node; None where it writes no kind or no version."""
+    """Return the object at a node; None where it writes no kind or no version."""
     kind, version = _text(node, "kind"), _text(node, "apiVersion")
     if kind is None or version is None:
         return None

@@ -35,7 +35,7 @@ def _is_entry_of_gitlab(entry: dict[str, Any]) -> bool:
 
 
 def _driver(root: dict[str, Any]) -> Any:
-    """The name of the tool of a SARIF file."""
+    """Return the name of the tool of a SARIF file."""
     try:
         return root["runs"][0]["tool"]["driver"]["name"]
     except (KeyError, IndexError, TypeError):

@@ -55,7 +55,7 @@ class Parser:
     def documents(
         self, file: str, chunk: Chunk, stats: ReadStats, *, chart: str | None = None
     ) -> Iterator[Document]:
-        """The documents of a chunk; what is counted goes to ``stats``.
+        """Yield the documents of a chunk; what is counted goes to ``stats``.
 
         ``chart``: the chart whose template it is where it does not parse.
         """
@@ -88,7 +88,8 @@ class Parser:
             yield document
 
     def document(self, file: str, chunk: Chunk, number: int) -> Document:
-        """A document of a chunk that was parsed before. Its nodes are made when they are needed.
+        """Return a document of a chunk that was parsed before. Its nodes are made when they are
+        needed.
 
         Raises ``ValueError``.
         """
@@ -175,7 +176,9 @@ def _parses_when_filled(text: str) -> bool:
 
 
 def _template_reason(root: Node, text: str) -> SkipReason | None:
-    """A document that scans as YAML though it is a template: ``{{ x }}`` reads as nested maps."""
+    """Return a document that scans as YAML though it is a template: ``{{ x }}`` reads as nested
+    maps.
+    """
     if "{{" not in text:
         return None
     for node in iterate_nodes(root):

@@ -29,7 +29,7 @@ class PatchedDocument(Document):
 
     @classmethod
     def of(cls, document: Document, grafts: Sequence[Graft]) -> PatchedDocument:
-        """The document with these values; later ones replace earlier ones."""
+        """Return the document with these values; later ones replace earlier ones."""
         if isinstance(document, PatchedDocument):
             patched = replace(document, grafts=(*document.grafts, *grafts), _tree=None)
         else:
@@ -51,12 +51,12 @@ class PatchedDocument(Document):
         self.source_text.compress()
 
     def grafts_after(self, document: Document) -> tuple[Graft, ...]:
-        """The values that it has beside those of a document that it was made of."""
+        """Return the values that it has beside those of a document that it was made of."""
         old = len(document.grafts) if isinstance(document, PatchedDocument) else 0
         return self.grafts[old:]
 
     def grafts_below(self, key_path: KeyPath) -> list[Graft]:
-        """The values that count below an entry, in the order in which they were written."""
+        """Return the values that count below an entry, in the order in which they were written."""
         length, found = len(key_path), []
         for graft in reversed(self.grafts):
             if graft.key_path[:length] == key_path and len(graft.key_path) > length:
@@ -75,7 +75,7 @@ class PatchedDocument(Document):
         return self._tree
 
     def region(self, key_path: KeyPath, part: EntryPart) -> Region:  # type: ignore[override]
-        """The region of the entry, in the file that it is written in."""
+        """Return the region of the entry, in the file that it is written in."""
         return self.source_of(NodeRef(self, key_path, part)).region()
 
     @property
@@ -85,7 +85,7 @@ class PatchedDocument(Document):
         return self.base.written
 
     def source_of(self, ref: NodeRef) -> NodeRef | EmbeddedNodeRef:
-        """The entry in the document that it is written in."""
+        """Return the entry in the document that it is written in."""
         for graft in reversed(self.grafts):
             length = len(graft.key_path)
             if ref.key_path[:length] == graft.key_path:
@@ -108,14 +108,14 @@ def _grafted(tree: Tree, grafts: Sequence[Graft]) -> Tree:
 
 
 def patch_workload(workload: Workload, document: Document) -> Workload:
-    """The workload as its pods are written in a document with further values."""
+    """Return the workload as its pods are written in a document with further values."""
     ref = replace(workload.ref, document=document)
     template, rejected = read_template(document, ref.key_path)
     return replace(workload, ref=ref, template=template, rejected=rejected)
 
 
 def _with(node: Node | None, key_path: KeyPath, value: Node) -> Node:
-    """A copy of the nodes on the way to an entry, with another value there."""
+    """Return a copy of the nodes on the way to an entry, with another value there."""
     if not key_path:
         return value
     step, rest = key_path[0], key_path[1:]
@@ -136,7 +136,7 @@ def _with(node: Node | None, key_path: KeyPath, value: Node) -> Node:
 
 
 def _without(node: Node, key_path: KeyPath) -> Node:
-    """A copy of the nodes on the way to an entry of a mapping, without it."""
+    """Return a copy of the nodes on the way to an entry of a mapping, without it."""
     step, rest = key_path[0], key_path[1:]
     entry = child(node, step)
     if entry is None:

@@ -73,7 +73,7 @@ def internal_error(region: Region, error: Exception) -> UnreadableInput:
 def read_bytes(
     file: InputFile, stats: ReadStats, read: Callable[[Path], bytes] = files.read_file
 ) -> bytes | None:
-    """The bytes of a file; None where it cannot be read, which is noted. Never raises."""
+    """Return the bytes of a file; None where it cannot be read, which is noted. Never raises."""
     try:
         if file.data is not None:
             if file.path is None:
@@ -94,7 +94,7 @@ def read_bytes(
 
 
 def manifest_bytes(file: InputFile) -> bytes:
-    """The bytes of a file that the run reads as a manifest; none where it cannot be read.
+    """Return the bytes of a file that the run reads as a manifest; none where it cannot be read.
 
     What is wrong with it is noted where it is checked.
     """
@@ -102,7 +102,7 @@ def manifest_bytes(file: InputFile) -> bytes:
 
 
 def decode_text(data: bytes) -> str:
-    """The text of a file or chunk. Raises ``UnicodeDecodeError``."""
+    """Return the text of a file or chunk. Raises ``UnicodeDecodeError``."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16")
     text = data.decode("utf-8-sig")

@@ -14,13 +14,13 @@ class Origins(Protocol):
     """Where the entries of rendered documents are written."""
 
     def region(self, document: Document, key_path: KeyPath, part: EntryPart) -> Region:
-        """The region of a file that exists which decides the entry, as near as is known."""
+        """Return the region of a file that exists which decides the entry, as near as is known."""
 
     def template_file(self, document: Document) -> str:
-        """The file that the document was made of."""
+        """Return the file that the document was made of."""
 
     def value_path(self, document: Document, key_path: KeyPath) -> tuple[str, ...]:
-        """The value of a chart that sets an entry; none: no value does."""
+        """Return the value of a chart that sets an entry; none: no value does."""
 
 
 class RenderedDocument(Document):
@@ -32,7 +32,7 @@ class RenderedDocument(Document):
 
     @classmethod
     def of(cls, document: Document, origins: Origins) -> RenderedDocument:
-        """The document, with what knows where its entries are written."""
+        """Return the document, with what knows where its entries are written."""
         fields = {name: getattr(document, name) for name in Document.__struct_fields__}
         fields["template"] = origins.template_file(document)
         return cls(**fields, origins=origins, source_name=document.template or "")
@@ -43,6 +43,6 @@ class RenderedDocument(Document):
         return False
 
     def region(self, key_path: KeyPath, part: EntryPart) -> Region:  # type: ignore[override]
-        """The region of the entry, in the file that it is written in."""
+        """Return the region of the entry, in the file that it is written in."""
         assert self.origins is not None
         return self.origins.region(self, key_path, part)

@@ -30,7 +30,7 @@ class Chunk(Struct, frozen=True):
 
 
 def split(data: bytes) -> Iterator[Chunk]:
-    """The documents of a file; a file that is not ASCII-compatible text stays whole."""
+    """Yield the documents of a file; a file that is not ASCII-compatible text stays whole."""
     start, line, index = 0, 1, 0
     for marker in () if b"\0" in data else _markers(data):
         if marker > start:

@@ -64,7 +64,7 @@ class Suppression(Struct, frozen=True, eq=False):
 
 
 def read_comments(document: Document) -> Iterator[Suppression]:
-    """The ignores in a document's comments: for their line, or for the next one with text."""
+    """Yield the ignores in a document's comments: for their line, or for the next one with text."""
     lines = document.text.splitlines()
     first = document.line_offset + 1
     following: list[int] = []
@@ -98,7 +98,7 @@ def read_comments(document: Document) -> Iterator[Suppression]:
 
 
 def add_to_line(line: str, rules: Sequence[str], reason: str) -> str | None:
-    """A line (without its end) with a comment that ignores these rules.
+    """Return a line (without its end) with a comment that ignores these rules.
 
     A comment that is there gets the rules, and keeps its reason; None where it cannot be read, or
     has a last day.
@@ -126,7 +126,7 @@ def _next_with_text(lines: list[str]) -> list[int]:
 
 
 def read_annotations(workload: Workload) -> Iterator[Suppression]:
-    """The ignores in the annotations of a workload and of its pods, separated by semicolons."""
+    """Yield the ignores in the annotations of a workload and of its pods, separated by semicolons."""
     own = workload.object_ref / "metadata" / "annotations"
     places = [(workload.template.metadata.annotations, workload.annotations)]
     if own.key_path != workload.annotations.key_path:
@@ -155,7 +155,7 @@ def parse_rule_list(text: str) -> tuple[str, ...]:
 
 
 def parse_last_day(text: str | None) -> dt.date | None:
-    """The last day; one that does not exist has passed."""
+    """Return the last day; one that does not exist has passed."""
     try:
         return dt.date.fromisoformat(text) if text else None
     except ValueError:

@@ -112,7 +112,7 @@ class Workload(Struct, eq=False):
 
 
 def find_workloads(document: Document, kinds: KindTable) -> Iterator[Workload]:
-    """The pod templates of a document. Raises ``BudgetExceededError``."""
+    """Yield the pod templates of a document. Raises ``BudgetExceededError``."""
     checked: set[KeyPath] = set()
     for key_path, owner in _templates(document.tree.root, kinds):
         workload = _workload(document, key_path, owner)
@@ -130,7 +130,7 @@ def has_workloads(document: Document, kinds: KindTable) -> bool:
 
 
 def child_at(root: Node, key_path: KeyPath) -> Node | None:
-    """The node at a key path."""
+    """Return the node at a key path."""
     entry = Tree(root).entry(key_path)
     return entry.value if entry else None
 
@@ -152,7 +152,7 @@ def incomplete_reason(workload: Workload) -> SkipReason | None:
 
 
 def _templates(root: Node, kinds: KindTable) -> Iterator[tuple[KeyPath, FoundObject]]:
-    """The routes of all pod-shaped places, each with the innermost object around it.
+    """Yield the routes of all pod-shaped places, each with the innermost object around it.
 
     Raises ``BudgetExceededError`` where aliases multiply what there is to visit.
     """
@@ -238,7 +238,7 @@ def _workload(document: Document, key_path: KeyPath, owner: FoundObject) -> Work
 
 
 def read_template(document: Document, key_path: KeyPath) -> tuple[PodTemplate, list[FieldError]]:
-    """The pod template at ``key_path``, and the values that the API server would not take."""
+    """Return the pod template at ``key_path``, and the values that the API server would not take."""
     data = {
         "metadata": document.tree.to_python((*key_path, "metadata"), shape_of(Metadata)),
         "spec": document.tree.to_python((*key_path, "spec"), shape_of(PodSpec)),
@@ -249,7 +249,7 @@ def read_template(document: Document, key_path: KeyPath) -> tuple[PodTemplate, l
 
 
 def as_it_runs(workload: Workload, live: LiveObjects) -> Workload | None:
-    """The workload as a cluster runs it; None where another object is checked for it."""
+    """Return the workload as a cluster runs it; None where another object is checked for it."""
     file = workload.ref.document.file
     found = live.checked_as(workload.id, file)
     if found is None:

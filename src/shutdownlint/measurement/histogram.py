@@ -46,7 +46,7 @@ class Histogram(Struct, frozen=True):
 
 
 def read_buckets(buckets: Mapping[float, float], unit: timedelta) -> Histogram | None:
-    """The histogram of cumulative counts by upper bound; None where no request was counted.
+    """Return the histogram of cumulative counts by upper bound; None where no request was counted.
 
     Raises ``ValueError`` where the bucket of all requests is missing, since the rest is then not
     known to be all.
@@ -75,7 +75,7 @@ def read_buckets(buckets: Mapping[float, float], unit: timedelta) -> Histogram |
 
 
 def from_quantiles(quantiles: Mapping[float, float], unit: timedelta) -> Histogram | None:
-    """The histogram of a native one, of which only some quantiles are known."""
+    """Return the histogram of a native one, of which only some quantiles are known."""
     known = sorted((q, v) for q, v in quantiles.items() if not math.isnan(v) and v >= 0)
     shares: list[tuple[timedelta, float]] = []
     longest = 0.0

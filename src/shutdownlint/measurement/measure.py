@@ -115,14 +115,14 @@ def queries(target: Target, settings: Settings) -> Iterator[Query]:
 
 
 def propagation_queries(settings: Settings) -> Iterator[Query]:
-    """The queries for endpoint propagation."""
+    """Yield the queries for endpoint propagation."""
     for part in PROPAGATION_METRICS:
         counts = promql.bucket_counts(f"{part.name}_bucket", [part.labels], settings.window)
         yield Query("Kubernetes", f"{part.name}_bucket", counts)
 
 
 def measure(targets: Iterable[Target], server: Server, settings: Settings) -> Iterator[Measurement]:
-    """The measurement of each workload: one query for each. Raises ``PrometheusError``.
+    """Yield the measurement of each workload: one query for each. Raises ``PrometheusError``.
 
     It is raised where not even the names of the metrics are known; a query that fails is that
     workload's problem.
@@ -182,7 +182,7 @@ def _measure(target: Target, server: Server, settings: Settings, present: set[st
 
 
 def _combined(target: Target, settings: Settings, present: set[str]) -> Iterator[str]:
-    """The expressions for what the server has, each with the name of its metric."""
+    """Yield the expressions for what the server has, each with the name of its metric."""
     if settings.expression:
         yield promql.label(_own(target, settings), _METRIC, "")
         return
@@ -269,7 +269,8 @@ def _buckets(samples: Iterable[Sample]) -> dict[float, float]:
 
 
 def _choose(readings: Sequence[Reading]) -> Reading:
-    """The reading that is believed: the longest; one that is open above gives way to a closed one.
+    """Return the reading that is believed: the longest; one that is open above gives way to a
+    closed one.
 
     A metric whose last bucket is too low only says "at least"; where another one goes on from
     there, that one knows more.

@@ -83,7 +83,9 @@ _LONGEST_HASH: Final = 10
 
 
 def pod_pattern(workload: ObjectId) -> str | None:
-    """An expression for the names of the workload's pods; None for kinds without pods of a name."""
+    """Return an expression for the names of the workload's pods; None for kinds without pods of a
+    name.
+    """
     name, part = workload.name, _GENERATED.value
     kind = workload.kind
     if kind == "Pod":
@@ -100,7 +102,7 @@ def pod_pattern(workload: ObjectId) -> str | None:
 
 
 def _by_pod(*more: Matcher) -> Callable[[Target], Selection]:
-    """The labels that Prometheus gives a pod's own metrics."""
+    """Return the labels that Prometheus gives a pod's own metrics."""
 
     def select(target: Target) -> Selection:
         pattern = pod_pattern(target.workload)
@@ -335,7 +337,7 @@ PROPAGATION_METRICS: Final = (
 
 
 def known_metrics() -> Sequence[str]:
-    """The names of all series that may be asked for, histograms in both forms."""
+    """Return the names of all series that may be asked for, histograms in both forms."""
     names = [metric.series for metric in METRICS]
     names += [metric.name for metric in METRICS if metric.form is Form.HISTOGRAM]
     for part in PROPAGATION_METRICS:

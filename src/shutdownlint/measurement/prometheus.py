@@ -46,7 +46,7 @@ class Credentials(Struct, frozen=True):
     password: str | None = None
 
     def headers(self) -> dict[str, str]:
-        """The header for them. Raises ``PrometheusError`` for what no header can hold."""
+        """Return the header for them. Raises ``PrometheusError`` for what no header can hold."""
         values = (self.token or "", self.user or "", self.password or "")
         if any(not text.isprintable() for text in values):
             raise PrometheusError("a token or password has a character that no header can hold")
@@ -87,7 +87,7 @@ class Prometheus:
         )
 
     def query(self, expression: str) -> list[Sample]:
-        """The value of an expression now, by series."""
+        """Return the value of an expression now, by series."""
         data = self._ask("api/v1/query", {"query": expression})
         if not isinstance(data, dict) or not isinstance(data.get("result"), list):
             raise PrometheusError("its answer is no query result")
@@ -109,7 +109,7 @@ class Prometheus:
         return {name for name in data if isinstance(name, str)} & set(candidates)
 
     def _ask(self, path: str, fields: dict[str, str], *, method: str = "POST") -> Any:
-        """The data of an answer, within the time that it may take as a whole."""
+        """Return the data of an answer, within the time that it may take as a whole."""
         found: list[Any] = []
 
         def ask() -> None:
@@ -189,7 +189,7 @@ def _reason(error: HTTPError) -> str:
 
 
 def _data(status: int, location: str | None, body: bytes) -> Any:
-    """The data of an answer. Raises ``PrometheusError`` with the server's reason."""
+    """Return the data of an answer. Raises ``PrometheusError`` with the server's reason."""
     if 300 <= status < 400:
         to = f" to {location}" if location else ""
         raise PrometheusError(f"it redirects{to}, which is not followed: give that address itself")

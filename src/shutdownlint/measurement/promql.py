@@ -29,28 +29,28 @@ class Matcher(Struct, frozen=True):
 
 
 def equals(label: str, value: str) -> Matcher:
-    """The label has this value."""
+    """Return the label has this value."""
     return Matcher(label, "=", value)
 
 
 def matches(label: str, expression: str, *, negated: bool = False) -> Matcher:
-    """The label's whole value matches an expression, or does not."""
+    """Return the label's whole value matches an expression, or does not."""
     return Matcher(label, "!~" if negated else "=~", expression)
 
 
 def quote(text: str) -> str:
-    """A string of PromQL."""
+    """Return a string of PromQL."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
 
 
 def quote_expression(text: str) -> str:
-    """An expression that matches this text only."""
+    """Return an expression that matches this text only."""
     return _SPECIAL.sub(lambda found: f"\\x{{{ord(found[0]):x}}}", text)
 
 
 def window_text(window: timedelta) -> str:
-    """A range of PromQL: whole days, hours, minutes or seconds."""
+    """Return a range of PromQL: whole days, hours, minutes or seconds."""
     seconds = int(window.total_seconds())
     for unit, length in (("d", 86_400), ("h", 3600), ("m", 60)):
         if seconds % length == 0:
@@ -59,7 +59,7 @@ def window_text(window: timedelta) -> str:
 
 
 def select(name: str, matchers: Sequence[Matcher], window: timedelta) -> str:
-    """The samples of a metric in the window."""
+    """Return the samples of a metric in the window."""
     # A name with a colon is valid; others with rare characters are quoted by their label.
     return f"{name}{{{', '.join(map(str, matchers))}}}[{window_text(window)}]"
 
@@ -71,24 +71,24 @@ def bucket_counts(name: str, selection: Iterable[Sequence[Matcher]], window: tim
 
 
 def share_text(share: float) -> str:
-    """A share as it is written in a query and in the labels of its answer."""
+    """Return a share as it is written in a query and in the labels of its answer."""
     return f"{share:.10g}"
 
 
 def native_quantile(
     quantile: float, name: str, selection: Iterable[Sequence[Matcher]], window: timedelta
 ) -> str:
-    """A quantile of a native histogram."""
+    """Return a quantile of a native histogram."""
     parts = [f"rate({select(name, each, window)})" for each in selection]
     return f"histogram_quantile({share_text(quantile)}, sum({' or '.join(parts)}))"
 
 
 def maximum(name: str, selection: Iterable[Sequence[Matcher]], window: timedelta) -> str:
-    """The largest sample in the window."""
+    """Return the largest sample in the window."""
     parts = [f"max_over_time({select(name, each, window)})" for each in selection]
     return f"max({' or '.join(parts)})"
 
 
 def label(expression: str, name: str, value: str) -> str:
-    """The same series with one more label, by which they are recognized."""
+    """Return the same series with one more label, by which they are recognized."""
     return f"label_replace({expression}, {quote(name)}, {quote(value)}, {quote('')}, {quote('')})"

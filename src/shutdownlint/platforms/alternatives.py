@@ -27,13 +27,13 @@ class Alternative(Struct, frozen=True):
 def in_mesh(
     facts: UserFacts, mesh: str, namespace: str | None, version: Version | None = None
 ) -> UserFacts:
-    """The facts of a user who puts a namespace into a mesh (or into ``NO_MESH``)."""
+    """Return the facts of a user who puts a namespace into a mesh (or into ``NO_MESH``)."""
     pattern = glob.escape(namespace or "default")
     return replace(facts, meshes=(MeshFact(mesh, version, pattern), *facts.meshes))
 
 
 def with_versions(facts: UserFacts, **versions: Version) -> UserFacts:
-    """The facts of a user who names these versions."""
+    """Return the facts of a user who names these versions."""
     meshes = tuple(
         replace(fact, version=versions.get(fact.mesh, fact.version)) for fact in facts.meshes
     )
@@ -43,7 +43,7 @@ def with_versions(facts: UserFacts, **versions: Version) -> UserFacts:
 def with_behaviour(
     facts: UserFacts, workload: ObjectId, container: str, behaviour: str
 ) -> UserFacts:
-    """The facts of a user who says what a container's app does at its stop signal."""
+    """Return the facts of a user who says what a container's app does at its stop signal."""
     names = (workload.kind, workload.namespace or "default", workload.name)
     match = "/".join(map(glob.escape, names))
     app = AppFacts(match, behaviour=behaviour, container=container)

@@ -20,7 +20,7 @@ def read_pair(part: str) -> tuple[str, str] | None:
 
 
 def read_json(text: str | None) -> dict[str, Any]:
-    """An object in JSON; empty for anything else."""
+    """Return an object in JSON; empty for anything else."""
     try:
         data = json.loads(text or "{}")
     except (ValueError, RecursionError):
@@ -29,7 +29,7 @@ def read_json(text: str | None) -> dict[str, Any]:
 
 
 def backend_config_names(service: Service) -> set[str]:
-    """The names of the BackendConfigs that a Service names, for all ports or one."""
+    """Return the names of the BackendConfigs that a Service names, for all ports or one."""
     found: set[str] = set()
     for key in BACKEND_CONFIG:
         config = read_json(service.metadata.annotations.get(key))

@@ -83,7 +83,7 @@ class _Lookup:
             self.services.setdefault(key, []).append(service)
 
     def by_scope(self, model: type[Resource]) -> dict[Scope, list[LoadedResource[Any]]]:
-        """The objects of a type by where they live."""
+        """Return the objects of a type by where they live."""
         if model not in self._by_scope:
             scopes: dict[Scope, list[LoadedResource[Any]]] = {}
             for loaded in self.index.all_of(model):
@@ -110,7 +110,7 @@ class AnalysisContext:
         self._states: dict[Any, Any] = {}
 
     def with_facts(self, user_facts: UserFacts) -> AnalysisContext:
-        """The same objects, with other facts from the user."""
+        """Return the same objects, with other facts from the user."""
         return AnalysisContext(self.index, user_facts, self.mesh_evidence, self._lookup)
 
     def state(self, make: Callable[[AnalysisContext], _State]) -> _State:
@@ -128,25 +128,25 @@ class AnalysisContext:
         return found
 
     def version_of(self, platform: str, namespace: str | None = None) -> Version | None:
-        """The version of a platform: the user's, or (of Kubernetes) that of the nodes."""
+        """Return the version of a platform: the user's, or (of Kubernetes) that of the nodes."""
         configured = self.user_facts.version_of(platform, namespace)
         if configured is None and platform == "kubernetes":
             return self._lookup.kubernetes
         return configured
 
     def declared_mesh(self, namespace: str | None) -> str | None:
-        """The mesh (or ``NO_MESH``) that the user says a namespace is in.
+        """Return the mesh (or ``NO_MESH``) that the user says a namespace is in.
 
         None where it is not configured, and where the files show the namespace: then they decide.
         """
         return None if self.shows_namespace(namespace) else self.user_facts.mesh_of(namespace)
 
     def evidence_of(self, mesh: str, workload: Workload) -> MeshEvidence | None:
-        """An object near a workload which makes it likely that its pods are in the mesh."""
+        """Return an object near a workload which makes it likely that its pods are in the mesh."""
         return self.mesh_evidence.likely(mesh, workload.namespace, workload.ref.document.file)
 
     def hint_of(self, mesh: str, workload: Workload) -> MeshEvidence | None:
-        """An object near a workload after which its pods may be in the mesh."""
+        """Return an object near a workload after which its pods may be in the mesh."""
         return self.mesh_evidence.near(mesh, workload.namespace, workload.ref.document.file)
 
     def is_namespace_known(self, namespace: str | None) -> bool:
@@ -158,7 +158,7 @@ class AnalysisContext:
         return (namespace or "default") in self._lookup.namespaces
 
     def namespace_labels(self, workload: Workload) -> dict[str, str] | None:
-        """The labels of a workload's namespace; None where no file shows them.
+        """Return the labels of a workload's namespace; None where no file shows them.
 
         Of files that disagree the nearest counts; where two are equally near, none does.
         """
@@ -179,15 +179,15 @@ class AnalysisContext:
     def in_namespace_of(
         self, model: type[_AnyModel], workload: Workload
     ) -> Sequence[LoadedResource[_AnyModel]]:
-        """The objects of a type that are in the workload's namespace."""
+        """Return the objects of a type that are in the workload's namespace."""
         return self.in_scope(model, scope_of(workload))
 
     def in_scope(self, model: type[_AnyModel], scope: Scope) -> Sequence[LoadedResource[_AnyModel]]:
-        """The objects of a type that live there."""
+        """Return the objects of a type that live there."""
         return self._lookup.by_scope(model).get(scope, ())
 
     def services_for(self, workload: Workload) -> Iterator[LoadedResource[Service]]:
-        """The Services that select the workload's pods; the first ones of very many."""
+        """Yield the Services that select the workload's pods; the first ones of very many."""
         labels = workload.template.metadata.labels
         scope = scope_of(workload)
         found: list[LoadedResource[Service]] = []

@@ -72,11 +72,11 @@ class CaseView:
         return self._container
 
     def idle(self) -> ContainerTimeline:
-        """The container's timeline with no request on the pod."""
+        """Return the container's timeline with no request on the pod."""
         return self.analysis.idle_timeline.container(self.container.name)
 
     def loaded(self) -> ContainerTimeline:
-        """The container's timeline with an endless request in flight."""
+        """Return the container's timeline with an endless request in flight."""
         return self.analysis.loaded_timeline.container(self.container.name)
 
     def facts(self, kind: type[Any]) -> Any:
@@ -122,7 +122,7 @@ def plain_field(
     get: Callable[[Any], Any],
     assumes: Callable[[Any], tuple[Assumption, ...]] | None = None,
 ) -> Field:
-    """A field whose getter gives the value itself."""
+    """Return a field whose getter gives the value itself."""
     return Field(name, field_type, doc, get, assumes=assumes)
 
 
@@ -133,12 +133,12 @@ def setting_field(
     get: Callable[[Any], Any],
     default: Value | None = None,
 ) -> Field:
-    """A field whose getter gives a setting: a value with its origin."""
+    """Return a field whose getter gives a setting: a value with its origin."""
     return Field(name, field_type, doc, get, setting=True, default=default)
 
 
 def from_pod_facts(kind: type[_Facts], get: Callable[[_Facts], Any]) -> Callable[[CaseView], Any]:
-    """The getter of something in what a platform noted about the pod; None where it did not."""
+    """Return the getter of something in what a platform noted about the pod; None where it did not."""
 
     def getter(view: CaseView) -> Any:
         found = view.facts(kind)
@@ -150,7 +150,7 @@ def from_pod_facts(kind: type[_Facts], get: Callable[[_Facts], Any]) -> Callable
 def from_container_facts(
     kind: type[_Facts], get: Callable[[_Facts], Any]
 ) -> Callable[[CaseView], Any]:
-    """The same for what a platform noted about the container."""
+    """Return the same for what a platform noted about the container."""
 
     def getter(view: CaseView) -> Any:
         found = view.container_facts(kind)
@@ -162,7 +162,7 @@ def from_container_facts(
 def recommended_value(
     view: CaseView, field: str, container: str | None, current: timedelta
 ) -> timedelta:
-    """The value of a setting in the solution; its own value where that is enough."""
+    """Return the value of a setting in the solution; its own value where that is enough."""
     found = view.analysis.solution.value_of(field, container)
     return found if isinstance(found, timedelta) else current
 
@@ -171,7 +171,7 @@ Fields = Mapping[SubjectKind, tuple[Field, ...]]
 
 
 def edit_distance_suggestion(name: str, known: Sequence[str]) -> str:
-    """A ``did you mean`` for an unknown name; empty where nothing is close."""
+    """Return a ``did you mean`` for an unknown name; empty where nothing is close."""
     import difflib  # noqa: PLC0415 - only for mistakes
 
     close = difflib.get_close_matches(name, known, 1, 0.6)

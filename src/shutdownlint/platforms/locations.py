@@ -19,20 +19,20 @@ def source_location(setting: Setting[Any] | None) -> SourceLocation | None:
 
 
 def as_source_location(location: OriginLocation | None) -> SourceLocation | None:
-    """The model's opaque location, if it is one in a manifest."""
+    """Return the model's opaque location, if it is one in a manifest."""
     if isinstance(location, NodeRef | EmbeddedNodeRef | FixedLocation):
         return location
     return None
 
 
 def node_ref(setting: Setting[Any] | None) -> NodeRef | None:
-    """The same, where it is an entry of a document itself."""
+    """Return the same, where it is an entry of a document itself."""
     location = setting.origin.location if setting is not None else None
     return location if isinstance(location, NodeRef) else None
 
 
 def document_of(location: SourceLocation) -> Document | None:
-    """The document that a location is in, if it is in one."""
+    """Return the document that a location is in, if it is in one."""
     if isinstance(location, NodeRef):
         location = location.source
     if isinstance(location, EmbeddedNodeRef):

@@ -31,7 +31,7 @@ _READY: Final = "/shutdown"
 
 
 def find_managed_envoy(draft: PodDraft, program: str) -> ManagedEnvoy | None:
-    """The Envoy of a pod, if a container beside it drains it in its hook with ``program``."""
+    """Return the Envoy of a pod, if a container beside it drains it in its hook with ``program``."""
     for manager in draft.containers:
         command = _hook_command(manager)
         if len(command) < 2 or base_name(command[0]) != program or "shutdown" not in command[1:]:
@@ -53,7 +53,7 @@ class ManagedEnvoy(Struct, frozen=True):
     location: NodeRef
 
     def duration(self, flag: str, default: timedelta) -> Setting[timedelta]:
-        """A flag of the hook; its default where it is not written, or cannot be read."""
+        """Return a flag of the hook; its default where it is not written, or cannot be read."""
         text = self._written(flag)
         try:
             value = max(go_duration(text), ZERO) if text is not None else default
@@ -64,7 +64,7 @@ class ManagedEnvoy(Struct, frozen=True):
         return Setting(flag.strip("-"), value, Origin(kind, label, self.location))
 
     def number(self, flag: str, default: int) -> int:
-        """A whole number that a flag of the hook sets."""
+        """Return a whole number that a flag of the hook sets."""
         text = self._written(flag) or ""
         return int(text) if text.isdecimal() and len(text) < 9 else default
 

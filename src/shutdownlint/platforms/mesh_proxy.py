@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def sidecar_of(draft: PodDraft, name: str, location: NodeRef, *, native: bool) -> ContainerDraft:
-    """The sidecar of that name: as it is written in the pod, else as an injector adds it."""
+    """Return the sidecar of that name: as it is written in the pod, else as an injector adds it."""
     written = draft.container(name)
     if written is not None:
         return written

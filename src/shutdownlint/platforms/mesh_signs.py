@@ -49,7 +49,9 @@ def find_sign(
 
 
 def find_hint(workload: Workload, context: AnalysisContext) -> str | None:
-    """The mesh that a pod of an unknown namespace may be in: objects near it leave that open."""
+    """Return the mesh that a pod of an unknown namespace may be in: objects near it leave that
+    open.
+    """
     found = [
         mesh
         for mesh in mesh_names()
@@ -59,7 +61,7 @@ def find_hint(workload: Workload, context: AnalysisContext) -> str | None:
 
 
 def assume_member(sign: str, workload: Workload) -> Assumption:
-    """The assumption that a pod is in a mesh, because of a sign."""
+    """Return the assumption that a pod is in a mesh, because of a sign."""
     namespace = workload.namespace
     location = f"namespace {namespace}" if namespace else "the pod's namespace"
     text = f"{location} is not among the files; {sign} suggests that the pod is in the mesh"
@@ -69,7 +71,7 @@ def assume_member(sign: str, workload: Workload) -> Assumption:
 def without_assumed_mesh(
     mesh: str, pod: PlannedPod, context: AnalysisContext
 ) -> Iterator[Alternative]:
-    """The case that a pod, which is assumed to be in a mesh, is in none."""
+    """Yield the case that a pod, which is assumed to be in a mesh, is in none."""
     known = context.is_namespace_known(pod.workload.namespace)
     if mesh in meshes_of(pod) and not known and find_sign(mesh, pod.workload, context):
         facts = in_mesh(context.user_facts, NO_MESH, pod.workload.namespace)

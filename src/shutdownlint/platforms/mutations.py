@@ -74,7 +74,7 @@ class Mutation(Struct, frozen=True, eq=False):
     def apply(
         self, workload: Workload, document: Document, injected: Sequence[InjectedContainer]
     ) -> PatchedDocument:
-        """The workload's document as it changes it. Raises ``UnreadablePatchError``."""
+        """Return the workload's document as it changes it. Raises ``UnreadablePatchError``."""
         moved = workload.spec_at is not None or workload.annotations_at is not None
         # A policy for Pods applies to the pods of every workload.
         of_pods = not self.kinds or bool({"Pod", "*"} & self.kinds)
@@ -108,7 +108,7 @@ def _matches(namespaces: tuple[str, ...], kinds: frozenset[str], namespace: str,
 def apply_mutations(
     workload: Workload, mutations: Iterable[Mutation], injected: Sequence[InjectedContainer] = ()
 ) -> tuple[Workload, list[Assumption]]:
-    """The workload as all that is readable changes it, and an assumption for what is not.
+    """Return the workload as all that is readable changes it, and an assumption for what is not.
 
     ``injected`` are the containers that a mesh adds to its pods.
     """
@@ -158,5 +158,5 @@ def _nearest(mutations: Sequence[Mutation], file: str) -> list[Mutation]:
 
 
 def strings(items: Any) -> Iterable[str]:
-    """The strings of a list; nothing for anything else."""
+    """Return the strings of a list; nothing for anything else."""
     return [item for item in items if isinstance(item, str)] if isinstance(items, list) else []

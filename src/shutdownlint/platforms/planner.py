@@ -47,7 +47,7 @@ def plan_pod(
 
 
 def _injected(draft: PodDraft, platforms: Sequence[Platform]) -> Iterator[InjectedContainer]:
-    """The containers that meshes add to the pod, beside the app's."""
+    """Yield the containers that meshes add to the pod, beside the app's."""
     webhooks = {platform.name: platform.webhook for platform in platforms}
     for container in draft.containers:
         proxy: MeshProxyFacts | None = container.facts.get(MeshProxyFacts)

@@ -39,7 +39,9 @@ class Platform:
     webhook: ClassVar[str] = ""
 
     def draft(self, _workload: Workload, _context: AnalysisContext) -> PodDraft | None:
-        """The first draft of a workload's pods; only the platform that reads pod specs has one."""
+        """Return the first draft of a workload's pods; only the platform that reads pod specs has
+        one.
+        """
         return None
 
     def extra_workloads(self, _context: AnalysisContext) -> Iterable[Workload]:

@@ -65,7 +65,7 @@ class PodAnnotations:
         return tuple(self._assumed)
 
     def flag(self, key: str, *, default: bool = False) -> bool:
-        """A value that is true or false."""
+        """Return a value that is true or false."""
         found = self._read(key, read_bool, "true" if default else "false")
         return default if found is None else bool(found)
 
@@ -74,11 +74,11 @@ class PodAnnotations:
         return bool(self._read(key, lambda text: text.strip().lower() in words, "false"))
 
     def seconds(self, name: str, key: str, default: timedelta) -> Setting[timedelta]:
-        """A whole number of seconds."""
+        """Return a whole number of seconds."""
         return self._setting(name, key, default, read_seconds)
 
     def duration(self, name: str, key: str, default: timedelta) -> Setting[timedelta]:
-        """A duration as Go reads it."""
+        """Return a duration as Go reads it."""
         return self._setting(name, key, default, _read_duration)
 
     def _setting(
@@ -124,14 +124,14 @@ def misplaced_annotations(workload: Workload, keys: Iterable[str]) -> Iterator[A
 
 
 def read_bool(text: str) -> bool:
-    """A boolean as Go's strconv.ParseBool reads it. Raises ``ValueError``."""
+    """Return a boolean as Go's strconv.ParseBool reads it. Raises ``ValueError``."""
     if text not in _BOOLS:
         raise ValueError("is neither 'true' nor 'false'")
     return _BOOLS[text]
 
 
 def read_seconds(text: str) -> timedelta:
-    """A whole number of seconds. Raises ``ValueError``."""
+    """Return a whole number of seconds. Raises ``ValueError``."""
     if not re.fullmatch(r"[0-9]{1,9}", text):
         raise ValueError("is not a whole number of seconds")
     return seconds(int(text))

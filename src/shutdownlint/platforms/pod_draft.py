@@ -91,7 +91,7 @@ class ContainerDraft:
         self.knobs.append(Knob(field, Effect.DELAYS_SIGNAL, self.hook.duration))
 
     def plan(self) -> ContainerPlan:
-        """The container's plan."""
+        """Return the container's plan."""
         return ContainerPlan(
             name=self.name,
             hook=self.hook,
@@ -150,7 +150,7 @@ class PodDraft:
         return next((c for c in self.containers if c.role is Role.EDGE), None)
 
     def container(self, name: str) -> ContainerDraft | None:
-        """The container of that name."""
+        """Return the container of that name."""
         return next((c for c in self.containers if c.name == name), None)
 
     def note(self, facts: object) -> None:
@@ -158,7 +158,7 @@ class PodDraft:
         self.facts[type(facts)] = facts
 
     def plan(self) -> PodPlan:
-        """The pod's plan. How long requests take is nothing to a pod that gets none."""
+        """Return the pod's plan. How long requests take is nothing to a pod that gets none."""
         reached = self.gets_requests or self.edge is not None or bool(self.senders)
         gets_requests = reached and not self.workload.runs_to_completion
         return PodPlan(

@@ -41,10 +41,10 @@ class Problem(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def kind(cls) -> str:
-        """The name that rule files use: the class's name in words joined by hyphens."""
+        """Return the name that rule files use: the class's name in words joined by hyphens."""
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__).lower()
 
     @classmethod
     def parameters(cls) -> tuple[str, ...]:
-        """The names that messages of its rules may use."""
+        """Return the names that messages of its rules may use."""
         return tuple(name for name in cls.__struct_fields__ if name not in _COMMON)

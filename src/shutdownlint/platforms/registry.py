@@ -53,7 +53,7 @@ class PlatformEntry(Struct, frozen=True):
 
 
 def _label(name: bytes, value: bytes) -> bytes:
-    """The pattern of a label or annotation in a text."""
+    """Return the pattern of a label or annotation in a text."""
     return name + rb"[\"']?: *[\"']?" + value
 
 
@@ -488,7 +488,7 @@ def kind_table() -> KindTable:
 
 @cache
 def mesh_names() -> tuple[str, ...]:
-    """The platforms that users can name with ``--mesh``."""
+    """Return the platforms that users can name with ``--mesh``."""
     return tuple(entry.name for entry in PLATFORMS if entry.mesh)
 
 
@@ -503,7 +503,7 @@ def mesh_remedy() -> str:
 
 
 def platform_title(name: str) -> str:
-    """A platform's name as people write it."""
+    """Return a platform's name as people write it."""
     return next(entry.title for entry in PLATFORMS if entry.name == name)
 
 
@@ -534,13 +534,13 @@ class PlatformSet:
 
 
 def load_platform(entry: PlatformEntry) -> Platform:
-    """A platform, with its module imported."""
+    """Return a platform, with its module imported."""
     platform: Platform = import_module(entry.module).Plugin()
     return platform
 
 
 def load_platforms(names: Iterable[str]) -> tuple[Platform, ...]:
-    """The platforms of these names."""
+    """Return the platforms of these names."""
     wanted = set(names)
     return tuple(load_platform(entry) for entry in PLATFORMS if entry.name in wanted)
 

@@ -66,7 +66,7 @@ class DefaultRetries(Struct, frozen=True):
 
 
 def read_conditions(text: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """The conditions of a list with commas, and the statuses among them."""
+    """Return the conditions of a list with commas, and the statuses among them."""
     words = [word.strip() for word in text.split(",") if word.strip()]
     codes = tuple(int(word) for word in words if _CODE.fullmatch(word))
     return tuple(word for word in words if not _CODE.fullmatch(word)), codes

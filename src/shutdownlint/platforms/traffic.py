@@ -85,6 +85,6 @@ class MeshProxyFacts(Struct, frozen=True):
 
 
 def meshes_of(pod: PlannedPod) -> list[str]:
-    """The mesh of each mesh proxy in a pod."""
+    """Return the mesh of each mesh proxy in a pod."""
     notes = (noted.get(MeshProxyFacts) for noted in pod.container_facts.values())
     return [note.mesh for note in notes if note is not None]

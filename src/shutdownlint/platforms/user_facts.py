@@ -100,14 +100,14 @@ class UserFacts(Struct, frozen=True):
     owner_label: str = ""
 
     def version_of(self, platform: str, namespace: str | None = None) -> Version | None:
-        """The version that the user says a platform has, for pods of that namespace."""
+        """Return the version that the user says a platform has, for pods of that namespace."""
         for fact in self.meshes:
             if fact.mesh == platform and fact.version is not None and fact.covers(namespace):
                 return fact.version
         return self.versions.get(platform)
 
     def mesh_of(self, namespace: str | None) -> str | None:
-        """The mesh that the user puts a namespace is in; None where that is not configured.
+        """Return the mesh that the user puts a namespace is in; None where that is not configured.
 
         A statement about the namespace counts before one about all of them. Two of the same rank
         that name different meshes only say versions.

@@ -15,7 +15,7 @@ _OPERATORS: Final = (">=", "<=", "==", ">", "<")
 
 
 def _read_numbers(text: str) -> tuple[int, int, int | None] | None:
-    """The numbers of ``1.26`` or ``v1.26.3``. Every run reads some, so without a pattern."""
+    """Return the numbers of ``1.26`` or ``v1.26.3``. Every run reads some, so without a pattern."""
     parts = text.removeprefix("v").split(".")
     if len(parts) not in (2, 3) or not all(p.isdecimal() and p.isascii() for p in parts):
         return None
@@ -42,7 +42,9 @@ class Version(Struct, frozen=True, order=True):
 
     @classmethod
     def find(cls, text: str) -> Version | None:
-        """The version that a tag such as ``1.24.2-distroless`` or ``release-1.24`` begins with."""
+        """Return the version that a tag such as ``1.24.2-distroless`` or ``release-1.24`` begins
+        with.
+        """
         found = re.match(r"(?:v|release-)?(\d+)\.(\d+)(?:\.(\d+))?(?![\d.])", text)
         if found is None:
             return None
@@ -99,7 +101,7 @@ class WatchedVersion(Version, frozen=True, eq=False, order=False):
 
 
 def version_text(version: Version | None) -> str:
-    """A version as rules read it; empty where it is not known."""
+    """Return a version as rules read it; empty where it is not known."""
     return version.text if version is not None else ""
 
 

@@ -77,7 +77,7 @@ class WorkloadIndex:
             self._by_label.setdefault((entry.scope, name, value), []).append(entry)
 
     def in_scope(self, scope: Scope) -> Sequence[WorkloadEntry]:
-        """The workloads that live there."""
+        """Return the workloads that live there."""
         own = self._by_scope.get(scope, ())
         return own if self._base is None else (*self._base.in_scope(scope), *own)
 
@@ -88,7 +88,9 @@ class WorkloadIndex:
         return written and not any(scope in index._incomplete for index in chain)
 
     def with_labels(self, scope: Scope, labels: Mapping[str, str]) -> Sequence[WorkloadEntry]:
-        """The workloads that live there and may have these labels: those with the rarest one."""
+        """Return the workloads that live there and may have these labels: those with the rarest
+        one.
+        """
         if not labels:
             return self.in_scope(scope)
         found = [self._with_label((scope, *item)) for item in labels.items()]
@@ -100,7 +102,7 @@ class WorkloadIndex:
 
 
 def index_entry(pod: PlannedPod, owner_label: str = "") -> WorkloadEntry:
-    """The entry of a planned pod's workload; its owner by an annotation, or that label."""
+    """Return the entry of a planned pod's workload; its owner by an annotation, or that label."""
     workload, replicas, spec = pod.workload, pod.replicas, pod.workload.template.spec
     return WorkloadEntry(
         workload.id,

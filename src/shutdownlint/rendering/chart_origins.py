@@ -71,11 +71,11 @@ class ChartOrigins:
         self._values: dict[str, list[Source]] = {}
 
     def transform(self, document: Document) -> Document:
-        """The document, shown where it is written."""
+        """Return the document, shown where it is written."""
         return RenderedDocument.of(document, self)
 
     def template_file(self, document: Document) -> str:
-        """The template that the document was made of, or the chart's own file."""
+        """Return the template that the document was made of, or the chart's own file."""
         _, _, below = (document.template or "").partition("/")
         folder, parts = self.folder, below.split("/")
         while parts[:1] == ["charts"] and len(parts) > 2:
@@ -86,7 +86,9 @@ class ChartOrigins:
         return path if below and inside and Path(path).is_file() else self._chart_file
 
     def _dependency(self, folder: str, name: str) -> str:
-        """The folder of a chart in a chart, by the name or alias that a rendering has for it."""
+        """Return the folder of a chart in a chart, by the name or alias that a rendering has for
+        it.
+        """
         named = posixpath.join(folder, "charts", name)
         if Path(named).is_dir():
             return named
@@ -118,7 +120,8 @@ class ChartOrigins:
         return _line_region(found, part)
 
     def value_path(self, document: Document, key_path: KeyPath) -> tuple[str, ...]:
-        """The value that sets an entry, in the values of the whole chart; none: none is known.
+        """Return the value that sets an entry, in the values of the whole chart; none: none is
+        known.
 
         The value that the files show must be what was rendered.
         """
@@ -136,7 +139,7 @@ class ChartOrigins:
         return (*above, *found.values, *names)
 
     def find(self, document: Document, key_path: KeyPath) -> Found | None:
-        """The line of a template that writes an entry, or the nearest one above it.
+        """Return the line of a template that writes an entry, or the nearest one above it.
 
         Of several lines that may write it, the one whose value is what was rendered.
         """
@@ -196,7 +199,7 @@ class ChartOrigins:
         document: Document,
         at: KeyPath,
     ) -> list[Found]:
-        """The lines that may write a path, or that insert what is below it."""
+        """Return the lines that may write a path, or that insert what is below it."""
         found: list[Found] = []
         for line in _lines_of(block, path, document, at):
             inserting = [
@@ -224,7 +227,7 @@ class ChartOrigins:
     def _in_definition(
         self, name: str, path: KeyPath, depth: int, document: Document, at: KeyPath
     ) -> list[Found]:
-        """The lines of a definition that may write a path."""
+        """Return the lines of a definition that may write a path."""
         known = self._known_definitions().get(name)
         if known is None or not path:
             return []
@@ -252,7 +255,7 @@ class ChartOrigins:
         return None
 
     def _sources(self, document: Document, path: ValuePath) -> list[Source]:
-        """The values that a template sees, the ones that win first."""
+        """Return the values that a template sees, the ones that win first."""
         subchart = _subchart(document)
         if path[:1] == ("global",):  # of the chart above all others
             return [*self._all_values(()), *(self._all_values(subchart) if subchart else ())]
@@ -291,14 +294,14 @@ class ChartOrigins:
 
 
 def template_files(folder: str) -> list[str]:
-    """The template files of a chart and of the charts in it."""
+    """Return the template files of a chart and of the charts in it."""
     root = Path(folder)
     found = [path for end in ("yaml", "yml", "tpl") for path in root.rglob(f"templates/**/*.{end}")]
     return sorted(path.as_posix() for path in found if path.is_file())
 
 
 def read_documents(file: str, parser: Parser) -> list[Document]:
-    """The documents of a values file; none where it cannot be read."""
+    """Return the documents of a values file; none where it cannot be read."""
     found: list[Document] = []
     for chunk in split(_text(file).encode(errors="surrogateescape")):
         for document in parser.documents(file, chunk, ReadStats()):
@@ -318,14 +321,14 @@ def _text(file: str) -> str:
 
 
 def _below(source: Source, path: KeyPath) -> Source:
-    """The entry at a path below another one."""
+    """Return the entry at a path below another one."""
     for step in path:
         source /= step
     return source
 
 
 def _entry_at(source: Source) -> object | None:
-    """The node of a reference; None where there is none."""
+    """Return the node of a reference; None where there is none."""
     if isinstance(source, NodeRef):
         entry = source.document.tree.entry(source.key_path)
     else:
@@ -334,12 +337,12 @@ def _entry_at(source: Source) -> object | None:
 
 
 def _object_path(key_path: KeyPath) -> KeyPath:
-    """The path of the object that an entry is in: an item of a List, or the document."""
+    """Return the path of the object that an entry is in: an item of a List, or the document."""
     return key_path[:2] if key_path[:1] == ("items",) else ()
 
 
 def _subchart(document: Document) -> tuple[str, ...]:
-    """The names of the charts that the template's chart is a dependency in."""
+    """Return the names of the charts that the template's chart is a dependency in."""
     source = document.source_name if isinstance(document, RenderedDocument) else ""
     parts = source.split("/")[1:]
     found: list[str] = []
@@ -361,7 +364,7 @@ def _named(block: TemplateBlock, document: Document, at: KeyPath) -> int:
 def _lines_of(
     block: TemplateBlock, path: KeyPath, document: Document, at: KeyPath
 ) -> list[TemplateLine]:
-    """The lines that may write a path: with the same places in lists, else by name.
+    """Return the lines that may write a path: with the same places in lists, else by name.
 
     The elements of a list may be made by a loop, or be elsewhere in the list: they are known by
     their names where both are known.
@@ -398,7 +401,7 @@ def _same_element(
 
 
 def _line_region(found: Found, part: EntryPart) -> Region:
-    """The key or value of a line, or what is nearest to it in a value written on one line."""
+    """Return the key or value of a line, or what is nearest to it in a value written on one line."""
     line = found.line
     start, end = line.column, line.end
     if not line.inserts and line.text[:1] in ("{", "[") and not line.text.startswith("{{"):

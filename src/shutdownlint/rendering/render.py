@@ -38,7 +38,7 @@ class Renderer:
         self.tools = Tools(network=options.network)
 
     def render(self, targets: Sequence[RenderTarget]) -> Iterator[InputSource]:
-        """The renderings. What cannot be rendered is an error with the tool's own reason."""
+        """Yield the renderings. What cannot be rendered is an error with the tool's own reason."""
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             yield from pool.map(self._render, targets)
 
@@ -93,7 +93,7 @@ class Renderer:
 
 
 def _values_sources(target: RenderTarget) -> list[Source]:
-    """The values of a target beside the chart's own, the last one wins."""
+    """Return the values of a target beside the chart's own, the last one wins."""
     parser = Parser()
     found: list[Source] = []
     for file in target.values:
@@ -102,11 +102,11 @@ def _values_sources(target: RenderTarget) -> list[Source]:
 
 
 def _as_option(setting: str) -> tuple[str, str]:
-    """A single value as an option of helm; it may say which one."""
+    """Return a single value as an option of helm; it may say which one."""
     option, _, text = setting.partition(" ")
     return (option, text) if option in ("--set", "--set-string") else ("--set", setting)
 
 
 def _as_path(path: str) -> str:
-    """A path that no program takes for an option or an address."""
+    """Return a path that no program takes for an option or an address."""
     return path if posixpath.isabs(path) else f"./{path}"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def add_renderings(
     sources: list[InputSource], paths: Sequence[str], options: RenderOptions
 ) -> list[InputSource]:
-    """The files, and the renderings; the files of a chart that was rendered are left out."""
+    """Return the files, and the renderings; the files of a chart that was rendered are left out."""
     roots = {build.root.folder for build in Repository(sources, options.exclude).tree.roots()}
     files = [s.file for s in sources if isinstance(s.file, InputFile) and not s.context]
     deployed = [
@@ -52,7 +52,7 @@ def add_renderings(
 
 
 def _targets(deployments: Sequence[Deployment]) -> Iterator[RenderTarget]:
-    """The charts that objects of Argo CD and Flux deploy, with the values that they give."""
+    """Yield the charts that objects of Argo CD and Flux deploy, with the values that they give."""
     by_folder: dict[str, list[Deployment]] = {}
     for each in deployments:
         by_folder.setdefault(each.folder, []).append(each)

@@ -85,7 +85,7 @@ def is_chart(folder: str) -> bool:
 
 
 def _with_defaults(target: RenderTarget, options: RenderOptions) -> RenderTarget:
-    """A target with what the command line says for all; that wins."""
+    """Return a target with what the command line says for all; that wins."""
     return replace(
         target,
         release=options.release or target.release,

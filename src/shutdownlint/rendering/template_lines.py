@@ -195,7 +195,7 @@ class _Reader:
 
 
 def _without_comments(text: str) -> str:
-    """The text without the template's comments; every line stays where it is."""
+    """Return the text without the template's comments; every line stays where it is."""
     parts, at = [], 0
     for start, end in find_actions(text):
         if action_text(text[start:end]).startswith("/*"):
@@ -205,14 +205,14 @@ def _without_comments(text: str) -> str:
 
 
 def read_template(text: str) -> list[TemplateBlock]:
-    """The documents and definitions of a template."""
+    """Return the documents and definitions of a template."""
     reader = _Reader()
     reader.read(text)
     return [block for block in reader.blocks if block.lines]
 
 
 def _value_paths(action: str, scope: ValuePath | None) -> tuple[ValuePath, ...]:
-    """The values that an action reads: those that it names, or a part of that of its block."""
+    """Return the values that an action reads: those that it names, or a part of that of its block."""
     text = _INDEXED.sub(
         lambda found: ".Values." + ".".join(re.findall(r'"([\w-]+)"', found[1])), action
     )

@@ -38,7 +38,7 @@ class Tools:
         self._until = time.monotonic() + limits.MAX_RENDERINGS_SECONDS
 
     def run(self, command: Sequence[str]) -> bytes:
-        """The output of a program. Raises ``ToolError``."""
+        """Return the output of a program. Raises ``ToolError``."""
         program = find_program(command[0], os.environ)
         if program is None:
             raise ToolError(f"{command[0]} is not installed to render it with")
@@ -51,7 +51,9 @@ class Tools:
 
 
 def find_program(name: str, environment: Mapping[str, str]) -> str | None:
-    """A program of the search path; never one of the current folder, whatever the system does."""
+    """Return a program of the search path; never one of the current folder, whatever the system
+    does.
+    """
     endings = [""]
     if sys.platform == "win32":
         endings = environment.get("PATHEXT", ".EXE").lower().split(os.pathsep)

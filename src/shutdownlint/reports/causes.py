@@ -45,7 +45,7 @@ class CausePlace(Struct, frozen=True):
 
 
 def list_places(findings: Sequence[Finding], report: Report) -> list[CausePlace]:
-    """The workloads of findings with one cause: those of one file and line are one."""
+    """Return the workloads of findings with one cause: those of one file and line are one."""
     by_place: dict[tuple[str, int, str], list[Finding]] = {}
     for finding in findings:
         by_place.setdefault(_place_of(finding), []).append(finding)
@@ -81,7 +81,7 @@ def _bears_on(verdict: WorkloadVerdict) -> Iterator[str]:
 
 
 def format_places(places: Sequence[CausePlace]) -> list[str]:
-    """The workloads line by line, as far as they are listed."""
+    """Return the workloads line by line, as far as they are listed."""
     rows = []
     for place in places[:_MOST_PLACES]:
         variants = place.variants[:_MOST_NAMES]
@@ -111,7 +111,7 @@ def describe_cause(findings: Sequence[Finding], places: Sequence[CausePlace]) ->
 def describe_fix(
     findings: Sequence[Finding], places: Sequence[CausePlace], report: Report
 ) -> str | None:
-    """The fix, and whether one edit is enough for all."""
+    """Return the fix, and whether one edit is enough for all."""
     by_place = {_place_of(finding): finding for finding in findings if finding.fix}
     fixes = Counter(finding.fix.description for finding in by_place.values() if finding.fix)
     if not fixes:

@@ -39,7 +39,7 @@ def describe_client(prediction: Prediction, pod: PlannedPod) -> str:
 
 
 def describe_loss(loss: Loss, pod: PlannedPod) -> str:
-    """The same for the requests of a loss; empty for calls and work."""
+    """Return the same for the requests of a loss; empty for calls and work."""
     unseen = loss.kind in (LossKind.OWN_CALLS, LossKind.WORK)
     if loss.client_sees is None or unseen or loss.means is LossMeans.SENDER:
         return ""

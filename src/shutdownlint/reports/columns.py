@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def align(rows: Sequence[Sequence[str]], numbers: Container[int] = ()) -> list[str]:
-    """The rows as lines; ``numbers`` are the columns that are aligned on the right."""
+    """Return the rows as lines; ``numbers`` are the columns that are aligned on the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:

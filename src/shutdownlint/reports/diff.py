@@ -7,7 +7,7 @@ import re
 
 
 def unified_diff(name: str, old: bytes, new: bytes) -> str:
-    """The diff of one file, as ``git apply`` and ``patch -p1`` take it."""
+    """Return the diff of one file, as ``git apply`` and ``patch -p1`` take it."""
     before, after = (
         text.decode("utf-8", "replace").splitlines(keepends=True) for text in (old, new)
     )
@@ -22,7 +22,7 @@ def unified_diff(name: str, old: bytes, new: bytes) -> str:
 
 
 def _quote(name: str) -> str:
-    """A file's name as git writes it in a diff: unusual characters quoted, byte by byte."""
+    """Return a file's name as git writes it in a diff: unusual characters quoted, byte by byte."""
     if not re.search(r'[\x00-\x1f"\\\x7f-\uffff]', name):
         return name
     data = name.encode(errors="surrogateescape")

@@ -123,7 +123,7 @@ def _share(row: ShareRow) -> dict[str, Any]:
 
 
 def _alternatives(explanation: Explanation, number: int) -> Iterator[dict[str, Any]]:
-    """The other cases in which the request of that number fares differently."""
+    """Yield the other cases in which the request of that number fares differently."""
     for difference in explanation.differences:
         answer = difference.answers[number]
         if answer is not None:

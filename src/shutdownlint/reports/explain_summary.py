@@ -25,7 +25,7 @@ _MOST_NAMES: Final = 2
 
 
 def render_text(verdicts: Sequence[WorkloadVerdict], _output: ReportOutput) -> str:
-    """A line for each workload, the worst first, and how many lose what."""
+    """Return a line for each workload, the worst first, and how many lose what."""
     if not verdicts:
         return ""
     rows = [_HEADS, *map(_row, sort_verdicts(verdicts))]
@@ -68,7 +68,7 @@ def _longest(duration: timedelta | None) -> str:
 
 
 def render_json(verdicts: Sequence[WorkloadVerdict], _output: ReportOutput) -> str:
-    """The same as JSON. ``lost`` has the names of ``summary.losses``."""
+    """Return the same as JSON. ``lost`` has the names of ``summary.losses``."""
     data = {
         "tool": "shutdownlint",
         "version": 1,

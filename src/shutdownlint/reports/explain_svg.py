@@ -113,7 +113,7 @@ def render_svg(explanations: Sequence[Explanation], _output: ReportOutput) -> st
 
 
 def draw_svg(explanations: Sequence[Explanation], number: int = 1) -> str:
-    """The same; ``number`` counts the pictures of a page."""
+    """Return the same; ``number`` counts the pictures of a page."""
     parts, top = [], 0
     for explanation in explanations:
         picture = _PodPicture(explanation)
@@ -162,7 +162,7 @@ class _PodPicture:
         self.y = 0.0
 
     def draw(self) -> list[str]:
-        """The picture's elements."""
+        """Return the picture's elements."""
         elements = list(self._elements())
         self.height = int(self.y + 14)
         return elements
@@ -197,7 +197,7 @@ class _PodPicture:
             yield from self._shares()
 
     def _rejected(self) -> Iterator[str]:
-        """The reasons why no pod is created, in a box instead of a timeline."""
+        """Yield the reasons why no pod is created, in a box instead of a timeline."""
         self.y += 10
         top = self.y
         self.y += 4
@@ -211,7 +211,7 @@ class _PodPicture:
         )
 
     def _timeline(self) -> Iterator[str]:
-        """The rows on one axis: containers, what is lost, requests."""
+        """Yield the rows on one axis: containers, what is lost, requests."""
         explanation = self.explanation
         parts: list[tuple[str, list[_Row]]] = [
             ("containers", [self._lane(lane) for lane in explanation.lanes])
@@ -272,7 +272,7 @@ class _PodPicture:
             yield _Row(text, (_Span(kind, loss.begin, loss.end, text),))
 
     def _longest(self) -> Iterator[_Row]:
-        """The longest requests that are served for certain."""
+        """Yield the longest requests that are served for certain."""
         headroom = self.explanation.analysis.headroom
         if headroom.max_in_flight is not None:
             served = headroom.max_in_flight
@@ -284,7 +284,7 @@ class _PodPicture:
             yield _Row(text, (_Span("served", at, at + late, text),) if late else ())
 
     def _answer(self, answer: Answer) -> _Row:
-        """A request that was asked about: what is uncertain is drawn so."""
+        """Return a request that was asked about: what is uncertain is drawn so."""
         prediction = answer.prediction
         request = prediction.request
         begin, end = request.arrival, request.arrival + request.duration
@@ -389,7 +389,7 @@ class _PodPicture:
             yield from self._lines(text, "faint")
 
     def _shares(self) -> Iterator[str]:
-        """The grace period with which each share of the measured requests is served."""
+        """Yield the grace period with which each share of the measured requests is served."""
         self.y += 10
         rows = self.explanation.shares
         yield from self._lines("measured requests: the grace period that serves them", "faint")
@@ -408,7 +408,7 @@ class _PodPicture:
             self.y += 16
 
     def _list(self, title: str, texts: Sequence[str] | Iterator[str]) -> Iterator[str]:
-        """A heading and its texts; nothing where there are none."""
+        """Yield a heading and its texts; nothing where there are none."""
         listed = list(texts)
         if not listed:
             return
@@ -422,7 +422,7 @@ class _PodPicture:
     def _lines(
         self, text: str, kind: str = "", *, indent: int = 0, letter: float = _LETTER
     ) -> Iterator[str]:
-        """A text in as many lines as it needs."""
+        """Yield a text in as many lines as it needs."""
         width = _WIDTH - _LEFT - _RIGHT - 2 * indent - 14
         for number, line in enumerate(_wrap(safe(text), width * _LETTER / letter) or [""]):
             self.y += _LINE
@@ -439,7 +439,7 @@ def _format_longest(served: timedelta) -> str:
 
 
 def _wrap(text: str, width: float) -> list[str]:
-    """A text in lines of about a width; a longer word is cut."""
+    """Return a text in lines of about a width; a longer word is cut."""
     lines: list[str] = []
     used = width
     for word in text.split():

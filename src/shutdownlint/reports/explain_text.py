@@ -103,7 +103,7 @@ def _legend(explanations: Sequence[Explanation], console: Console) -> Text:
 
 
 def _encode(text: str, console: Console) -> str:
-    """The text with symbols that the terminal takes."""
+    """Return the text with symbols that the terminal takes."""
     if (console.encoding or "").lower().startswith("utf"):
         return text
     return "".join(_ASCII.get(character, character) for character in text)
@@ -115,7 +115,7 @@ class _PodText:
         self.console = console
 
     def lines(self) -> Iterator[Text]:
-        """The lines of one pod."""
+        """Yield the lines of one pod."""
         explanation = self.explanation
         head = Text(safe(explanation.pod.title), "bold")
         head.append(f"  {safe(explanation.file)}:{explanation.region.line}", "dim")
@@ -262,7 +262,7 @@ class _PodText:
         return text
 
     def _scale(self, label: int, width: int) -> Text:
-        """The times at which something happens, as far as they do not overlap."""
+        """Return the times at which something happens, as far as they do not overlap."""
         text = [" "] * (width + 12)
         end = self.explanation.time_axis_end
         moments = {event.at for event in self.explanation.events if event.at <= end}

@@ -341,7 +341,7 @@ def explain_pods(
     findings: Iterable[Finding] = (),
     facts: UserFacts | None = None,
 ) -> Explanations:
-    """The explanations of all pods that have a plan, each with the findings of its workload."""
+    """Return the explanations of all pods that have a plan, each with the findings of its workload."""
     by_pod: dict[tuple[str, ObjectId], list[Finding]] = {}
     for finding in findings:
         for each in finding.each:

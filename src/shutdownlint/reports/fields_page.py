@@ -51,7 +51,7 @@ def _format_problem(problem: type[Problem], title: str) -> str:
 
 
 def fields_markdown() -> str:
-    """The same as Markdown tables, for the documentation."""
+    """Return the same as Markdown tables, for the documentation."""
     parts: list[str] = []
     for kind in SubjectKind:
         if kind is SubjectKind.PROBLEM:

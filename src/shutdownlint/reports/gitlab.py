@@ -22,7 +22,9 @@ _SEVERITIES: Final = {
 
 
 def render_gitlab(report: Report, _output: ReportOutput) -> str:
-    """The report as JSON text. GitLab takes fingerprints that are unique in the whole report."""
+    """Return the report as JSON text. GitLab takes fingerprints that are unique in the whole
+    report.
+    """
     names = fingerprints(report.findings, report.lines)
     # A file's name need not be UTF-8.
     keys = [
@@ -43,7 +45,7 @@ def render_gitlab(report: Report, _output: ReportOutput) -> str:
 
 
 def _describe(finding: Finding) -> str:
-    """The message with what GitLab has no field for: the workload and the fix."""
+    """Return the message with what GitLab has no field for: the workload and the fix."""
     workload = f"{finding.workload}: " if finding.workload is not None else ""
     fix = f". Fix: {finding.fix.description}" if finding.fix else ""
     return f"{workload}{full_message(finding)}{fix}"

@@ -51,7 +51,7 @@ class History(Struct, frozen=True):
 
 
 def read_history(folder: Path) -> History:
-    """The JSON reports of a folder in the order of their names. Raises ``HistoryError``."""
+    """Return the JSON reports of a folder in the order of their names. Raises ``HistoryError``."""
     rows: list[HistoryRow] = []
     before: _Report | None = None
     owners: Counter[str] = Counter()
@@ -89,7 +89,7 @@ class _Report(Struct, frozen=True):
 
 
 def _read(path: Path) -> _Report:
-    """A report. Raises ``HistoryError``."""
+    """Return a report. Raises ``HistoryError``."""
     text = read_regular_file(path, limits.MAX_FILE_BYTES)
     if text is None:
         raise HistoryError(f"{path}: a link, no file, or too large")
@@ -108,7 +108,7 @@ def _read(path: Path) -> _Report:
 
 
 def render_text(history: History, _output: ReportOutput) -> str:
-    """A line for each report, then the teams of the last one."""
+    """Return a line for each report, then the teams of the last one."""
     lines = align([_HEADS, *map(_cells, history.rows)], numbers=range(1, len(_HEADS)))
     if set(history.owners) - {_NO_TEAM}:
         lines += ["", "findings of the last report by team"]
@@ -117,7 +117,7 @@ def render_text(history: History, _output: ReportOutput) -> str:
 
 
 def render_markdown(history: History, _output: ReportOutput) -> str:
-    """The same as tables."""
+    """Return the same as tables."""
     rows = [_HEADS, ("---",) * len(_HEADS), *map(_cells, history.rows)]
     text = "".join(
         f"| {' | '.join(c if c == '---' else escape_markdown(c) for c in row)} |\n" for row in rows
@@ -130,7 +130,7 @@ def render_markdown(history: History, _output: ReportOutput) -> str:
 
 
 def render_json(history: History, _output: ReportOutput) -> str:
-    """The same for programs, version 1."""
+    """Return the same for programs, version 1."""
     reports = [
         {
             "report": row.name,

@@ -50,7 +50,7 @@ addEventListener("hashchange",open);open();document.querySelector(".tools").hidd
 
 
 def draw_timeline(pod: PlannedPod, findings: Sequence[Finding]) -> str:
-    """The timeline of a pod where something is found; empty elsewhere."""
+    """Return the timeline of a pod where something is found; empty elsewhere."""
     if pod.plan is None or not findings:
         return ""
     explanation = Explanation(pod)
@@ -59,7 +59,7 @@ def draw_timeline(pod: PlannedPod, findings: Sequence[Finding]) -> str:
 
 
 def render_html(report: Report, _output: ReportOutput) -> str:
-    """The page."""
+    """Return the page."""
     ordered = sorted(report.placed, key=lambda f: (-f.severity.rank, f.region))
     teams: dict[str, list[Finding]] = {}
     for finding in ordered:
@@ -138,7 +138,7 @@ def _article(finding: Finding, team: str, report: Report) -> str:
 
 
 def _source(finding: Finding, report: Report) -> str:
-    """The line, with what decides it marked."""
+    """Return the line, with what decides it marked."""
     region = finding.region
     whole = report.lines.line(region.file, region.line)
     if whole is None or len(whole) > _LONGEST_LINE:
@@ -155,7 +155,7 @@ def _source(finding: Finding, report: Report) -> str:
 
 
 def _timeline_of(finding: Finding, report: Report) -> str:
-    """The timeline of the pod of a finding, where there is one."""
+    """Return the timeline of the pod of a finding, where there is one."""
     found: str | None = report.description("html", finding.subject_file, finding.workload)
     return found or ""
 
@@ -166,7 +166,7 @@ def _anchor(finding: Finding) -> str:
 
 
 def _timelines(report: Report) -> str:
-    """The timelines of the workloads with findings, each behind its name."""
+    """Return the timelines of the workloads with findings, each behind its name."""
     drawn = {}
     for finding in report.findings:
         timeline, verdict = _timeline_of(finding, report), report.verdict_of(finding)
@@ -178,7 +178,7 @@ def _timelines(report: Report) -> str:
 
 
 def _opening(report: Report) -> str:
-    """The lines about the run, and every workload with its verdict, the worst first."""
+    """Return the lines about the run, and every workload with its verdict, the worst first."""
     lines = "".join(f"<p>{_text(line)}</p>" for line in report.summary())
     rows = []
     for verdict in sort_verdicts(report.result.verdicts):

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def render_json(report: Report, _output: ReportOutput) -> str:
-    """The report as JSON text."""
+    """Return the report as JSON text."""
     return to_json(to_data(report))
 
 
 def to_data(report: Report) -> dict[str, Any]:
-    """The report as plain data."""
+    """Return the report as plain data."""
     return {
         "tool": "shutdownlint",
         "version": 1,
@@ -67,7 +67,7 @@ def to_data(report: Report) -> dict[str, Any]:
 
 
 def _fixes(report: Report, finding: Finding) -> list[dict[str, Any]]:
-    """The fix as edits, where a program can make them."""
+    """Return the fix as edits, where a program can make them."""
     edits = report.replacements(finding)
     if not edits or finding.fix is None:
         return []
@@ -90,7 +90,7 @@ def _workload(workload: ObjectId) -> dict[str, Any]:
 
 
 def _workloads(finding: Finding) -> list[dict[str, Any]]:
-    """The workloads that a finding holds for, each with where it is written."""
+    """Return the workloads that a finding holds for, each with where it is written."""
     found: dict[tuple[ObjectId, str, int], None] = {}
     for each in finding.each:
         if each.workload is not None:

@@ -33,7 +33,7 @@ def title_width(targets: Iterable[Target]) -> int:
 
 
 def format_queries(targets: Sequence[Target], settings: Settings) -> str:
-    """The queries of each workload, with the system that has the metric."""
+    """Return the queries of each workload, with the system that has the metric."""
     lines = []
     for target in targets:
         lines += [f"# {safe(target.title)}"]

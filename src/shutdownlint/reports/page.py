@@ -37,7 +37,7 @@ border:1px solid var(--faint);border-radius:4px}
 
 
 def draw_page(title: str, body: str, script: str = "") -> str:
-    """A whole page. It loads nothing from anywhere."""
+    """Return a whole page. It loads nothing from anywhere."""
     code = f"<script>{script}</script>" if script else ""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -48,13 +48,13 @@ def draw_page(title: str, body: str, script: str = "") -> str:
 
 
 def draw_table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of texts; nothing where it would be empty."""
+    """Return a table of texts; nothing where it would be empty."""
     escaped = [[escape(safe(cell)) for cell in row] for row in rows]
     return draw_markup(heads, escaped, caption) if rows else ""
 
 
 def draw_markup(heads: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> str:
-    """A table whose cells are HTML."""
+    """Return a table whose cells are HTML."""
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     above = f"<caption>{escape(caption)}</caption>" if caption else ""

@@ -28,7 +28,7 @@ class Reporter(Struct, frozen=True):
     describe: str = ""
 
     def render(self, report: Any, output: ReportOutput) -> str | None:
-        """The report as text, or None where it is drawn already."""
+        """Return the report as text, or None where it is drawn already."""
         text: str | None = _load(self.function)(report, output)
         return text
 
@@ -97,5 +97,5 @@ HISTORY_REPORTERS: Final = (
 
 
 def find_reporter(reporters: tuple[Reporter, ...], name: str) -> Reporter:
-    """The reporter of that name. Raises ``KeyError``."""
+    """Return the reporter of that name. Raises ``KeyError``."""
     return {reporter.name: reporter for reporter in reporters}[name]

@@ -55,13 +55,13 @@ _MOST_OF_A_KIND: Final = 5
 
 
 def full_message(finding: Finding) -> str:
-    """The message with the versions that the finding holds for, for formats of one line."""
+    """Return the message with the versions that the finding holds for, for formats of one line."""
     holds = f" (holds for {finding.holds_for})" if finding.holds_for else ""
     return f"{finding.message}{holds}"
 
 
 def safe_line(text: str) -> str:
-    """A whole line that begins with text of the input: it is no command of a CI system."""
+    """Return a whole line that begins with text of the input: it is no command of a CI system."""
     return f"./{safe(text)}" if text.startswith("::") else safe(text)
 
 
@@ -91,7 +91,7 @@ def to_json(data: Any) -> str:
 
 
 def to_seconds(duration: timedelta) -> float:
-    """A duration for machine-readable reports."""
+    """Return a duration for machine-readable reports."""
     return round(duration.total_seconds(), 3)
 
 
@@ -114,7 +114,7 @@ class Report(Struct, dict=True):
         return OwnerLookup(self.owners, self.result.entries)
 
     def owner_of(self, finding: Finding) -> str:
-        """The team that owns a finding; empty where nothing names one."""
+        """Return the team that owns a finding; empty where nothing names one."""
         return self._owner_lookup.owner_of(finding)
 
     @cached_property
@@ -122,13 +122,15 @@ class Report(Struct, dict=True):
         return {verdict.key: verdict for verdict in self.result.verdicts}
 
     def verdict_of(self, finding: Finding) -> WorkloadVerdict | None:
-        """The verdict on the workload of a finding; None where it has none."""
+        """Return the verdict on the workload of a finding; None where it has none."""
         if finding.workload is None:
             return None
         return self._verdicts.get((finding.subject_file, finding.workload))
 
     def replacements(self, finding: Finding) -> list[Replacement]:
-        """A finding's fix as text edits, proven once for all formats; none where there is none."""
+        """Return a finding's fix as text edits, proven once for all formats; none where there is
+        none.
+        """
         found = self._replacements.get(id(finding))
         if found is None:
             from shutdownlint.fixes.replacements import list_replacements  # noqa: PLC0415
@@ -169,7 +171,7 @@ class Report(Struct, dict=True):
         return group_by_place(self.findings)
 
     def format_counts(self) -> str:
-        """The summary in one sentence."""
+        """Return the summary in one sentence."""
         parts = [
             plural(self.count(severity), severity.value)
             for severity in (Severity.ERROR, Severity.WARNING, Severity.NOTE)
@@ -190,7 +192,7 @@ class Report(Struct, dict=True):
         return [*self.footnotes(), self.last_line()]
 
     def last_line(self) -> str:
-        """The counts, or why nothing was checked."""
+        """Return the counts, or why nothing was checked."""
         if self.nothing_checked is not None:
             return self.nothing_checked
         failed = len(self.stats.unreadable)
@@ -229,7 +231,7 @@ class Report(Struct, dict=True):
         return f"fixable: {', '.join(parts)}" if parts else None
 
     def notes_line(self) -> str | None:
-        """The notes that are not shown, counted by rule."""
+        """Return the notes that are not shown, counted by rule."""
         hidden = self.result.hidden
         if not hidden:
             return None

@@ -18,7 +18,7 @@ def _no_picture(_text: str, _example: Example) -> str:
 
 
 def rule_page(rule: RuleSchema, draw: Callable[[str, Example], str] = _no_picture) -> str:
-    """The page as Markdown: explanation, condition, examples, sources.
+    """Return the page as Markdown: explanation, condition, examples, sources.
 
     ``draw`` gives what is below each text of an example.
     """

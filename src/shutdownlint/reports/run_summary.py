@@ -75,7 +75,7 @@ def _describe_outcome(name: str, verdicts: Sequence[WorkloadVerdict], of_all: st
 
 
 def _name_most(texts: Iterable[str]) -> str:
-    """The most frequent ones."""
+    """Return the most frequent ones."""
     counts = Counter(texts)
     names = [name for name, _ in counts.most_common(_MOST)]
     more = len(counts) - len(names)
@@ -120,7 +120,7 @@ def _describe_hints(verdicts: Sequence[WorkloadVerdict]) -> Iterator[str]:
 
 
 def list_open_questions(verdicts: Sequence[WorkloadVerdict]) -> Iterator[str]:
-    """The workloads and images behind the assumptions, for those who ask for everything."""
+    """Yield the workloads and images behind the assumptions, for those who ask for everything."""
     programs: Counter[str] = Counter(p for verdict in verdicts for p in verdict.programs)
     if programs:
         yield f"assumed to finish what it has, the program of: {', '.join(sorted(programs))}"

@@ -80,7 +80,7 @@ _RANK: Final = {Confidence.HIGH: 90.0, Confidence.MEDIUM: 60.0, Confidence.LOW: 
 
 
 def render_sarif(report: Report, _output: ReportOutput) -> str:
-    """The report as SARIF text. Files that could not be read at all are notifications."""
+    """Return the report as SARIF text. Files that could not be read at all are notifications."""
     return _Writer(report).write()
 
 
@@ -92,7 +92,7 @@ class _Writer:
         self._exists: dict[str, bool] = {}
 
     def write(self) -> str:
-        """The report as text."""
+        """Return the report as text."""
         report = self.report
         why = {id(one.finding): one for one in report.result.suppressed}
         found = [*report.placed, *(one.finding for one in report.result.suppressed)]
@@ -166,7 +166,7 @@ class _Writer:
         )
 
     def _code_flows(self, finding: Finding) -> list[CodeFlow] | None:
-        """The timeline of the finding's pod; not for advice, which is about more than one."""
+        """Return the timeline of the finding's pod; not for advice, which is about more than one."""
         if finding.workload is None or finding.severity is Severity.NOTE:
             return None
         steps: tuple[FlowStep, ...] | None = self.report.description(
@@ -215,7 +215,7 @@ class _Writer:
         return self._exists[file]
 
     def _physical(self, region: Region) -> Physical | None:
-        """The place in a file, with its text; None where there is no file."""
+        """Return the place in a file, with its text; None where there is no file."""
         if not self._is_file(region.file):
             return None
         shown = _to_sarif_region(region)
@@ -225,7 +225,7 @@ class _Writer:
         return Physical(artifact_location=_artifact(region.file), region=shown)
 
     def _text_of(self, region: Region) -> str:
-        """The text of a region, where it is not long."""
+        """Return the text of a region, where it is not long."""
         numbers = range(region.line, min(region.end_line, region.line + _MOST_LINES) + 1)
         lines = [self.report.lines.line(region.file, number) for number in numbers]
         if not lines or None in lines or len(lines) > _MOST_LINES:
@@ -244,7 +244,7 @@ def _unreadable(unreadable: UnreadableInput) -> Notification:
 
 
 def _left_out(count: int) -> list[Notification]:
-    """A word where GitHub would take no more results."""
+    """Return a word where GitHub would take no more results."""
     text = f"{count:,} more results are left out: code scanning reads {MOST_RESULTS:,} at most"
     return [Notification(level="warning", message=Message(text=text))] if count > 0 else []
 
@@ -295,12 +295,12 @@ def _artifact(file: str) -> Artifact:
 
 
 def _as_sentence(text: str) -> str:
-    """A title with a full stop; it is plain text, so nothing is escaped."""
+    """Return a title with a full stop; it is plain text, so nothing is escaped."""
     return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
 def _sentence(text: str) -> str:
-    """A text as a sentence of a message."""
+    """Return a text as a sentence of a message."""
     return _escape(text) + ("" if text.endswith((".", "?", "!")) else ".")
 
 

@@ -231,7 +231,7 @@ class Log(_Sarif, kw_only=True):
     runs: list[SarifRun]
 
     def to_data(self) -> dict[str, Any]:
-        """The file as it is written."""
+        """Return the file as it is written."""
         data: dict[str, Any] = _without_none(to_builtins(self))
         return data
 

@@ -59,7 +59,7 @@ def render_helm(report: SuggestReport, _output: ReportOutput) -> str:
 def _chart_values(
     pod: PlannedPod, document: RenderedDocument, texts: Mapping[str, bytes]
 ) -> Iterator[str]:
-    """The values that make the suggested changes; a comment for each that the chart lacks."""
+    """Yield the values that make the suggested changes; a comment for each that the chart lacks."""
     values: dict[str, Any] = {}
     lacking = []
     for key_path, value in changed_entries(pod, texts):
@@ -79,7 +79,7 @@ def _chart_values(
 
 
 def _changed_elsewhere(report: SuggestReport) -> Iterator[str]:
-    """A comment for each workload whose settings are in another file, such as a policy."""
+    """Yield a comment for each workload whose settings are in another file, such as a policy."""
     for suggestion in report.suggestions:
         own = suggestion.pod.ref.document.file
         for file in sorted({file for file, _ in suggestion.edits} - {own}):
@@ -116,7 +116,7 @@ def _document(data: dict[str, Any]) -> str:
 
 
 def _use_blocks(data: Any) -> Any:
-    """The data with texts of several lines as literal blocks."""
+    """Return the data with texts of several lines as literal blocks."""
     if isinstance(data, dict):
         return {key: _use_blocks(value) for key, value in data.items()}
     if isinstance(data, list):

@@ -74,7 +74,7 @@ def _lines(suggestion: Suggestion, fixed: list[Finding]) -> Iterator[Text]:
 
 
 def _doubts(suggestion: Suggestion) -> Iterator[str]:
-    """The cases that the suggestion does not cover, and the mesh that it assumes."""
+    """Yield the cases that the suggestion does not cover, and the mesh that it assumes."""
     plan = suggestion.pod.plan
     for loss in suggestion.lost:
         # That longer requests than these are cut is no news.

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def render_text(report: Report, output: ReportOutput) -> str | None:
-    """The full report."""
+    """Return the full report."""
     if report.quiet and not report.findings:
         return ""
     if not report.findings:
@@ -23,7 +23,7 @@ def render_text(report: Report, output: ReportOutput) -> str | None:
 
 
 def render_statistics(report: Report, _output: ReportOutput) -> str:
-    """The findings counted by rule, the most frequent first."""
+    """Return the findings counted by rule, the most frequent first."""
     counts = Counter(
         (finding.rule, finding.severity.value, finding.name) for finding in report.findings
     )

@@ -54,7 +54,7 @@ _OUTCOME_TEXTS: Final = {
 
 
 def format_finding(finding: Finding) -> str:
-    """A finding in one line, for reports about a pod."""
+    """Return a finding in one line, for reports about a pod."""
     return f"{finding.severity.value} {finding.rule} {finding.placed_message}"
 
 
@@ -128,7 +128,7 @@ def format_shown_with(explanation: Explanation) -> str:
 
 
 def format_headroom(longest: timedelta | None) -> str:
-    """The longest request that is served."""
+    """Return the longest request that is served."""
     if longest is None:
         return "requests of any length"
     return (
@@ -137,7 +137,7 @@ def format_headroom(longest: timedelta | None) -> str:
 
 
 def format_late(headroom: Headroom) -> str:
-    """The longest request that is served when it arrives at the last moment."""
+    """Return the longest request that is served when it arrives at the last moment."""
     at = format_duration(headroom.late_at)
     if headroom.late_at <= ZERO:
         return f"from {at} on: refused"
@@ -170,17 +170,17 @@ def format_weekly_loss(loss: WeeklyLoss) -> str:
 
 
 def _number(value: float) -> str:
-    """A number of requests, with as many digits as it is worth."""
+    """Return a number of requests, with as many digits as it is worth."""
     return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def _plural_number(value: float, noun: str) -> str:
-    """A number that need not be whole, with its noun."""
+    """Return a number that need not be whole, with its noun."""
     return f"{value:g} {noun}{'' if value == 1 else 's'}"
 
 
 def format_share(row: ShareRow) -> str:
-    """A share of the requests and how long they take."""
+    """Return a share of the requests and how long they take."""
     share = f"{100 * row.share:g}%"
     if row.duration is None:
         return f"{share} of requests: longer than was measured"
@@ -203,7 +203,7 @@ def format_share_cost(row: ShareRow, rollout: Rollout | None) -> str:
 
 
 def format_request(request: Request) -> str:
-    """A request: how long it takes, and when it arrives."""
+    """Return a request: how long it takes, and when it arrives."""
     kind = "outbound call" if request.direction is Direction.OUTBOUND else "request"
     length, arrival = format_duration(request.duration), format_duration(request.arrival)
     kept = " on a kept connection" if request.reused else ""

@@ -52,13 +52,13 @@ def file_and_line(plan: VerificationPlan) -> str:
 
 
 def pod_selector(plan: VerificationPlan) -> str:
-    """A selector for the workload's pods: all labels of its template."""
+    """Return a selector for the workload's pods: all labels of its template."""
     labels = plan.pod.workload.template.metadata.labels
     return ",".join(f"{name}={value}" for name, value in sorted(labels.items()))
 
 
 def address_port(plan: VerificationPlan) -> int | None:
-    """The port that requests are sent to: that of the Service, else one of what serves.
+    """Return the port that requests are sent to: that of the Service, else one of what serves.
 
     None where none is written, or where only ports for metrics and checks are.
     """
@@ -104,13 +104,13 @@ def observations(plan: VerificationPlan) -> Iterator[Observation]:
 
 
 def namespace_option(plan: VerificationPlan) -> str:
-    """The option of kubectl that names the namespace; empty where the manifest writes none."""
+    """Return the option of kubectl that names the namespace; empty where the manifest writes none."""
     namespace = plan.pod.id.namespace
     return f"--namespace {shlex.quote(namespace)}" if namespace else ""
 
 
 def suggested_changes(plan: VerificationPlan) -> Iterator[str]:
-    """The changes after which the second prediction holds."""
+    """Yield the changes after which the second prediction holds."""
     if plan.failure is not None:
         yield f"no settings are known that serve every request: {format_failure(plan.failure)}"
     if plan.solution is None:

@@ -97,7 +97,7 @@ export function short() {
 
 
 def render_k6(plans: Sequence[VerificationPlan], _output: ReportOutput) -> str:
-    """The script of one workload. Raises ``ValueError`` for several."""
+    """Return the script of one workload. Raises ``ValueError`` for several."""
     (plan,) = plans
     return "".join(_workload(plan))
 

@@ -112,7 +112,7 @@ fi
 
 
 def render_shell(plans: Sequence[VerificationPlan], _output: ReportOutput) -> str:
-    """The script for all workloads, one after the other."""
+    """Return the script for all workloads, one after the other."""
     return "\n".join((_HEAD, *("\n".join(_workload(plan)) for plan in plans), _TAIL.lstrip("\n")))
 
 
@@ -186,5 +186,5 @@ def _text(answer: Answer, file: str) -> str:
 
 
 def _comment(text: str) -> str:
-    """A comment; nothing in it can begin a line of its own."""
+    """Return a comment; nothing in it can begin a line of its own."""
     return f"# {safe(text)}"

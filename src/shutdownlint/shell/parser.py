@@ -75,7 +75,7 @@ _JOINS: Final = frozenset((";", "&&", "||", "|", "|&", "&"))
 
 
 def parse_script(script: str) -> tuple[Item, ...] | None:
-    """The list that a script is; None where it is not understood."""
+    """Return the list that a script is; None where it is not understood."""
     words = tokens(script)
     if words is None or any(word.startswith(("<<", "((")) for word in words):
         return None
@@ -213,7 +213,7 @@ class _Parser:
         return Compound(kind, tuple(bodies), redirected=redirected)
 
     def _next(self) -> str | None:
-        """The next word; None at the end."""
+        """Return the next word; None at the end."""
         return self.words[self.at] if self.at < len(self.words) else None
 
     def _expect(self, word: str) -> None:

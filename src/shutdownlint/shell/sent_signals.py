@@ -44,7 +44,7 @@ class SentSignal(Struct, frozen=True):
 def sent_signals(
     command: Sequence[str], lookup: Callable[[str], str | None]
 ) -> tuple[SentSignal, ...]:
-    """The signals that a command is sure to send to the app, in their order.
+    """Return the signals that a command is sure to send to the app, in their order.
 
     ``lookup`` gives variables. Commands of unknown length count as instant.
     """
@@ -95,7 +95,7 @@ class _Walk:
 
 
 def _signal_of(words: list[str], at: timedelta) -> SentSignal | None:
-    """The signal that a simple command sends to the app."""
+    """Return the signal that a simple command sends to the app."""
     while words and base_name(words[0]) in ("exec", "sudo", "busybox", "env"):
         words = words[1:]
     if not words:
@@ -118,7 +118,7 @@ def _signal_of(words: list[str], at: timedelta) -> SentSignal | None:
 
 
 def _read_kill(arguments: Sequence[str], *, names: bool) -> tuple[str, list[str]]:
-    """The signal and the targets of ``kill``, or (``names``) of ``pkill`` and ``killall``."""
+    """Return the signal and the targets of ``kill``, or (``names``) of ``pkill`` and ``killall``."""
     signal, targets, rest = "TERM", [], list(arguments)
     while rest:
         word = rest.pop(0)

@@ -101,7 +101,7 @@ def signal_forwarding(script: str, shell: str = "sh") -> SignalForwarding:
 
 @lru_cache(maxsize=256)
 def run_script(script: str, shell: str = "sh") -> ScriptRun:
-    """The app of a script, and whether it gets the stop signal of the shell that runs it."""
+    """Return the app of a script, and whether it gets the stop signal of the shell that runs it."""
     items = parse_script(script)
     if items is None:
         return ScriptRun((), SignalForwarding.UNKNOWN)
@@ -122,7 +122,7 @@ class _Reader:
         self.calls = 0
 
     def run(self) -> ScriptRun:
-        """The app, and who gets its signal."""
+        """Return the app, and who gets its signal."""
         started = [each for each in self._list(self.items, _Place.LAST) if _is_program(each.words)]
         if not started:
             return ScriptRun((), SignalForwarding.UNKNOWN)
@@ -161,7 +161,7 @@ class _Reader:
     def _list(
         self, items: Sequence[Item], tail: _Place, *, sure: bool = True
     ) -> Iterator[_Started]:
-        """The programs of a list; ``tail`` is the place of the last one."""
+        """Yield the programs of a list; ``tail`` is the place of the last one."""
         background = False
         for index, item in enumerate(items):
             last = index == len(items) - 1
@@ -193,7 +193,7 @@ class _Reader:
     def _command(
         self, command: Simple | Compound, place: _Place, *, sure: bool, own: bool
     ) -> Iterator[_Started]:
-        """The programs of a command; ``own``: the shell's own process runs it, not a copy."""
+        """Yield the programs of a command; ``own``: the shell's own process runs it, not a copy."""
         if isinstance(command, Simple):
             yield from self._simple(command, place, sure=sure, own=own)
             return
@@ -252,7 +252,7 @@ class _Reader:
         yield from self._again(inner, place, sure=sure)
 
     def _again(self, items: Sequence[Item], place: _Place, *, sure: bool) -> Iterator[_Started]:
-        """A list that the shell runs from inside of a command; functions may call themselves."""
+        """Yield a list that the shell runs from inside of a command; functions may call themselves."""
         self.calls += 1
         if self.calls > limits.MAX_LAUNCHERS:
             self.odd = True
@@ -294,7 +294,7 @@ def _is_program(words: Sequence[str]) -> bool:
 
 
 def _within(outer: ScriptRun) -> ScriptRun:
-    """The same, where the program is another shell with a script."""
+    """Return the same, where the program is another shell with a script."""
     script = shell_script(outer.words)
     if script is None:
         return outer

@@ -40,7 +40,7 @@ def is_shell(program: str) -> bool:
 
 
 def shell_script(command: Sequence[str]) -> str | None:
-    """The script of ``sh -c SCRIPT``; None for anything else."""
+    """Return the script of ``sh -c SCRIPT``; None for anything else."""
     words = list(command)
     if words and base_name(words[0]) == "env":
         words = words[1:]
@@ -59,7 +59,7 @@ def shell_script(command: Sequence[str]) -> str | None:
 
 
 def shell_name(command: Sequence[str]) -> str:
-    """The shell of ``sh -c SCRIPT``: the word before its options."""
+    """Return the shell of ``sh -c SCRIPT``: the word before its options."""
     return next((base_name(word) for word in command if is_shell(word)), "sh")
 
 
@@ -72,7 +72,7 @@ class Step(Struct, frozen=True):
 
 
 def tokens(script: str) -> list[str] | None:
-    """The words and operators of a script; None where the quoting cannot be followed."""
+    """Return the words and operators of a script; None where the quoting cannot be followed."""
     found = _tokens(script)
     return list(found) if found is not None else None
 
@@ -205,7 +205,7 @@ def pipelines(steps: Sequence[Step]) -> list[Pipeline]:
 
 
 def bare_words(words: Sequence[str]) -> list[str]:
-    """The words of a simple command without assignments and redirections."""
+    """Return the words of a simple command without assignments and redirections."""
     result: list[str] = []
     skip = False
     for word in words:
@@ -225,7 +225,7 @@ def bare_words(words: Sequence[str]) -> list[str]:
 
 
 def misquoted_command(script: str) -> str | None:
-    """The whole command when inner quotes make a shell look for one program of that name."""
+    """Return the whole command when inner quotes make a shell look for one program of that name."""
     words = tokens(script)
     if words is not None and len(words) == 1 and re.match(r"\w+ \S", words[0]):
         stripped = script.strip()

@@ -220,7 +220,7 @@ def _one_sleep(text: str) -> DurationRange | None:
 
 
 def _expand(word: str, lookup: Callable[[str], str | None]) -> str | None:
-    """The word with its variables filled in; None where one is not known."""
+    """Return the word with its variables filled in; None where one is not known."""
     unknown = False
 
     def value(found: re.Match[str]) -> str:

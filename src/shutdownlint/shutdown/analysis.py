@@ -133,14 +133,14 @@ class ShutdownAnalysis:
         return max(self._busy_timeline(plan).end for plan in self.cases)
 
     def timeline(self, requests: Sequence[Request], traffic: Traffic = NO_TRAFFIC) -> Timeline:
-        """The timeline with these requests, durations at their low end."""
+        """Return the timeline with these requests, durations at their low end."""
         plan = self.cases[0]
         return Timeline(plan, requests, connections=_open_connections(plan, traffic)[0])
 
     def predict(
         self, requests: Sequence[Request], traffic: Traffic = NO_TRAFFIC
     ) -> tuple[Answer, ...]:
-        """The outcomes of these requests, which are on the pod together.
+        """Return the outcomes of these requests, which are on the pod together.
 
         Tried are all ends of what is only bounded, every container that requests may be meant
         for, whether the app waits for its own calls, and, as far as ``traffic`` leaves it open,
@@ -153,7 +153,7 @@ class ShutdownAnalysis:
     def _predict_calls(
         self, plans: Sequence[PodPlan], requests: Sequence[Request], traffic: Traffic
     ) -> list[Answer]:
-        """The outcomes for an app that waits for its own calls, and for one that does not."""
+        """Return the outcomes for an app that waits for its own calls, and for one that does not."""
         asked = any(request.outbound for request in requests)
         known = all(c.waits_for_calls is not None for c in self.plan.regular)
         choices = (True, False) if asked and not known else (True,)
@@ -234,7 +234,7 @@ class ShutdownAnalysis:
 
     @staticmethod
     def _served_late(cases: Sequence[Case]) -> tuple[Instant, timedelta]:
-        """The longest request that arrives last, and when that is at the latest."""
+        """Return the longest request that arrives last, and when that is at the latest."""
         last = max(case.last_arrival for case in cases)
         return min((_longest_served(case, last) for case in cases), key=_at), last
 
@@ -254,7 +254,7 @@ def _waits_for_idle(container: object) -> bool:
 
 
 def _open_connections(plan: PodPlan, traffic: Traffic) -> list[OpenConnections]:
-    """The connections that are open besides the requests: each end of what is only bounded."""
+    """Return the connections that are open besides the requests: each end of what is only bounded."""
     proxies = plan.proxies
     found = []
     for kept, own in zip(*_releases(plan), strict=True):
@@ -290,7 +290,9 @@ def _releases(plan: PodPlan) -> tuple[_Span, _Span]:
 
 
 def _with_last_use(answer: Answer, plan: PodPlan) -> Answer:
-    """A request that may meet the moment in which a proxy closes its connection has no verdict."""
+    """Return a request that may meet the moment in which a proxy closes its connection has no
+    verdict.
+    """
     request, outcome = answer.prediction.request, answer.prediction.outcome
     earliest, latest = _releases(plan)[0]
     if outcome is not Outcome.OK or not request.reused:
@@ -312,7 +314,7 @@ def _merge(predictions: Sequence[Prediction], doubt: Doubt) -> Answer:
 
 
 def _agree(answers: Sequence[Answer], doubt: Doubt) -> Answer:
-    """The answer of all cases, or the doubt about which case holds."""
+    """Return the answer of all cases, or the doubt about which case holds."""
     failed = [a for a in answers if a.prediction.outcome is not Outcome.OK]
     if not failed:
         return answers[0]

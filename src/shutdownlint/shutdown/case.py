@@ -35,7 +35,7 @@ class Case:
         return self.with_endless(ZERO)
 
     def with_endless(self, arrival: timedelta) -> Timeline:
-        """The timeline with a request that arrives just before then and never ends."""
+        """Return the timeline with a request that arrives just before then and never ends."""
         if arrival not in self._endless:
             begin = max(arrival - INSTANT, ZERO)
             request = Request(begin, self.plan.grace.value.low + UNBOUNDED)

@@ -24,22 +24,22 @@ _INSTANT: Final = timedelta(microseconds=1)
 
 
 def seconds(number: float) -> timedelta:
-    """A duration of that many seconds."""
+    """Return a duration of that many seconds."""
     return timedelta(seconds=number)
 
 
 def whole_seconds(duration: timedelta) -> timedelta:
-    """The duration without its fraction of a second."""
+    """Return the duration without its fraction of a second."""
     return duration // _SECOND * _SECOND
 
 
 def ceil_seconds(duration: timedelta) -> timedelta:
-    """The duration rounded up to whole seconds."""
+    """Return the duration rounded up to whole seconds."""
     return -(-duration // _SECOND) * _SECOND
 
 
 def position_of_share(shares: Sequence[tuple[timedelta, float]], share: float) -> int:
-    """The place of the first duration that so large a share does not exceed.
+    """Return the place of the first duration that so large a share does not exceed.
 
     ``shares`` are cumulative, and their durations ascend. Their number, where none is long enough.
     """
@@ -48,7 +48,7 @@ def position_of_share(shares: Sequence[tuple[timedelta, float]], share: float) -
 
 
 def format_duration(duration: timedelta) -> str:
-    """A duration as people write it in this field: ``30s``, ``1.5s``, ``2m``, ``1h30m``."""
+    """Return a duration as people write it in this field: ``30s``, ``1.5s``, ``2m``, ``1h30m``."""
     total = duration.total_seconds()
     if total < 0:
         return f"-{format_duration(-duration)}"
@@ -69,12 +69,12 @@ class DurationRange(Struct, frozen=True):
 
     @classmethod
     def exact(cls, duration: timedelta) -> DurationRange:
-        """A duration that is known."""
+        """Return a duration that is known."""
         return cls(duration, duration)
 
     @classmethod
     def at_least(cls, duration: timedelta) -> DurationRange:
-        """A duration without an upper bound."""
+        """Return a duration without an upper bound."""
         return cls(duration, None)
 
     @property
@@ -87,12 +87,12 @@ class DurationRange(Struct, frozen=True):
         return DurationRange(self.low + other.low, high)
 
     def parallel(self, other: DurationRange) -> DurationRange:
-        """The time until both have ended, if they begin together."""
+        """Return the time until both have ended, if they begin together."""
         high = None if self.high is None or other.high is None else max(self.high, other.high)
         return DurationRange(max(self.low, other.low), high)
 
     def corner_values(self, limit: timedelta) -> tuple[timedelta, ...]:
-        """The values to try: both bounds (an open one is cut ``limit`` above the low one).
+        """Return the values to try: both bounds (an open one is cut ``limit`` above the low one).
 
         Also the whole seconds next to each bound, and the values just short of them, since the
         kubelet counts whole seconds.

@@ -21,7 +21,7 @@ MINIMUM_GRACE: Final = timedelta(seconds=1)
 
 
 def grace_of(container: ContainerPlan | None, plan: PodPlan) -> timedelta:
-    """The grace period that a container's kubelet counts down from."""
+    """Return the grace period that a container's kubelet counts down from."""
     own = plan.grace if container is None or container.grace is None else container.grace
     return max(own.value.low, MINIMUM_GRACE)
 
@@ -29,7 +29,7 @@ def grace_of(container: ContainerPlan | None, plan: PodPlan) -> timedelta:
 def time_to_kill(
     grace: timedelta, hook: timedelta, waited: timedelta, *, grace_counts_hook: bool = True
 ) -> timedelta:
-    """The time from the stop signal to SIGKILL.
+    """Return the time from the stop signal to SIGKILL.
 
     Whole seconds of the hook, and of the wait for one's turn, are taken off the grace period
     (killContainer, pkg/kubelet/kuberuntime/kuberuntime_container.go:867-932). Kubernetes 1.22 to

@@ -42,7 +42,7 @@ _LEAST_LEFT: Final = timedelta(seconds=2)
 
 
 def find_losses(targets: Sequence[Sequence[Case]]) -> tuple[Loss, ...]:
-    """The losses of a pod, the worst first: those that are sure, then those that may be.
+    """Return the losses of a pod, the worst first: those that are sure, then those that may be.
 
     ``targets`` are, for each container that requests may be meant for, the cases of what is only
     bounded. What only some cases lose is not certain.
@@ -70,7 +70,7 @@ def _is_assumed(case: Case) -> bool:
 
 
 def _common(cases: Sequence[Sequence[Loss]]) -> Iterator[Loss]:
-    """The losses of equivalent cases, each as it is at its worst."""
+    """Yield the losses of equivalent cases, each as it is at its worst."""
     by_identity: dict[tuple[object, ...], list[Loss]] = {}
     for losses in cases:
         for loss in {each.identity: each for each in reversed(losses)}.values():
@@ -82,7 +82,7 @@ def _common(cases: Sequence[Sequence[Loss]]) -> Iterator[Loss]:
 
 
 def _doubted(loss: Loss) -> Loss:
-    """A loss of a container that requests may not be meant for."""
+    """Return a loss of a container that requests may not be meant for."""
     stated = loss.weight is LossWeight.STATED and loss.certain
     weight = LossWeight.LIKELY if stated else LossWeight.POSSIBLE
     return replace(loss, certain=False, weight=weight)
@@ -93,7 +93,7 @@ def _weighed(loss: Loss) -> Loss:
 
 
 def _losses_of(case: Case) -> Iterator[Loss]:
-    """The losses of one case."""
+    """Yield the losses of one case."""
     if case.plan.grace.value.high is None or case.app is None:
         return
     if case.plan.gets_requests:
@@ -283,7 +283,7 @@ def _cut_setting(plan: PodPlan, cut: _Cut) -> Setting[object]:
 
 
 def _setting_of(cause: Cause, container: ContainerPlan) -> Setting[object]:
-    """The setting of a cause; the container's delay where it has none."""
+    """Return the setting of a cause; the container's delay where it has none."""
     if cause.settings:
         return cause.settings[0]
     return _delay(container)
@@ -296,7 +296,7 @@ def _delay(container: ContainerPlan) -> Setting[object]:
 
 
 def _needed_call(case: Case, cut: _Cut) -> Iterator[Loss]:
-    """A request that is lost because a process ends that it needs."""
+    """Yield a request that is lost because a process ends that it needs."""
     p99 = case.plan.p99
     long_enough = cut.limit >= (p99.value if p99 is not None else _AT_ONCE)
     if cut.is_killed and (p99 is None or long_enough):
@@ -347,7 +347,7 @@ def _closed_from(case: Case) -> timedelta:
 
 
 def _refused(case: Case, sender: Sender, begin: timedelta, until: timedelta) -> Loss | None:
-    """The loss of what a sender sends from then on; None where it is served."""
+    """Return the loss of what a sender sends from then on; None where it is served."""
     (prediction,) = Timeline(case.plan, (Request(max(begin, INSTANT), ZERO),)).predictions
     if prediction.outcome is Outcome.OK:
         return None
@@ -462,7 +462,7 @@ def _own_calls(case: Case) -> Iterator[Loss]:
 
 
 def _work(case: Case) -> Iterator[Loss]:
-    """The work in progress of a pod that gets no requests: it passes no proxy."""
+    """Yield the work in progress of a pod that gets no requests: it passes no proxy."""
     alone = Case(replace(case.plan, front=())) if case.plan.front else case
     cuts = (_Cut.of(alone, ZERO), _Cut.of(alone, alone.last_arrival))
     found = [cut for cut in cuts if cut is not None and not cut.needs_other]
@@ -509,7 +509,7 @@ def _written_limits(case: Case) -> Iterator[Loss]:
 def _never_ends(
     container: ContainerTimeline, setting: Setting[object], ends: timedelta, begin: timedelta
 ) -> Loss:
-    """A setting that would end after SIGKILL."""
+    """Return a setting that would end after SIGKILL."""
     assert container.kill is not None
     kill, plan = container.kill, container.plan
     return Loss(
@@ -528,7 +528,7 @@ def _never_ends(
 
 
 def _limits(container: ContainerTimeline) -> Iterator[tuple[PhaseLimit, timedelta]]:
-    """The limits of a container's phases, and when each is over."""
+    """Yield the limits of a container's phases, and when each is over."""
     assert container.signal is not None
     at = ZERO
     for phase in container.plan.process.phases:

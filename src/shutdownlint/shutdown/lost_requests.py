@@ -68,7 +68,7 @@ def _is_measured(loss: Loss) -> bool:
 
 
 def _time_above(limit: timedelta, shares: Sequence[tuple[timedelta, float]]) -> float:
-    """The mean number of seconds that a request takes above a limit, at the least."""
+    """Return the mean number of seconds that a request takes above a limit, at the least."""
     total, below = 0.0, ZERO
     for duration, share in shares:
         # Up to this duration at least so many take longer.

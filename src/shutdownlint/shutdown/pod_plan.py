@@ -212,14 +212,14 @@ class PodPlan(Struct, frozen=True):
     target: str | None = None
 
     def container(self, name: str) -> ContainerPlan:
-        """The container of that name. Raises ``KeyError``."""
+        """Return the container of that name. Raises ``KeyError``."""
         for container in self.containers:
             if container.name == name:
                 return container
         raise KeyError(name)
 
     def behind(self, name: str) -> tuple[str, ...]:
-        """The containers that requests to that one go on to."""
+        """Return the containers that requests to that one go on to."""
         found = [name]
         for reached in found:
             found += [n for n in self.container(reached).forwards_to if n not in found]
@@ -270,7 +270,7 @@ class PodPlan(Struct, frozen=True):
         return hooks or self.grace.origin.written
 
     def concretize(self) -> Iterator[PodPlan]:
-        """The plan with each target, and with every bounded duration set to one of its ends.
+        """Yield the plan with each target, and with every bounded duration set to one of its ends.
 
         All at the low end first, then all at each further end, then each one alone at its high
         end. What holds for all of these holds for every value in between, since each duration

@@ -224,12 +224,12 @@ _AT_ONCE: Final = Setting("at once", ZERO, Origin(OriginKind.DEFAULT, "its stop 
 
 
 def abrupt(because: Setting[object] | None = None) -> Process:
-    """A process that ends at its stop signal and cuts what it has."""
+    """Return a process that ends at its stop signal and cuts what it has."""
     return Process((Phase(Trigger.SIGNAL, After(_AT_ONCE, because), CLOSED, CLOSED),))
 
 
 def ignoring() -> Process:
-    """A process that does not react to its stop signal."""
+    """Return a process that does not react to its stop signal."""
     return Process()
 
 
@@ -239,7 +239,7 @@ def graceful(
     acceptance: Acceptance = CLOSED,
     exit_tail: Setting[timedelta] | None = None,
 ) -> Process:
-    """A process that stops accepting at its stop signal and finishes what it has.
+    """Return a process that stops accepting at its stop signal and finishes what it has.
 
     ``drain``: it still accepts for that long. ``limit``: it cuts what is unfinished that long
     after it stopped accepting. ``acceptance``: what it does with late requests. ``exit_tail``: it

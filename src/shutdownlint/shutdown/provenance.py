@@ -18,7 +18,9 @@ class OriginLocation(Protocol):
     """Where a value is written. The model never looks inside; it only prints it."""
 
     def describe(self, file: str | None) -> str:
-        """The location in a text about ``file``: ``line 12`` there, ``other.yaml:12`` elsewhere."""
+        """Return the location in a text about ``file``: ``line 12`` there, ``other.yaml:12``
+        elsewhere.
+        """
 
 
 class OriginKind(StrEnum):
@@ -48,7 +50,9 @@ class Origin(Struct, frozen=True):
         return self.kind in (OriginKind.EXPLICIT, OriginKind.INHERITED)
 
     def describe(self, file: str | None) -> str:
-        """The origin in a text about ``file``: its line, the other file and line, or its label."""
+        """Return the origin in a text about ``file``: its line, the other file and line, or its
+        label.
+        """
         if not self.written or self.location is None:
             return self.label
         at = self.location.describe(file)
@@ -76,7 +80,7 @@ class Setting(Struct, Generic[T_co], frozen=True):
         return str(value)
 
     def describe(self, file: str | None) -> str:
-        """The setting with its origin, in a text about ``file``."""
+        """Return the setting with its origin, in a text about ``file``."""
         return f"{self.name} {self.value_text} ({self.origin.describe(file)})"
 
     def __str__(self) -> str:
@@ -84,7 +88,7 @@ class Setting(Struct, Generic[T_co], frozen=True):
 
 
 def with_value(setting: Setting[object], value: T) -> Setting[T]:
-    """The same setting with another value."""
+    """Return the same setting with another value."""
     return Setting(setting.name, value, setting.origin)
 
 
@@ -142,7 +146,7 @@ class Cause(Struct, frozen=True):
         return cls(CauseKind.SETTING, (setting,))
 
     def describe(self, file: str | None) -> str:
-        """The cause in a text about ``file``."""
+        """Return the cause in a text about ``file``."""
         texts = [setting.describe(file) for setting in self.settings]
         template = CAUSE_TEXTS[self.kind]
         # A process without a setting to name is described by the rest of the text.

@@ -82,7 +82,7 @@ class RequestFlow:
         return self.by_name[name] if name is not None else None
 
     def waiting(self, container: RunningContainer) -> list[RunningRequest]:
-        """The requests whose connection to it is open and idle."""
+        """Return the requests whose connection to it is open and idle."""
         return [running for running in self._waiting if container in running.path]
 
     def accept(self, running: RunningRequest) -> None:

@@ -41,7 +41,7 @@ class ShareRow(Struct, frozen=True):
 def share_rows(
     analysis: ShutdownAnalysis, duration_of: Callable[[float], timedelta | None]
 ) -> Iterator[ShareRow]:
-    """A row for each share; ``duration_of`` says how long its requests take."""
+    """Yield a row for each share; ``duration_of`` says how long its requests take."""
     plan = analysis.plan
     # From the shortest grace period the solver raises it to what is needed.
     shortest = replace(plan, grace=with_value(plan.grace, DurationRange.exact(_SHORTEST)))

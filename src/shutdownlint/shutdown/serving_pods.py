@@ -186,7 +186,7 @@ class ScaleIn(Struct, frozen=True):
             now += SCALING_INTERVAL
 
     def most_within(self, window: timedelta) -> int:
-        """The most pods that it removes within so long a time."""
+        """Return the most pods that it removes within so long a time."""
         recent: list[tuple[timedelta, int]] = []
         most = 0
         for at, number in self.steps():
@@ -197,7 +197,7 @@ class ScaleIn(Struct, frozen=True):
 
 
 def most_in_one_domain(replicas: int, domains: int, skew: int) -> int:
-    """The most pods that are in one node or zone, where a spread allows so much difference.
+    """Return the most pods that are in one node or zone, where a spread allows so much difference.
 
     ``domains`` is how many there are; the others have ``skew`` fewer pods, but not less than none.
     """

@@ -365,7 +365,7 @@ class Simulation:
     # Checks for open connections
 
     def _idle_ending(self, container: RunningContainer) -> tuple[WhenIdle, timedelta] | None:
-        """The idle condition that the container waits for now, and from when it counts."""
+        """Return the idle condition that the container waits for now, and from when it counts."""
         phase, hook = container.current, container.plan.hook
         if phase is not None and isinstance(phase.ending, WhenIdle):
             return phase.ending, container.phase_begin.at

@@ -39,7 +39,7 @@ class Targets(Struct, frozen=True):
 
     @classmethod
     def of(cls, plan: PodPlan, p99: timedelta | None = None) -> Targets:
-        """The targets of a pod; what is not set comes from its plan."""
+        """Return the targets of a pod; what is not set comes from its plan."""
         known = plan.p99.value if plan.p99 is not None else ORDINARY_REQUEST
         job = plan.job.value if plan.job is not None else ZERO
         # Who is not helped by a delay gets none.
@@ -121,7 +121,7 @@ class Solution(Struct, frozen=True):
 
 
 def solve(plan: PodPlan, targets: Targets) -> Solution:
-    """The smallest set of changes for one pod."""
+    """Return the smallest set of changes for one pod."""
     solver = _Solver(plan, targets)
     solver.run()
     return Solution(targets, tuple(solver.changes), solver.plan, _prove(solver.plan, targets))
@@ -350,7 +350,7 @@ def _suggested(setting: Setting[object], value: DurationRange) -> Setting[Durati
 
 
 def set_knob(container: ContainerPlan, knob: Knob, value: timedelta) -> ContainerPlan:
-    """The container with another value of one of its knobs."""
+    """Return the container with another value of one of its knobs."""
     origin = Origin(OriginKind.EXPLICIT, "suggested")
     if isinstance(knob.setting.value, DurationRange):
         exact = DurationRange.exact(value)
@@ -367,7 +367,7 @@ def set_knob(container: ContainerPlan, knob: Knob, value: timedelta) -> Containe
 
 
 def _replace_setting(phase: Phase, old: object, new: Setting[timedelta]) -> Phase:
-    """The phase with a setting replaced wherever it is."""
+    """Return the phase with a setting replaced wherever it is."""
     ending = phase.ending
     for name in ("duration", "limit", "delay"):
         if getattr(ending, name, None) is old:

@@ -130,7 +130,7 @@ class Timeline:
         self._target = target.plan.name if target is not None else None
 
     def container(self, name: str) -> ContainerTimeline:
-        """The timeline of the container of that name. Raises ``KeyError``."""
+        """Return the timeline of the container of that name. Raises ``KeyError``."""
         for container in self.containers:
             if container.plan.name == name:
                 return container
@@ -155,7 +155,7 @@ def _prediction(running: RunningRequest) -> Prediction:
 
 
 def _tidy(events: list[Event]) -> tuple[Event, ...]:
-    """The events without those that a later one at the same moment makes superfluous."""
+    """Return the events without those that a later one at the same moment makes superfluous."""
     gone = {(e.at, e.container) for e in events if e.kind in (EventKind.EXITS, EventKind.KILLED)}
     return tuple(
         event

@@ -96,7 +96,7 @@ def expectation(answer: Answer) -> Expectation:
 
 
 def plan_verification(pod: PlannedPod, wanted: Sequence[Request] = ()) -> VerificationPlan | None:
-    """The test of a pod, with these requests or with chosen ones.
+    """Return the test of a pod, with these requests or with chosen ones.
 
     None where there is no timeline, or where it serves no requests.
     """

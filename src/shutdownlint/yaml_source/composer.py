@@ -119,7 +119,7 @@ else:
 
 
 def compose(text: str) -> list[Node]:
-    """The root nodes of all documents in ``text`` (empty documents have none).
+    """Return the root nodes of all documents in ``text`` (empty documents have none).
 
     Raises ``ComposeError`` for anything that is not YAML or nests too deep.
     """

@@ -48,12 +48,12 @@ class Edit(Struct, frozen=True, order=True):
     text: str
 
     def moved(self, by: int) -> Edit:
-        """The same edit in a text that begins earlier."""
+        """Return the same edit in a text that begins earlier."""
         return Edit(self.start + by, self.end + by, self.text)
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """The text with these edits. Raises ``EditError`` where two of them collide."""
+    """Return the text with these edits. Raises ``EditError`` where two of them collide."""
     out, at = [], 0
     for edit in sorted(set(edits)):
         if edit.start < at:
@@ -81,7 +81,7 @@ def is_json(text: str) -> bool:
 
 
 def scalar_text(value: Scalar, quote: str = "") -> str:
-    """A scalar as YAML, in quotes of that kind, or plain where it reads back the same."""
+    """Return a scalar as YAML, in quotes of that kind, or plain where it reads back the same."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
@@ -104,7 +104,7 @@ def _reads_back(value: str) -> bool:
 
 
 def block_text(value: Value, indent: int, line_end: str, step: int = _STEP) -> str:
-    """A mapping as block YAML whose lines begin ``indent`` further in."""
+    """Return a mapping as block YAML whose lines begin ``indent`` further in."""
     # Only where something is written.
     from ruamel.yaml import YAML  # noqa: PLC0415
     from ruamel.yaml.scalarstring import LiteralScalarString  # noqa: PLC0415
@@ -209,7 +209,7 @@ class Editor:
         return self._end(entry[1] if isinstance(parent, MappingNode) else entry)
 
     def block_column(self, key_path: KeyPath) -> int | None:
-        """The column of the entry's key, if a block of text can follow it."""
+        """Return the column of the entry's key, if a block of text can follow it."""
         for length in range(len(key_path)):
             if getattr(self._node(key_path[:length]), "flow_style", False):
                 return None
@@ -226,7 +226,7 @@ class Editor:
         return node
 
     def _below(self, node: Node, step: str | int) -> Node | None:
-        """The entry's value, which must be here and nowhere else."""
+        """Return the entry's value, which must be here and nowhere else."""
         found = child(node, step)
         if found is None:
             return None
@@ -240,7 +240,7 @@ class Editor:
             raise EditError("an anchor shares this text with another place")
 
     def _entry(self, key_path: KeyPath) -> tuple[int, Node]:
-        """The number and key of a mapping's entry; of duplicates the one that counts."""
+        """Return the number and key of a mapping's entry; of duplicates the one that counts."""
         parent = self._node(key_path[:-1])
         if isinstance(parent, MappingNode):
             for number, (key, _) in reversed(list(enumerate(parent.value))):
@@ -290,7 +290,7 @@ class Editor:
         return Edit(at, at, self.line_end + block_text(value, column, self.line_end, step))
 
     def _last_simple(self, node: MappingNode) -> int:
-        """The last of the scalars that a mapping begins with, line below line."""
+        """Return the last of the scalars that a mapping begins with, line below line."""
         number = 0
         for number, (_, value) in enumerate(node.value):
             if not isinstance(value, ScalarNode) or value.style in ("|", ">"):
@@ -345,7 +345,7 @@ class Editor:
         return max(self.text.rfind("\n", 0, at), self.text.rfind("\r", 0, at)) + 1
 
     def line_close(self, at: int) -> int:
-        """The end of the line (before its break) that this offset is on."""
+        """Return the end of the line (before its break) that this offset is on."""
         found = [i for i in (self.text.find("\r", at), self.text.find("\n", at)) if i >= 0]
         return min(found, default=len(self.text))
 
@@ -380,7 +380,7 @@ class Editor:
 
 @lru_cache(maxsize=1)
 def _shared(root: Node) -> set[int]:
-    """The nodes that are reached on more than one way: anchors with their aliases."""
+    """Return the nodes that are reached on more than one way: anchors with their aliases."""
     seen: set[int] = set()
     twice: set[int] = set()
     stack = [root]

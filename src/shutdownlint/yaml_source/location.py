@@ -30,7 +30,9 @@ class Region(Struct, frozen=True, order=True):
     end_column: int
 
     def describe(self, file: str | None) -> str:
-        """The region in a text about ``file``: ``line 12`` there, ``other.yaml:12`` elsewhere."""
+        """Return the region in a text about ``file``: ``line 12`` there, ``other.yaml:12``
+        elsewhere.
+        """
         return f"line {self.line}" if self.file == file else f"{self.file}:{self.line}"
 
     def __str__(self) -> str:
@@ -67,9 +69,9 @@ class FixedLocation(Struct, frozen=True):
         return self
 
     def region(self) -> Region:
-        """The region."""
+        """Return the region."""
         return self.known
 
     def describe(self, file: str | None) -> str:
-        """The region in a text about ``file``."""
+        """Return the region in a text about ``file``."""
         return self.known.describe(file)

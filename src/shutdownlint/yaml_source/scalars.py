@@ -75,7 +75,7 @@ def read_as_text(node: ScalarNode, *, words_only: bool) -> None:
 
 
 def resolve_plain(text: str) -> Scalar:
-    """The value of an unquoted, untagged scalar."""
+    """Return the value of an unquoted, untagged scalar."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in _NUMBER_START or len(text) > limits.MAX_NUMBER_LENGTH:
@@ -103,7 +103,7 @@ def _integer(digits: str, base: int) -> int:
 
 
 def read_scalar(node: ScalarNode) -> Scalar:
-    """The value that Kubernetes gives to a scalar node; never raises."""
+    """Return the value that Kubernetes gives to a scalar node; never raises."""
     text: str = node.value
     if node.tag != UNTAGGED or node.style not in (None, ""):
         return _explicit(node.tag, text)

@@ -29,7 +29,7 @@ class Entry(Struct, frozen=True):
 
 
 def key_text(node: Node) -> str | None:
-    """The text of a mapping key; None where the key is itself a collection."""
+    """Return the text of a mapping key; None where the key is itself a collection."""
     return str(node.value) if type(node) is ScalarNode else None
 
 
@@ -78,7 +78,7 @@ class Tree:
         self.root = root
 
     def entry(self, key_path: KeyPath) -> Entry | None:
-        """The entry at ``key_path``; None where there is none."""
+        """Return the entry at ``key_path``; None where there is none."""
         entry: Entry | None = Entry(None, self.root)
         for step in key_path:
             if entry is None:
@@ -87,7 +87,9 @@ class Tree:
         return entry
 
     def nearest(self, key_path: KeyPath) -> tuple[Entry, KeyPath]:
-        """The entry at ``key_path`` or at its nearest existing parent, with that one's route."""
+        """Return the entry at ``key_path`` or at its nearest existing parent, with that one's
+        route.
+        """
         for length in range(len(key_path), -1, -1):
             entry = self.entry(key_path[:length])
             if entry is not None:
@@ -108,7 +110,8 @@ class Tree:
         return _place(node, file, first_line)
 
     def to_python(self, key_path: KeyPath = (), shape: Shape | None = None) -> Any:
-        """The value at ``key_path`` as plain Python data, aliases and merge keys written out.
+        """Return the value at ``key_path`` as plain Python data, aliases and merge keys written
+        out.
 
         Of mappings that ``shape`` knows only the keys it names are taken. A recursive alias reads
         as None where it recurs. Raises ``BudgetExceededError``.
@@ -118,7 +121,9 @@ class Tree:
 
 
 def child(node: Node, step: str | int) -> Entry | None:
-    """The entry of a collection by key (the last of duplicates, as Kubernetes reads) or index."""
+    """Return the entry of a collection by key (the last of duplicates, as Kubernetes reads) or
+    index.
+    """
     if isinstance(step, int):
         if isinstance(node, SequenceNode) and 0 <= step < len(node.value):
             return Entry(None, node.value[step])
@@ -143,7 +148,9 @@ def child(node: Node, step: str | int) -> Entry | None:
 
 
 def _last_first(node: MappingNode) -> Iterator[Entry | MappingNode]:
-    """The entries of a mapping from the last one on, and in their places the mappings merged in."""
+    """Yield the entries of a mapping from the last one on, and in their places the mappings merged
+    in.
+    """
     for key, value in reversed(node.value):
         if _merges(key):
             yield from _merged(node, value)
@@ -156,7 +163,7 @@ def _merges(key: Node) -> bool:
 
 
 def _merged(node: MappingNode, value: Node) -> Iterator[MappingNode]:
-    """The mappings that a ``<<`` key brings in, the strongest first."""
+    """Yield the mappings that a ``<<`` key brings in, the strongest first."""
     if isinstance(value, MappingNode) and value is not node:
         yield value
     elif isinstance(value, SequenceNode):
@@ -164,7 +171,7 @@ def _merged(node: MappingNode, value: Node) -> Iterator[MappingNode]:
 
 
 def first_leaf(node: Node) -> Node:
-    """The first scalar (or empty collection) inside ``node``."""
+    """Return the first scalar (or empty collection) inside ``node``."""
     for _ in range(1000):
         if isinstance(node, MappingNode) and node.value:
             node = node.value[0][0]

@@ -27,7 +27,7 @@ class Proxy:
 
 
 def proxy_of(pod: PlannedPod) -> Proxy | None:
-    """The Istio proxy of a pod, if it has one."""
+    """Return the Istio proxy of a pod, if it has one."""
     if pod.plan is None:
         return None
     for plan in pod.plan.proxies:
@@ -37,5 +37,5 @@ def proxy_of(pod: PlannedPod) -> Proxy | None:
 
 
 def proxy_in(text: str, facts: UserFacts | None = None) -> Proxy | None:
-    """The Istio proxy of the only workload of a text."""
+    """Return the Istio proxy of the only workload of a text."""
     return proxy_of(plan_pod_text(text, facts))

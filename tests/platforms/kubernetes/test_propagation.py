@@ -16,7 +16,7 @@ SLEEP = 18
 
 
 def refused(propagation: str | None) -> list[tuple[float, float, LossWeight]]:
-    """The windows in which requests are refused, and how much is known of them."""
+    """Return the windows in which requests are refused, and how much is known of them."""
     plan = plan_of(SHOP, user_facts(mesh=["none"], propagation=propagation))
     return [
         (loss.begin.total_seconds(), loss.end.total_seconds(), loss.weight)

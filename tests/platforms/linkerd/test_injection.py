@@ -24,7 +24,7 @@ BETA = "config.beta.linkerd.io/proxy-enable-native-sidecar"
 def pod(
     *annotations: str, sleep: int = 0, grace: int | None = None, namespace: str = "", spec: str = ""
 ) -> str:
-    """A Pod with these annotations (``key: value``)."""
+    """Return a Pod with these annotations (``key: value``)."""
     lines = ["apiVersion: v1", "kind: Pod", "metadata:", "  name: shop"]
     if namespace:
         lines.append(f"  namespace: {namespace}")
@@ -42,7 +42,7 @@ def pod(
 
 
 def namespace(*annotations: str) -> str:
-    """A Namespace with these annotations."""
+    """Return a Namespace with these annotations."""
     lines = ["apiVersion: v1", "kind: Namespace", "metadata:", "  name: shop"]
     if annotations:
         lines += ["  annotations:", *(f"    {annotation}" for annotation in annotations)]

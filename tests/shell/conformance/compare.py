@@ -41,7 +41,7 @@ def observe_all(scripts: Sequence[str], shells: Sequence[str]) -> dict[str, dict
 
 
 def contradicts(script: str, results: Mapping[str, str]) -> list[str]:
-    """The certain verdicts that are wrong."""
+    """Return the certain verdicts that are wrong."""
     found = []
     for name, meant in _NAMES.items():
         verdict = signal_forwarding(script, name)

@@ -23,7 +23,7 @@ _TOKEN: Final = lazy_pattern(
 
 
 def read_object(expression: str) -> dict[str, Any]:
-    """The object that an expression writes down. Raises ``ValueError``."""
+    """Return the object that an expression writes down. Raises ``ValueError``."""
     reader = _Reader(expression)
     found = reader.value("Object", 0)
     if not isinstance(found, dict) or expression[reader.at :].strip():
@@ -37,7 +37,7 @@ class _Reader:
         self.at = 0
 
     def value(self, type_name: str, depth: int) -> Any:
-        """The value that comes next; an object has to be of that type."""
+        """Return the value that comes next; an object has to be of that type."""
         token = self._next()
         if depth > limits.MAX_POLICY_OBJECT_DEPTH or token["type"] not in (None, type_name):
             raise ValueError(self.text)

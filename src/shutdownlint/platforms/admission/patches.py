@@ -62,7 +62,7 @@ def assign(
 
 
 def _steps(location: str) -> list[tuple[str, str | None]]:
-    """The keys of a location, each with the pattern of names where it is a list."""
+    """Return the keys of a location, each with the pattern of names where it is a list."""
     found: list[tuple[str, str | None]] = []
     at = 0
     while at < len(location):
@@ -88,7 +88,7 @@ def _steps(location: str) -> list[tuple[str, str | None]]:
 def _places(
     node: Node | None, steps: Sequence[tuple[str, str | None]], at: KeyPath
 ) -> Iterator[tuple[KeyPath, Node | None]]:
-    """The places that a location means in an object, and what is there."""
+    """Yield the places that a location means in an object, and what is there."""
     if not steps:
         yield at, node
         return

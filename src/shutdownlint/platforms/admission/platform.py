@@ -60,12 +60,12 @@ class Plugin(Platform):
     name = "admission"
 
     def mutations(self, context: AnalysisContext) -> list[Mutation]:
-        """The policies and webhooks that change pods."""
+        """Return the policies and webhooks that change pods."""
         return context.read_once(read_mutations)
 
 
 def read_mutations(index: ObjectIndex) -> list[Mutation]:
-    """The policies and webhooks among the files that may change pods."""
+    """Return the policies and webhooks among the files that may change pods."""
     found: list[Mutation] = []
     bound = _bound_policies(index)
     for obj in index.raw:
@@ -171,7 +171,7 @@ def _matches_pods(kinds: Any) -> bool:
 
 
 def _bound_policies(index: ObjectIndex) -> set[str]:
-    """The titles of the policies that bindings among the files put into force everywhere."""
+    """Return the titles of the policies that bindings among the files put into force everywhere."""
     bound: dict[str, bool] = {}
     for obj in index.raw:
         if obj.entry.kind == _BINDING:
@@ -196,7 +196,7 @@ def _rules_about_pods(data: dict[str, Any]) -> bool:
 
 
 def _kinds_of(rules: Any) -> Iterator[str]:
-    """The kinds that rules of the admission API name, as far as they have pods."""
+    """Yield the kinds that rules of the admission API name, as far as they have pods."""
     for rule in mappings(rules):
         for resource in strings(rule.get("resources")):
             yield _RESOURCE_KINDS.get(resource, resource)

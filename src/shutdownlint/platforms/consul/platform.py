@@ -66,7 +66,7 @@ class Plugin(Platform):
     version_changes = (facts.LIFECYCLE_SINCE,)
 
     def owns(self, container: ContainerDraft, _draft: PodDraft) -> bool:
-        """The proxy that is written in the pod."""
+        """Return the proxy that is written in the pod."""
         return container.name == facts.PROXY_CONTAINER
 
     def contribute(self, draft: PodDraft) -> None:

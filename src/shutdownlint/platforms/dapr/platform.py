@@ -70,7 +70,7 @@ class Plugin(Platform):
     fields = _FIELDS
 
     def owns(self, container: ContainerDraft, _draft: PodDraft) -> bool:
-        """The sidecar that is written in the pod."""
+        """Return the sidecar that is written in the pod."""
         return container.name == facts.SIDECAR_CONTAINER
 
     def contribute(self, draft: PodDraft) -> None:

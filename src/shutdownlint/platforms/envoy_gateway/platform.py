@@ -102,7 +102,7 @@ def _problems(loaded: LoadedResource[EnvoyProxy]) -> Iterator[Problem]:
 
 
 def _duration(shutdown: Any, key: str, default: timedelta) -> timedelta | None:
-    """A time of the shutdown; None where it cannot be read."""
+    """Return a time of the shutdown; None where it cannot be read."""
     written = value_at(shutdown, key)
     if written is None:
         return default

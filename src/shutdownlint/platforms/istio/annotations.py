@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def read_annotation(workload: Workload) -> tuple[ProxyConfigText, list[IstioProblem]]:
-    """The pod's ``proxy.istio.io/config``, and what is wrong with it."""
+    """Return the pod's ``proxy.istio.io/config``, and what is wrong with it."""
     text = workload.template.metadata.annotations.get(facts.CONFIG_ANNOTATION)
     return _read_once(text, workload) if text is not None else (ProxyConfigText(), [])
 
@@ -37,7 +37,7 @@ def _read_once(text: str, workload: Workload) -> tuple[ProxyConfigText, list[Ist
 
 
 def read_embedded(text: str, host: NodeRef) -> tuple[ProxyConfigText, list[IstioProblem]]:
-    """A ProxyConfig that is the text of a scalar, and what is wrong with it.
+    """Return a ProxyConfig that is the text of a scalar, and what is wrong with it.
 
     Istio reads the first document of the text only.
     """

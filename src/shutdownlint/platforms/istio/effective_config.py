@@ -94,7 +94,7 @@ def merge_config(
     annotation: ProxyConfigText,
     assumptions: list[Assumption],
 ) -> EffectiveConfig:
-    """The settings of a pod's proxy; what had to be assumed is added to ``assumptions``."""
+    """Return the settings of a pod's proxy; what had to be assumed is added to ``assumptions``."""
     merged = EffectiveConfig()
     config, contradicting = mesh.config_for(sidecar.revision, workload)
     if sidecar.already_injected:
@@ -149,7 +149,7 @@ def _older(version: Version | None, than: Version) -> bool:
 def field_setting(
     name: str, found: _Found[T] | None, default: SourcedValue[T], nearest: NodeRef
 ) -> Setting[T]:
-    """A field of the message, or its default."""
+    """Return a field of the message, or its default."""
     if found is not None:
         value, origin = found
         return Setting(name, value, origin)
@@ -164,7 +164,7 @@ def env_setting(
     nearest: NodeRef,
     found_problems: list[Problem],
 ) -> Setting[T]:
-    """A variable that the agent reads; what does not parse is the default, with a log line."""
+    """Return a variable that the agent reads; what does not parse is the default, with a log line."""
     unset = Setting(name, default.value, Origin(OriginKind.DEFAULT, _ISTIO_DEFAULT, nearest))
     found = merged.env.get(name)
     if found is None or found[0] == "":
@@ -185,7 +185,7 @@ def env_setting(
 
 
 def parse_duration(text: str) -> timedelta | None:
-    """A duration as the agent reads it; None where it cannot."""
+    """Return a duration as the agent reads it; None where it cannot."""
     try:
         return go_duration(text)
     except ValueError:

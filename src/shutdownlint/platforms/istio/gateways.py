@@ -49,7 +49,7 @@ _OTHER_PROXY: Final = SkipReason(
 
 
 def deployed_gateways(mesh: Mesh) -> Iterator[Workload]:
-    """A workload for every Gateway of Istio's classes among the files that istiod deploys."""
+    """Yield a workload for every Gateway of Istio's classes among the files that istiod deploys."""
     for loaded in mesh.context.index.all_of(Gateway):
         kind = loaded.model.spec.gatewayClassName
         by_template = (facts.WAYPOINT_CLASS, facts.EAST_WEST_CLASS)
@@ -147,7 +147,9 @@ def _pod_spec(text: str) -> PodSpec:
 
 
 def requested_service(workload: Workload, *, waypoint: bool) -> RequestedService | None:
-    """The Service that istiod makes for a Gateway, if it is reached from outside the cluster."""
+    """Return the Service that istiod makes for a Gateway, if it is reached from outside the
+    cluster.
+    """
     service_type = workload.owner.annotations.get(facts.SERVICE_TYPE, "LoadBalancer")
     if waypoint or service_type not in ("LoadBalancer", "NodePort"):
         return None

@@ -51,7 +51,7 @@ class Sidecar(Struct, frozen=True):
 
 
 def find_sidecar(workload: Workload, mesh: Mesh) -> Sidecar | None:
-    """The proxy that the pod has or will get, or (a gateway) is; None when it has none."""
+    """Return the proxy that the pod has or will get, or (a gateway) is; None when it has none."""
     if _has_plain_init_proxy(workload):
         return None
     present = _explicit_proxy(workload)
@@ -99,7 +99,9 @@ def _is_sidecar(container: Container | None, workload: Workload) -> bool:
 
 
 def _deployed(workload: Workload, mesh: Mesh, overridden: Sidecar | None) -> Sidecar:
-    """The pod that istiod deploys for a Gateway; ``overridden`` is what its parameters change."""
+    """Return the pod that istiod deploys for a Gateway; ``overridden`` is what its parameters
+    change.
+    """
     revision = workload.owner.labels.get(facts.REVISION)
     origin = Origin(OriginKind.EXPLICIT, "Gateway", workload.ref / "spec" / "gatewayClassName")
     return Sidecar(
@@ -136,7 +138,7 @@ def is_bare_proxy(workload: Workload) -> bool:
 
 
 def _explicit_proxy(workload: Workload) -> Sidecar | None:
-    """An istio-proxy that is written in the template: injected already, or to be merged."""
+    """Return an istio-proxy that is written in the template: injected already, or to be merged."""
     spec, ref = workload.template.spec, workload.spec
     for field, containers in (
         ("containers", spec.containers),
@@ -164,7 +166,9 @@ def _explicit_proxy(workload: Workload) -> Sidecar | None:
 
 
 def _has_plain_init_proxy(workload: Workload) -> bool:
-    """A plain init container of that name: neither injected nor merged, so nothing is certain."""
+    """Return a plain init container of that name: neither injected nor merged, so nothing is
+    certain.
+    """
     return any(
         c.name == facts.PROXY_CONTAINER and c.restartPolicy != "Always"
         for c in workload.template.spec.initContainers
@@ -207,7 +211,7 @@ def _injected(workload: Workload, mesh: Mesh) -> tuple[tuple[Assumption, ...], s
 def _injected_by(
     namespace: dict[str, str], pod_label: str | None, pod_revision: str | None
 ) -> tuple[tuple[Assumption, ...], str | None] | None:
-    """The webhook's five selectors, for a namespace whose labels are known."""
+    """Return the webhook's five selectors, for a namespace whose labels are known."""
     injection = namespace.get(facts.NAMESPACE_INJECTION)
     if injection is not None:
         return ((), None) if injection == "enabled" else None
@@ -239,7 +243,7 @@ def is_membership_open(workload: Workload, mesh: Mesh) -> bool:
 def _infer_injection(
     workload: Workload, mesh: Mesh, pod_label: str | None
 ) -> tuple[tuple[Assumption, ...], str | None] | None:
-    """The same for a namespace that is not among the files: other signs have to show it."""
+    """Return the same for a namespace that is not among the files: other signs have to show it."""
     metadata, namespace = workload.template.metadata, workload.namespace
     location = f"namespace {namespace}" if namespace else "the pod's namespace"
     revision = metadata.labels.get(facts.REVISION)

@@ -47,7 +47,7 @@ class ProxyEnvironment(Struct, frozen=True):
 
 
 def _read_files(index: ObjectIndex) -> tuple[tuple[IstiodPods, ...], tuple[MeshConfig, ...]]:
-    """The objects that run istiod, and every mesh configuration."""
+    """Return the objects that run istiod, and every mesh configuration."""
     istiods = tuple(read_istiods(index))
     return istiods, tuple(read_mesh_configs(index, istiods))
 
@@ -71,7 +71,7 @@ class Mesh:
     def config_for(
         self, revision: str | None, workload: Workload | None = None
     ) -> tuple[MeshConfig | None, bool]:
-        """The configuration of a revision, and whether several contradict each other.
+        """Return the configuration of a revision, and whether several contradict each other.
 
         Of those that contradict each other the one nearest to the workload counts.
         """
@@ -96,7 +96,7 @@ class Mesh:
         return any(c.is_invalid and c.revision == wanted for c in self.configs)
 
     def environment(self, workload: Workload) -> Sequence[ProxyEnvironment]:
-        """The ProxyConfig objects that reach a pod, the weakest first."""
+        """Return the ProxyConfig objects that reach a pod, the weakest first."""
         labels, namespace = workload.template.metadata.labels, workload.namespace
         found: list[ProxyEnvironment] = []
         for loaded in self.context.index.all_of(ProxyConfigResource):
@@ -115,7 +115,7 @@ class Mesh:
     def version_for(
         self, revision: str | None, namespace: str | None, workload: Workload | None = None
     ) -> Version | None:
-        """The release of the control plane that serves this revision."""
+        """Return the release of the control plane that serves this revision."""
         configured = self.context.version_of("istio", namespace)
         if configured is not None:
             return configured
@@ -188,6 +188,6 @@ def _merge_istiod_env(configs: list[MeshConfig]) -> list[MeshConfig]:
 
 
 def revision_version(revision: str | None) -> Version | None:
-    """The release that a revision is named after, as Istio's guides name them: ``1-24-2``."""
+    """Return the release that a revision is named after, as Istio's guides name them: ``1-24-2``."""
     found = _REVISION.fullmatch(revision or "")
     return Version.find(".".join(part for part in found.groups() if part)) if found else None

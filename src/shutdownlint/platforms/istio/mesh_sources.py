@@ -117,7 +117,7 @@ class IstiodPods(Struct, frozen=True, eq=False):
 
 
 def read_istiods(index: ObjectIndex) -> Iterator[IstiodPods]:
-    """The objects that run istiod."""
+    """Yield the objects that run istiod."""
     for obj in index.raw:
         if obj.entry.kind in _ISTIOD_KINDS:
             yield index.read(obj, _read_istiod)
@@ -142,7 +142,7 @@ def read_mesh_configs(index: ObjectIndex, istiods: Iterable[IstiodPods]) -> Iter
 
 
 def read_versions(istiods: Iterable[IstiodPods]) -> Iterator[Version]:
-    """The releases that istiod's own pods show."""
+    """Return the releases that istiod's own pods show."""
     found = (_istiod_version(pods) for pods in istiods)
     return (version for version in found if version is not None)
 
@@ -203,7 +203,7 @@ def _from_istiod(pods: IstiodPods) -> MeshConfig | None:
 
 
 def _istiod_version(pods: IstiodPods) -> Version | None:
-    """The release that istiod's pods show by their image or labels."""
+    """Return the release that istiod's pods show by their image or labels."""
     obj = pods.obj
     for _, container in pods.containers:
         name, _, tag = (container.image or "").rpartition(":")
@@ -215,7 +215,7 @@ def _istiod_version(pods: IstiodPods) -> Version | None:
 
 
 def _labelled_version(labels: dict[str, str]) -> Version | None:
-    """The release that the labels of Istio's own charts and operator name."""
+    """Return the release that the labels of Istio's own charts and operator name."""
     chart = _CHART.fullmatch(labels.get("helm.sh/chart", ""))
     if chart is not None:
         return Version.find(chart.group(1))
@@ -245,7 +245,7 @@ def _read_installs(obj: RawObject) -> tuple[MeshConfig | None, ...]:
 
 
 def _from_install(install: _Install) -> MeshConfig | None:
-    """An installation's values: an IstioOperator, Sail's Istio, a Helm release of the chart."""
+    """Return an installation's values: an IstioOperator, Sail's Istio, a Helm release of the chart."""
     ref, tree = install.helm.ref, install.helm.ref.document.tree
     config = MeshConfig(f"mesh config ({install.helm.kind})", "", ref)
     config.typed_strictly = install.rendered

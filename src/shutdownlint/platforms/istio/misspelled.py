@@ -13,7 +13,7 @@ _SHORTEST: Final = 3
 
 
 def intended_name(name: str) -> str | None:
-    """The drain variable that is probably meant; None for it, and for every other name.
+    """Return the drain variable that is probably meant; None for it, and for every other name.
 
     Names are compared word by word: ``MIN_DRAIN_DURATION`` has an abbreviation,
     ``EXIT_ON_ZERO_CONNECTIONS`` lacks a word.

@@ -28,7 +28,7 @@ _Hosts: TypeAlias = "dict[tuple[str, Scope | str], LoadedResource[VirtualService
 
 
 def find_own_object(workload: Workload, mesh: Mesh) -> str | None:
-    """The object that concerns the workload, in words; None where there is none."""
+    """Return the object that concerns the workload, in words; None where there is none."""
     context = mesh.context
     labels = workload.template.metadata.labels
     for policy in context.in_namespace_of(MeshPolicy, workload):
@@ -61,7 +61,7 @@ def _selector(policy: MeshPolicy) -> dict[str, str]:
 
 
 def _read_hosts(index: ObjectIndex) -> _Hosts:
-    """The hosts of VirtualServices for the mesh."""
+    """Return the hosts of VirtualServices for the mesh."""
     found: _Hosts = {}
     for loaded in index.all_of(VirtualService):
         gateways = value_at(loaded.model.spec, "gateways")

@@ -59,7 +59,7 @@ class Plugin(Platform):
     version_changes = facts.VERSION_CHANGES
 
     def extra_workloads(self, context: AnalysisContext) -> Iterable[Workload]:
-        """The pods that istiod deploys for Gateways."""
+        """Return the pods that istiod deploys for Gateways."""
         return deployed_gateways(context.state(Mesh))
 
     def context_problems(self, context: AnalysisContext) -> Iterator[Problem]:
@@ -71,11 +71,11 @@ class Plugin(Platform):
         return find_alternatives(pod, context)
 
     def owns(self, container: ContainerDraft, _draft: PodDraft) -> bool:
-        """The proxy that is written in the pod."""
+        """Return the proxy that is written in the pod."""
         return container.name == facts.PROXY_CONTAINER
 
     def observations(self, pod: PlannedPod) -> Iterator[Observation]:
-        """The agent's log lines, statistics and response flags."""
+        """Return the agent's log lines, statistics and response flags."""
         from shutdownlint.platforms.istio.watching import (  # noqa: PLC0415 - for verify only
             istio_observations,
         )
@@ -159,7 +159,7 @@ class Plugin(Platform):
 
 
 def _with_version(problem: IstioProblem, version: Version | None) -> IstioProblem:
-    """The problem, with the release that decides which rules hold for it."""
+    """Return the problem, with the release that decides which rules hold for it."""
     return replace(problem, version=version) if version else problem
 
 

@@ -83,7 +83,7 @@ class ProxySettings(Struct, frozen=True):
 
 
 def proxy_process(settings: ProxySettings) -> Process:
-    """The phases of a proxy with these settings."""
+    """Return the phases of a proxy with these settings."""
     if settings.keeps_listening:
         return Process(
             (
@@ -128,7 +128,7 @@ def _idle_released(settings: ProxySettings) -> DurationRange | None:
 
 
 def proxy_knobs(settings: ProxySettings) -> tuple[Knob, ...]:
-    """The numbers that change this shutdown; those without effect in this mode are left out."""
+    """Return the numbers that change this shutdown; those without effect in this mode are left out."""
     if settings.keeps_listening:
         return ()
     life = (

@@ -250,7 +250,9 @@ def _note_edit_targets(
 def _exit_on_zero_broken(
     version: Version | None, merged: EffectiveConfig, *, waypoint: bool
 ) -> bool:
-    """The releases whose statistic is missing (unless the matcher asks for it) or never zero."""
+    """Return the releases whose statistic is missing (unless the matcher asks for it) or never
+    zero.
+    """
     if version is None:
         return False
     if waypoint and version in facts.WAYPOINT_STATS_BUG.value:
@@ -261,7 +263,7 @@ def _exit_on_zero_broken(
 def _connection_settings(
     merged: EffectiveConfig, version: Version | None
 ) -> dict[str, Setting[timedelta]]:
-    """The fields of connectionSettings, in releases that know them."""
+    """Return the fields of connectionSettings, in releases that know them."""
     if version is not None and version < facts.CONNECTION_SETTINGS_SINCE.value:
         return {}
     return {
@@ -310,7 +312,7 @@ def _nearest(workload: Workload) -> NodeRef:
 
 
 def _own_hook(sidecar: Sidecar, mesh: Mesh, workload: Workload) -> HookSettings:
-    """The proxy container's own preStop hook: written on it, or set mesh-wide."""
+    """Return the proxy container's own preStop hook: written on it, or set mesh-wide."""
     written = sidecar.written
     if written is not None and sidecar.ref is not None and written.lifecycle is not None:
         hook = read_pre_stop(written, sidecar.ref)
@@ -334,7 +336,7 @@ def _own_hook(sidecar: Sidecar, mesh: Mesh, workload: Workload) -> HookSettings:
 
 
 def _calls_agent_drain(handler: HookHandler) -> bool:
-    """The template's hook, or the same call made otherwise: POST /drain of the agent."""
+    """Return the template's hook, or the same call made otherwise: POST /drain of the agent."""
     line = " ".join(handler.command)
     return ("pilot-agent" in line and "drain" in line) or ":15020/drain" in line
 

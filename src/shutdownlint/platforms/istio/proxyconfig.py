@@ -118,7 +118,7 @@ class KeyFinding(Struct, frozen=True):
     instead: str = ""
 
     def as_problem(self, kind: type[KeyProblem], config: str) -> KeyProblem:
-        """The finding as a problem of the configuration that contains it."""
+        """Return the finding as a problem of the configuration that contains it."""
         # Istio reads it with strconv.ParseBool, which knows neither yes nor on.
         boolean = self.key.rpartition(".")[2] == facts.EXIT_ON_ZERO_ENV
         return kind(
@@ -380,7 +380,7 @@ _CHECKS: Final[dict[str, Callable[[Node], str]]] = {
 
 
 def parse_bool(text: str) -> bool | None:
-    """The result of Go's ``strconv.ParseBool``; None where it fails."""
+    """Return the result of Go's ``strconv.ParseBool``; None where it fails."""
     if text in ("1", "t", "T", "TRUE", "true", "True"):
         return True
     if text in ("0", "f", "F", "FALSE", "false", "False"):

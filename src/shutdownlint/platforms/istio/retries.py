@@ -20,7 +20,7 @@ _KEY: Final = "defaultHttpRetryPolicy"
 def default_retries(
     mesh: Mesh, sidecar: Sidecar, workload: Workload, version: Version | None
 ) -> DefaultRetries:
-    """The policy of callers in the mesh; not known where the mesh configuration has its own."""
+    """Return the policy of callers in the mesh; not known where the mesh configuration has its own."""
     config, _ = mesh.config_for(sidecar.revision, workload)
     if config is not None and _KEY in config.location.document.text:
         return DefaultRetries(None)

@@ -30,7 +30,7 @@ _FLAGS: Final = Observation(
 
 
 def istio_observations(pod: PlannedPod) -> Iterator[Observation]:
-    """The agent's log lines, in the order in which they come, and the statistics it looks at."""
+    """Yield the agent's log lines, in the order in which they come, and the statistics it looks at."""
     for name, noted in pod.container_facts.items():
         facts: IstioProxyFacts | None = noted.get(IstioProxyFacts)
         if facts is None:

@@ -41,7 +41,7 @@ class Plugin(Platform):
     problems = PROBLEMS
 
     def extra_workloads(self, context: AnalysisContext) -> Iterator[Workload]:
-        """The pods that it makes."""
+        """Yield the pods that it makes."""
         for service in context.index.all_of(InferenceService):
             yield from of_inference_service(service)
         for llm_service in context.index.all_of(LLMInferenceService):
@@ -82,7 +82,7 @@ class Plugin(Platform):
 
 
 def _with_preset_limit(phase: Phase) -> Phase:
-    """The same phase, with a limit that is the preset's and not written."""
+    """Return the same phase, with a limit that is the preset's and not written."""
     ending = phase.ending
     if not isinstance(ending, WhenFinished) or ending.limit is None:
         return phase

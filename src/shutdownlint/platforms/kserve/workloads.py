@@ -47,7 +47,7 @@ _MODE_UNKNOWN: Final = SkipReason(
 
 
 def of_inference_service(loaded: LoadedResource[InferenceService]) -> Iterator[Workload]:
-    """The pods of each component, where a Deployment and not Knative makes them."""
+    """Yield the pods of each component, where a Deployment and not Knative makes them."""
     mode = loaded.model.metadata.annotations.get(facts.DEPLOYMENT_MODE)
     for component in facts.COMPONENTS:
         data = value_at(loaded.model.spec, component)
@@ -68,7 +68,7 @@ def of_inference_service(loaded: LoadedResource[InferenceService]) -> Iterator[W
 
 
 def of_llm_service(loaded: LoadedResource[LLMInferenceService]) -> Iterator[Workload]:
-    """The pods that serve the model, and those of the prefill."""
+    """Yield the pods that serve the model, and those of the prefill."""
     for suffix, path in (("", ("spec", "template")), ("-prefill", ("spec", "prefill", "template"))):
         above = value_at(loaded.model.spec, *path[1:-1])
         if isinstance(above, dict) and (not suffix or above):
@@ -80,7 +80,7 @@ def of_llm_service(loaded: LoadedResource[LLMInferenceService]) -> Iterator[Work
 
 
 def scheduler_grace(loaded: LoadedResource[LLMInferenceService]) -> int | None:
-    """The scheduler's grace period in seconds; None where there is no scheduler of its own."""
+    """Return the scheduler's grace period in seconds; None where there is no scheduler of its own."""
     scheduler = value_at(loaded.model.spec, "router", "scheduler")
     if not isinstance(scheduler, dict) or _has_other_presets(loaded):
         return None
@@ -92,7 +92,9 @@ def scheduler_grace(loaded: LoadedResource[LLMInferenceService]) -> int | None:
 
 
 def pods_grace(loaded: LoadedResource[LLMInferenceService]) -> int | None:
-    """The longest grace period of the pods that serve, in seconds; None where one is not known."""
+    """Return the longest grace period of the pods that serve, in seconds; None where one is not
+    known.
+    """
     found = []
     for path in (("template",), ("prefill", "template")):
         if len(path) == 1 or isinstance(value_at(loaded.model.spec, *path[:-1]), dict):
@@ -114,7 +116,7 @@ def _seconds(spec: PodSpec) -> int | None:
 
 
 def _drain_seconds(spec: PodSpec) -> int | None:
-    """The ``--shutdown-timeout`` that the preset computes, in seconds."""
+    """Return the ``--shutdown-timeout`` that the preset computes, in seconds."""
     grace = _seconds(spec)
     if grace is None:
         return None
@@ -122,7 +124,7 @@ def _drain_seconds(spec: PodSpec) -> int | None:
 
 
 def _with_presets(spec: PodSpec) -> PodSpec:
-    """The pod spec with what KServe's presets add to the container that serves."""
+    """Return the pod spec with what KServe's presets add to the container that serves."""
     named = [c for c in spec.containers if c.name == facts.MAIN_CONTAINER]
     main = named[0] if named else Container(name=facts.MAIN_CONTAINER)
     lifecycle = main.lifecycle or Lifecycle()

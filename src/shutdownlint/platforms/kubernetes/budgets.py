@@ -50,14 +50,14 @@ class BudgetIndex:
                 self._others.setdefault(scope, []).append((number, budget))
 
     def for_entry(self, entry: WorkloadEntry) -> list[LoadedResource[PodDisruptionBudget]]:
-        """The budgets that may select a workload; none of the others does."""
+        """Return the budgets that may select a workload; none of the others does."""
         found = self._candidates(entry.scope, entry.labels)
         return nearest_of_each(found, entry.region.file, agreed=True)
 
     def selecting(
         self, scope: Scope, labels: dict[str, str], file: str
     ) -> list[LoadedResource[PodDisruptionBudget]]:
-        """The budgets there that select pods with these labels, which ``file`` has."""
+        """Return the budgets there that select pods with these labels, which ``file`` has."""
         found = [
             budget
             for budget in self._candidates(scope, labels)
@@ -144,7 +144,9 @@ def _selected_pods(
 
 
 def _count_pods(entries: Iterable[WorkloadEntry], file: str) -> int | None:
-    """The pods of the workloads; of one that several files have, those that are nearest count."""
+    """Return the pods of the workloads; of one that several files have, those that are nearest
+    count.
+    """
     by_id: dict[ObjectId, list[WorkloadEntry]] = {}
     for entry in entries:
         by_id.setdefault(entry.id, []).append(entry)

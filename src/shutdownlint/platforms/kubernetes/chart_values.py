@@ -43,7 +43,7 @@ _INJECT: Final = {"sidecar.istio.io/inject": "true"}
 
 
 def values_workloads(context: AnalysisContext) -> Iterator[Workload]:
-    """The pods that values describe: of whole files, and of the parts for charts in a chart."""
+    """Yield the pods that values describe: of whole files, and of the parts for charts in a chart."""
     seen: set[tuple[int, KeyPath]] = set()
     for obj in context.index.raw:
         if not context.index.read(obj, _describes_pods):
@@ -73,7 +73,7 @@ def _all_parts(obj: RawObject) -> Iterator[tuple[HelmInstall, str, Node, Source]
 
 
 def _parts(values: HelmValues) -> Iterator[tuple[str, Node, Source]]:
-    """The values themselves, and those of charts below the chart."""
+    """Yield the values themselves, and those of charts below the chart."""
     entry = values.tree.entry(values.key_path)
     if entry is None or not isinstance(entry.value, MappingNode):
         return
@@ -96,7 +96,7 @@ def _says_something(node: Node) -> bool:
 
 
 def _pod(obj: RawObject, name: str, node: Node, place: Source) -> Workload | None:
-    """The pod that a part of the values describes; None where it says nothing about one."""
+    """Return the pod that a part of the values describes; None where it says nothing about one."""
     if not _says_something(node):
         return None
     grace, annotations = child(node, _GRACE), child(node, _ANNOTATIONS)

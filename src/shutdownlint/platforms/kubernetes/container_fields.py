@@ -63,7 +63,7 @@ def pre_stop(view: CaseView) -> Setting[DurationRange]:
 
 
 def _propagation(view: CaseView) -> timedelta:
-    """The longest of those that send to the container; at least that of a Service."""
+    """Return the longest of those that send to the container; at least that of a Service."""
     name = view.container.name
     windows = (
         sender.window.value
@@ -89,7 +89,7 @@ def _longest_pre_stop(view: CaseView) -> timedelta:
 
 
 def container_balancer(view: CaseView) -> Setting[str] | None:
-    """The load balancer that leads to this container."""
+    """Return the load balancer that leads to this container."""
     balancer = load_balancer(view)
     if balancer is None:
         return None
@@ -116,7 +116,7 @@ def _mesh_proxy_mode(view: CaseView) -> str:
 
 
 def path_fields(app: Callable[[CaseView], CaseView | None]) -> tuple[Field, ...]:
-    """The arithmetic of one container's path; ``app`` finds the container."""
+    """Return the arithmetic of one container's path; ``app`` finds the container."""
 
     def ask(view: CaseView, get: Callable[[CaseView], Any]) -> Any:
         found = app(view)

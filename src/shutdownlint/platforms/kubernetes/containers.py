@@ -56,7 +56,7 @@ class ContainerFacts(Struct, frozen=True):
 
 
 def read_stop_signal(container: Container, ref: NodeRef) -> Setting[str] | None:
-    """The stop signal that the manifest asks for."""
+    """Return the stop signal that the manifest asks for."""
     wanted = container.lifecycle.stopSignal if container.lifecycle else None
     if wanted is None:
         return None
@@ -65,7 +65,7 @@ def read_stop_signal(container: Container, ref: NodeRef) -> Setting[str] | None:
 
 
 def read_probe_grace(container: Container, ref: NodeRef, probe: str) -> Setting[timedelta] | None:
-    """A probe's own grace period, which replaces the pod's when the probe kills."""
+    """Return a probe's own grace period, which replaces the pod's when the probe kills."""
     written = getattr(container, probe)
     value = written.terminationGracePeriodSeconds if written is not None else None
     if not isinstance(value, int) or isinstance(value, bool):
@@ -106,7 +106,7 @@ def _forwarding(
 
 
 def first_process(container: Container, spec: PodSpec) -> tuple[str, ...]:
-    """The command line of the container's first process, where that is known."""
+    """Return the command line of the container's first process, where that is known."""
     shared = spec.shareProcessNamespace or spec.hostPID
     return (*container.command, *container.args) if container.command and not shared else ()
 
@@ -152,7 +152,7 @@ def _pre_stop_target(
 
 
 def whole_hook(location: NodeRef | None) -> NodeRef | None:
-    """The entry of the whole hook that contains a location."""
+    """Return the entry of the whole hook that contains a location."""
     if location is None or "preStop" not in location.key_path:
         return None
     end = location.key_path.index("preStop") + 1

@@ -55,7 +55,7 @@ class Rollout(Struct, frozen=True):
         return None if self.replicas is None else -(-self.replicas // self.batch)
 
     def waiting_time(self, shutdown: timedelta) -> timedelta | None:
-        """The part of a rollout that is spent waiting, at worst; None where it is not known.
+        """Return the part of a rollout that is spent waiting, at worst; None where it is not known.
 
         ``shutdown`` is the longest that one pod's shutdown takes. The time that new pods need to
         become ready is not included.
@@ -66,7 +66,7 @@ class Rollout(Struct, frozen=True):
         return self.steps * each
 
     def describe(self, shutdown: timedelta) -> str:
-        """The same as a sentence."""
+        """Return the same as a sentence."""
         pods = "one pod for each node" if self.replicas is None else f"{self.replicas} pods"
         longest = format_duration(shutdown)
         ready = (
@@ -113,14 +113,14 @@ def targets(scaler: LoadedResource[Scaler], wanted: ObjectId) -> bool:
 
 
 def scalers_of(workload: Workload, context: AnalysisContext) -> Iterator[LoadedResource[Scaler]]:
-    """The autoscalers of its namespace that name this workload."""
+    """Return the autoscalers of its namespace that name this workload."""
     scalers = context.in_namespace_of(Scaler, workload)
     found = [scaler for scaler in scalers if targets(scaler, workload.id)]
     return iter(nearest_of_each(found, workload.ref.document.file))
 
 
 def least_replicas(scaler: LoadedResource[Scaler]) -> tuple[str, int | None]:
-    """The fewest pods that an autoscaler leaves, with its key; None where that is not known."""
+    """Return the fewest pods that an autoscaler leaves, with its key; None where that is not known."""
     spec = scaler.model.spec
     if spec.minReplicaCount is not None:
         return "minReplicaCount", _count(spec.minReplicaCount)
@@ -130,13 +130,13 @@ def least_replicas(scaler: LoadedResource[Scaler]) -> tuple[str, int | None]:
 
 
 def most_replicas(scaler: LoadedResource[Scaler]) -> int | None:
-    """The most pods that an autoscaler makes; None where that is not known."""
+    """Return the most pods that an autoscaler makes; None where that is not known."""
     spec = scaler.model.spec
     return _count(spec.maxReplicaCount if spec.maxReplicas is None else spec.maxReplicas)
 
 
 def _count(value: Any) -> int | None:
-    """A number of pods; placeholders and what the API server rejects are none."""
+    """Return a number of pods; placeholders and what the API server rejects are none."""
     return min(value, _MAX_REPLICAS) if type(value) is int and value >= 0 else None
 
 
@@ -161,7 +161,7 @@ def read_replicas(workload: Workload, context: AnalysisContext) -> Setting[int] 
 
 
 def _fixed_by(scaler: LoadedResource[Scaler]) -> Setting[int] | None:
-    """The number of pods of an autoscaler whose bounds are the same; None where they differ."""
+    """Return the number of pods of an autoscaler whose bounds are the same; None where they differ."""
     spec, here = scaler.model.spec, scaler.ref / "spec"
     for low, high in (("minReplicas", "maxReplicas"), ("minReplicaCount", "maxReplicaCount")):
         most = getattr(spec, high)
@@ -214,7 +214,7 @@ def read_rollout(workload: Workload, count: Setting[int] | None) -> Setting[Roll
 
 
 def _share(value: Any, count: int | None, *, up: bool) -> int:
-    """A number or percentage of the replicas: surge rounds up, unavailable down."""
+    """Return a number or percentage of the replicas: surge rounds up, unavailable down."""
     value = facts.DEFAULT_BATCH.value if value is None else value
     found = re.fullmatch(r"([0-9]+)%", value) if isinstance(value, str) else None
     if found is not None and count is not None:

@@ -114,7 +114,7 @@ def selection_problems(index: WorkloadIndex, context: AnalysisContext) -> Iterat
 def _single_replica(
     service: str, scope: Scope, selected: Sequence[WorkloadEntry], budgets: BudgetIndex
 ) -> Iterator[Problem]:
-    """The only pod of a Service, if nothing keeps a drain from taking it."""
+    """Yield the only pod of a Service, if nothing keeps a drain from taking it."""
     entry = selected[0]
     if entry.single is None or any(each.id != entry.id for each in selected):
         return
@@ -164,7 +164,7 @@ class _Selections:
         self._known: dict[tuple[Scope, tuple[tuple[str, str], ...]], list[WorkloadEntry]] = {}
 
     def select(self, selector: LabelSelector, scope: Scope) -> list[WorkloadEntry] | None:
-        """The selected workloads; None where that cannot be known."""
+        """Return the selected workloads; None where that cannot be known."""
         labels = selector.matchLabels
         open_ended = any(has_placeholder(text) for text in (*labels, *labels.values()))
         if open_ended or not self._index.is_complete(scope):
@@ -244,7 +244,7 @@ def _beside_autoscaler(
     selected: Sequence[WorkloadEntry],
     scalers: Sequence[LoadedResource[Scaler]],
 ) -> Iterator[Problem]:
-    """A budget of one workload that asks for all pods which its autoscaler may leave."""
+    """Yield a budget of one workload that asks for all pods which its autoscaler may leave."""
     wanted = {entry.id for entry in selected}
     found = [each for each in scalers if len(wanted) == 1 and targets(each, *wanted)]
     near = nearest_of_each(found, budget.ref.document.file, agreed=True)

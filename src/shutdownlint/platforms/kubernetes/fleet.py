@@ -59,7 +59,7 @@ class Spread(Struct, frozen=True):
     preferred: bool = False
 
     def most(self, replicas: int) -> int:
-        """The most pods in one of three domains."""
+        """Return the most pods in one of three domains."""
         if self.alone:
             return min(replicas, 1)
         if self.skew is None:
@@ -205,7 +205,7 @@ def read_fleet(
     budgets: Sequence[LoadedResource[PodDisruptionBudget]],
     written: Setting[int] | None,
 ) -> Fleet | None:
-    """The pods of a workload together; None where their number is not known."""
+    """Return the pods of a workload together; None where their number is not known."""
     if workload.id.kind not in SCALED_KINDS or workload.incomplete is not None:
         return None
     scaler = next(scalers_of(workload, context), None)

@@ -72,7 +72,7 @@ class HookSettings(Struct, frozen=True):
 
 
 def read_pre_stop(container: Container, ref: NodeRef) -> HookSettings:
-    """The container's preStop hook; one without a handler where none is written."""
+    """Return the container's preStop hook; one without a handler where none is written."""
     written = container.lifecycle.preStop if container.lifecycle else None
     name = f"{container.name} preStop"
     if written is None:
@@ -90,7 +90,7 @@ def read_pre_stop(container: Container, ref: NodeRef) -> HookSettings:
 
 
 def no_hook(name: str, location: NodeRef) -> HookSettings:
-    """The settings of a container without a hook; ``location`` is where one could be."""
+    """Return the settings of a container without a hook; ``location`` is where one could be."""
     origin = Origin(OriginKind.DEFAULT, "no preStop hook", location)
     return HookSettings(
         Setting(name, DurationRange.exact(ZERO), origin), Setting(name, NO_HOOK, origin)
@@ -111,7 +111,7 @@ def environment(container: Container) -> Callable[[str], str | None]:
 def read_hook(
     handler: LifecycleHandler, ref: NodeRef, name: str, lookup: Callable[[str], str | None]
 ) -> HookSettings:
-    """A hook's duration, located where it is written, and its handler."""
+    """Return a hook's duration, located where it is written, and its handler."""
     hook = _read_handler(handler)
     if hook.command and not hook.fails:
         from shutdownlint.shell.sent_signals import sent_signals  # noqa: PLC0415 - for a command
@@ -123,7 +123,7 @@ def read_hook(
 
 
 def _missing_port(handler: LifecycleHandler, container: Container) -> str:
-    """A named port of an httpGet hook that the container does not declare."""
+    """Return a named port of an httpGet hook that the container does not declare."""
     port = handler.httpGet.port if handler.httpGet else None
     named = isinstance(port, str) and not port.isdigit() and not has_placeholder(port)
     return str(port) if named and all(p.name != port for p in container.ports) else ""

@@ -79,7 +79,7 @@ class Plugin(Platform):
     version_changes = facts.VERSION_CHANGES
 
     def draft(self, workload: Workload, context: AnalysisContext) -> PodDraft:
-        """The first draft of a workload's pods."""
+        """Return the first draft of a workload's pods."""
         return draft_pod(workload, context)
 
     def context_problems(self, context: AnalysisContext) -> Iterator[Problem]:
@@ -94,7 +94,7 @@ class Plugin(Platform):
         return selection_problems(index, context)
 
     def extra_workloads(self, context: AnalysisContext) -> Iterable[Workload]:
-        """The pods that values of charts describe."""
+        """Return the pods that values of charts describe."""
         if not context.index.raw:
             return ()
         from shutdownlint.platforms.kubernetes.chart_values import (  # noqa: PLC0415 - seldom
@@ -213,7 +213,7 @@ def _plan_app(container: ContainerDraft, draft: PodDraft) -> None:
 
 
 def hook_signals(sent: Iterable[SentSignal]) -> tuple[HookSignal, ...]:
-    """The signals of a hook that end any program, whatever its own stop signal is."""
+    """Return the signals of a hook that end any program, whatever its own stop signal is."""
     return tuple(
         HookSignal(each.at, each.signal) for each in sent if each.signal in _STOPS_ANY_PROGRAM
     )

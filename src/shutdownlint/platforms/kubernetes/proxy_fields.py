@@ -15,7 +15,7 @@ _D, _S = FieldType.DURATION, FieldType.STRING
 
 
 def slowest_app(view: CaseView) -> CaseView | None:
-    """The app's container that has the latest stop signal."""
+    """Return the app's container that has the latest stop signal."""
     regular = view.plan.regular
     slowest = max(regular, key=lambda c: c.hook.duration.value.low, default=None)
     return CaseView(view.pod, view.analysis, slowest) if slowest is not None else None

@@ -39,7 +39,7 @@ def leads_to_pod(service: Service, workload: Workload) -> bool:
 def containers_reached(
     containers: Sequence[Container], services: Iterable[LoadedResource[Service]]
 ) -> set[str]:
-    """The containers that the Services' target ports lead to.
+    """Return the containers that the Services' target ports lead to.
 
     A target port leads to the first container that declares it (pkg/api/v1/pod/util.go, FindPort).
     """
@@ -55,7 +55,7 @@ def containers_reached(
 def serving_containers(
     drafts: Sequence[ContainerDraft], services: Sequence[LoadedResource[Service]]
 ) -> tuple[set[str], bool]:
-    """The containers that requests reach, and whether the manifests show it.
+    """Return the containers that requests reach, and whether the manifests show it.
 
     The targets of Services, else the containers with ports, else any that is no pause container.
     """
@@ -70,7 +70,7 @@ def serving_containers(
 def serving_service(
     workload: Workload, services: Sequence[LoadedResource[Service]], context: AnalysisContext
 ) -> Setting[str] | None:
-    """The Service that sends the pods requests: one of the same file, if there is.
+    """Return the Service that sends the pods requests: one of the same file, if there is.
 
     It is assumed where another application may have it.
     """

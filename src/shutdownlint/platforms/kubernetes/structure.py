@@ -31,7 +31,7 @@ _PROBES: Final = ("livenessProbe", "startupProbe", "readinessProbe")
 
 
 def draft_pod(workload: Workload, context: AnalysisContext) -> PodDraft:
-    """The first draft: containers in the order of the manifest, each with its hook."""
+    """Return the first draft: containers in the order of the manifest, each with its hook."""
     draft = PodDraft(workload, context, read_grace_period(workload))
     draft.edit_targets["grace"] = EditTarget(workload.spec / GRACE_FIELD, ValueFormat.SECONDS)
     spec = workload.template.spec
@@ -60,7 +60,7 @@ def _add_container(
 
 
 def read_grace_period(workload: Workload) -> AnySetting[DurationRange]:
-    """The pod's grace period; a placeholder or a wrong type leaves it open."""
+    """Return the pod's grace period; a placeholder or a wrong type leaves it open."""
     here = workload.spec / GRACE_FIELD
     value = workload.template.spec.terminationGracePeriodSeconds
     rejected = any(error.key_path == ("spec", GRACE_FIELD) for error in workload.rejected)
@@ -125,7 +125,7 @@ def _scale_down_delays(workload: Workload) -> Iterator[Problem]:
 
 
 def field_rejected(ref: NodeRef, error: FieldError, above: str = "") -> Problem:
-    """A value that the API server does not take, as a problem."""
+    """Return a value that the API server does not take, as a problem."""
     location = ref
     for step in error.key_path:
         location = location / step
@@ -134,7 +134,7 @@ def field_rejected(ref: NodeRef, error: FieldError, above: str = "") -> Problem:
 
 
 def format_key_path(key_path: tuple[str | int, ...]) -> str:
-    """A key path as people write it: ``spec.containers[0].env``."""
+    """Return a key path as people write it: ``spec.containers[0].env``."""
     steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in key_path)
     return "".join(steps).removeprefix(".")
 

@@ -71,7 +71,7 @@ class Plugin(Platform):
     version_changes = facts.VERSION_CHANGES
 
     def owns(self, container: ContainerDraft, _draft: PodDraft) -> bool:
-        """The proxy that is written in the pod."""
+        """Return the proxy that is written in the pod."""
         return container.name == facts.PROXY_CONTAINER
 
     def contribute(self, draft: PodDraft) -> None:

@@ -30,7 +30,7 @@ _MAX_SECONDS: Final = 10**9
 
 
 def policy_max_grace(workload: Workload, context: AnalysisContext) -> Setting[timedelta] | None:
-    """The longest grace period that the policies among the files allow."""
+    """Return the longest grace period that the policies among the files allow."""
     namespace = workload.namespace
     limits = []
     for loaded in context.index.all_of(KyvernoPolicy):

@@ -53,7 +53,7 @@ def read_mutations(index: ObjectIndex) -> list[Mutation]:
 
 
 def _excepted(obj: RawObject) -> set[str]:
-    """The policies that an exception is about."""
+    """Return the policies that an exception is about."""
     if obj.entry.kind == "PolicyException":
         with suppress(BudgetExceededError):
             data = obj.ref.document.tree.to_python((*obj.ref.key_path, "spec"))
@@ -120,7 +120,7 @@ def _on_creation(operations: Any) -> bool:
 
 
 def _filters(match: Any) -> Iterator[dict[str, Any]]:
-    """The resource filters of a rule; those of ``all`` are taken one by one."""
+    """Yield the resource filters of a rule; those of ``all`` are taken one by one."""
     if not isinstance(match, dict):
         return
     several = [each for name in ("any", "all") for each in mappings(match.get(name))]

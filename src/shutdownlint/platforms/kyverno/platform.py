@@ -57,5 +57,5 @@ class Plugin(Platform):
             draft.note(PolicyFacts(found))
 
     def mutations(self, context: AnalysisContext) -> list[Mutation]:
-        """The policies that change pods."""
+        """Return the policies that change pods."""
         return context.read_once(read_mutations)

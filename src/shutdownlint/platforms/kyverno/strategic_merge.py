@@ -202,7 +202,7 @@ class _Merge:
                 added += 1
 
     def _injected(self, patch: Node, items: Sequence[Node]) -> list[Node]:
-        """The container that is added before, as far as it is known: its name."""
+        """Return the container that is added before, as far as it is known: its name."""
         own = {str(entry.value.value) for item in items if (entry := child(item, "name"))}
         mark = patch.start_mark
         return [
@@ -249,7 +249,7 @@ def _json_patch(patch: NodeRef, target: NodeRef) -> list[Graft]:
 
 
 def _steps(path: Any, target: NodeRef) -> Iterator[str | int]:
-    """The keys of a JSON pointer. What is above the last one has to be there."""
+    """Yield the keys of a JSON pointer. What is above the last one has to be there."""
     steps = path.split("/")[1:] if isinstance(path, str) and path.startswith("/") else []
     if not steps:
         raise UnreadablePatchError
@@ -270,7 +270,7 @@ def _steps(path: Any, target: NodeRef) -> Iterator[str | int]:
 
 
 def _anchor(text: str) -> tuple[str, str]:
-    """The kind of an anchor (none: empty), and the key that it is about."""
+    """Return the kind of an anchor (none: empty), and the key that it is about."""
     found = _ANCHOR.fullmatch(text)
     if found is None:
         return "", text
@@ -290,7 +290,7 @@ def _has_anchors(node: Node) -> bool:
 
 
 def _keys_of(node: Node) -> str:
-    """The keys of a part of a patch, one after the other."""
+    """Return the keys of a part of a patch, one after the other."""
     return " ".join(
         _text(key)
         for each in iterate_nodes(node)

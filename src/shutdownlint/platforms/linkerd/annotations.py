@@ -57,7 +57,7 @@ class Annotations:
         self._namespace = namespaces[0] if len(namespaces) == 1 else None
 
     def get(self, key: str) -> Annotation | None:
-        """The annotation that counts for a key."""
+        """Return the annotation that counts for a key."""
         if key in self._own:
             return Annotation(key, self._own[key], self._ref / key)
         if self._namespace is None or not self._is_inherited(key):
@@ -69,7 +69,7 @@ class Annotations:
         return Annotation(key, text, location, inherited=True)
 
     def on_namespace(self, key: str) -> str | None:
-        """The namespace's own annotation."""
+        """Return the namespace's own annotation."""
         if self._namespace is None:
             return None
         return self._namespace.model.metadata.annotations.get(key)
@@ -81,7 +81,9 @@ class Annotations:
 
 
 def read_proxy_duration(text: str) -> timedelta:
-    """A duration as the proxy itself reads it: one number with one unit. Raises ``ValueError``."""
+    """Return a duration as the proxy itself reads it: one number with one unit. Raises
+    ``ValueError``.
+    """
     found = _PROXY_DURATION.fullmatch(text)
     if found is None or (found[2] is None and int(found[1]) != 0):
         raise ValueError("is not one number with one unit, such as 30s")
@@ -123,7 +125,7 @@ def value_problems(annotations: Annotations) -> Iterator[problems.LinkerdProblem
 
 
 def _reason(text: str, reason: str) -> str:
-    """The reason without the value, which the message has already."""
+    """Return the reason without the value, which the message has already."""
     if reason.startswith("missing unit"):
         return "has no unit"
     if reason.startswith(("invalid duration", "duration")):
@@ -132,7 +134,7 @@ def _reason(text: str, reason: str) -> str:
 
 
 def _corrected(key: str, text: str) -> str:
-    """The value with or without its unit, as the annotation is read."""
+    """Return the value with or without its unit, as the annotation is read."""
     if key == facts.GRACE_ANNOTATION:
         return f"{text}s" if text.isascii() and text.isdigit() else ""
     if key == facts.WAIT_ANNOTATION:

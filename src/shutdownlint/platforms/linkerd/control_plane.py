@@ -48,7 +48,7 @@ class LinkerdMesh:
         self.defaults = known[0] if _all_same(known) else None
 
     def version_for(self, namespace: str | None) -> Version | None:
-        """The version that the user says, else the one that the files show."""
+        """Return the version that the user says, else the one that the files show."""
         configured = self.context.version_of(facts.MESH, namespace)
         return configured if configured is not None else self.version
 
@@ -65,7 +65,7 @@ def _all_same(planes: list[ControlPlane]) -> bool:
 
 
 def read_release(text: str) -> Version | None:
-    """The version that a release name or image tag shows: stable-2.14.1, edge-25.4.4."""
+    """Return the version that a release name or image tag shows: stable-2.14.1, edge-25.4.4."""
     found = _RELEASE.fullmatch(text)
     if found is None:
         return None
@@ -80,7 +80,7 @@ def read_release(text: str) -> Version | None:
 
 
 def _from_config_maps(context: AnalysisContext) -> Iterator[ControlPlane]:
-    """The values of the installed chart, which the control plane keeps in a ConfigMap."""
+    """Yield the values of the installed chart, which the control plane keeps in a ConfigMap."""
     for loaded in context.index.all_of(ConfigMap):
         if loaded.model.metadata.name != facts.CONFIG_MAP or "values" not in loaded.model.data:
             continue

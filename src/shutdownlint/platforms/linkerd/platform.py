@@ -121,7 +121,7 @@ class Plugin(Platform):
     version_changes = facts.VERSION_CHANGES
 
     def owns(self, container: ContainerDraft, _draft: PodDraft) -> bool:
-        """The proxy that is written in the pod."""
+        """Return the proxy that is written in the pod."""
         return container.name == facts.PROXY_CONTAINER
 
     def alternatives(self, pod: PlannedPod, context: AnalysisContext) -> Iterator[Alternative]:
@@ -204,7 +204,7 @@ class Plugin(Platform):
 
 
 def _refused_wait(planned: PlannedProxy) -> problems.LinkerdWaitRefused | None:
-    """The wait for which the injector of that version refuses the pod."""
+    """Return the wait for which the injector of that version refuses the pod."""
     version, wait = planned.version, planned.unused_wait
     if wait is None or version is None or version not in facts.NATIVE_WAIT_REFUSED_IN.value:
         return None

@@ -47,7 +47,7 @@ def proxy_process(settings: ProxySettings) -> Process:
 
 
 def proxy_knobs(settings: ProxySettings) -> tuple[Knob, ...]:
-    """The numbers that change this shutdown."""
+    """Return the numbers that change this shutdown."""
     finish = Knob(GRACE_FIELD, Effect.FINISH_LIMIT, settings.grace)
     if settings.native:
         return (finish,)

@@ -54,7 +54,7 @@ class PlannedProxy(Struct):
 
 
 def find_written_proxy(draft: PodDraft) -> ContainerDraft | None:
-    """The proxy of a manifest that was injected already."""
+    """Return the proxy of a manifest that was injected already."""
     found = draft.container(facts.PROXY_CONTAINER)
     return found if found is not None and found.spec is not None else None
 
@@ -101,7 +101,7 @@ def contradicts_user(workload: Workload, mesh: LinkerdMesh) -> bool:
 
 
 def plan_injected(workload: Workload, mesh: LinkerdMesh, annotations: Annotations) -> PlannedProxy:
-    """The proxy that the injector adds."""
+    """Return the proxy that the injector adds."""
     version = mesh.version_for(workload.namespace)
     mode, assumptions = _mode(workload, mesh, annotations, version)
     wait, unused = _wait(workload, mesh, annotations), None
@@ -118,7 +118,7 @@ def plan_injected(workload: Workload, mesh: LinkerdMesh, annotations: Annotation
 def plan_written(
     draft: PodDraft, container: ContainerDraft, mesh: LinkerdMesh
 ) -> tuple[PlannedProxy, list[problems.LinkerdProblem]]:
-    """The proxy as an injected manifest has it."""
+    """Return the proxy as an injected manifest has it."""
     assert container.spec is not None
     assert container.ref is not None
     name = "initContainers" if container.native_sidecar else "containers"

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 def load_balancer(
     workload: Workload, services: Sequence[LoadedResource[Service]], context: AnalysisContext
 ) -> LoadBalancerFacts | None:
-    """The load balancer that holds the pods' addresses, if the files show one."""
+    """Return the load balancer that holds the pods' addresses, if the files show one."""
     for service in services:
         for found in _of_service(workload, service, context):
             containers = containers_reached(workload.template.spec.containers, (service,))
@@ -56,7 +56,7 @@ def load_balancer(
 
 
 def gateway_balancer(services: Sequence[LoadedResource[Service]]) -> LoadBalancerFacts | None:
-    """The load balancer in front of a gateway's pods: any that a Service asks for."""
+    """Return the load balancer in front of a gateway's pods: any that a Service asks for."""
     for loaded in services:
         spec = loaded.model.spec
         if spec.type not in ("LoadBalancer", "NodePort"):
@@ -146,7 +146,7 @@ def _alb(
 
 
 def _nlb_nodes(service: LoadedResource[Service]) -> Iterator[LoadBalancerFacts]:
-    """An NLB with nodes as targets, by its health checks."""
+    """Yield an NLB with nodes as targets, by its health checks."""
     annotations, spec = service.model.metadata.annotations, service.model.spec
     if spec.type != "LoadBalancer" or spec.externalTrafficPolicy != "Local":
         return
@@ -274,7 +274,7 @@ def _agic(ingress: LoadedResource[Ingress]) -> Iterator[LoadBalancerFacts]:
 
 
 def parse_whole(text: str) -> int | None:
-    """A number of seconds as these annotations take it."""
+    """Return a number of seconds as these annotations take it."""
     return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None
 
 
@@ -286,7 +286,7 @@ def _deregistration(value: int, location: NodeRef) -> Setting[timedelta]:
 def _delay(
     places: Sequence[LoadedResource[Service] | LoadedResource[Ingress]], annotation: str
 ) -> Setting[timedelta] | None:
-    """The deregistration delay that is written, the strongest place first."""
+    """Return the deregistration delay that is written, the strongest place first."""
     for loaded in places:
         text = loaded.model.metadata.annotations.get(annotation)
         number = parse_whole(dict(_pairs(text or "")).get(facts.DEREGISTRATION_KEY, ""))

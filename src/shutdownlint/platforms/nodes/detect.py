@@ -31,7 +31,7 @@ def spot_notice(spec: PodSpec, ref: NodeRef) -> Setting[timedelta] | None:
 
 
 def possible_spot_notice(spec: PodSpec, ref: NodeRef) -> Setting[timedelta] | None:
-    """The same of nodes that the pod tolerates or prefers, if it may land on others too."""
+    """Return the same of nodes that the pod tolerates or prefers, if it may land on others too."""
     decides = {name for name, _ in facts.SPOT_NOTICE.value}
     if any(name in decides for name, _, _ in _required(spec, ref, single=False)):
         return None

@@ -51,7 +51,9 @@ class ContainerConfig(Struct):
 
 
 def canonical(name: str) -> str:
-    """A property's name as relaxed binding compares it: without dashes, underscores and case."""
+    """Return a property's name as relaxed binding compares it: without dashes, underscores and
+    case.
+    """
     return name.replace("-", "").replace("_", "").lower()
 
 
@@ -120,7 +122,9 @@ def _referred(
 def _mounted(
     container: Container, workload: Workload, maps: dict[str | None, LoadedResource[ConfigMap]]
 ) -> Iterator[tuple[LoadedResource[ConfigMap], dict[str, str]]]:
-    """The ConfigMaps among the files that the container mounts, with the files it sees by key."""
+    """Yield the ConfigMaps among the files that the container mounts, with the files it sees by
+    key.
+    """
     for volume in mappings(workload.template.spec.volumes):
         mounts = [mount for mount in container.volumeMounts if mount.name == volume.get("name")]
         projected = volume.get("projected")

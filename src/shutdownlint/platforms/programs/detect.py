@@ -84,7 +84,7 @@ def detect_program(
     workload: Workload,
     context: AnalysisContext,
 ) -> ProgramFacts:
-    """The framework's limit, its default, and settings without effect."""
+    """Return the framework's limit, its default, and settings without effect."""
     known = read_container_config(container, ref, workload, context)
     own = started.words if started is not None else _words(container, ref)
     words = [*own, *_further_words(known)]
@@ -156,7 +156,7 @@ def _knative_drain(container: Container, ref: NodeRef) -> Setting[timedelta] | N
 
 
 def _serves_on(words: Sequence[Word]) -> Setting[timedelta] | None:
-    """A flag with which a server goes on accepting after its stop signal."""
+    """Return a flag with which a server goes on accepting after its stop signal."""
     for flag, written in flag_values(words, (facts.SERVE_ON_FLAG.value,)):
         try:
             duration = go_duration(written.text)
@@ -167,7 +167,7 @@ def _serves_on(words: Sequence[Word]) -> Setting[timedelta] | None:
 
 
 def _words(container: Container, ref: NodeRef) -> Iterator[Word]:
-    """The words of a command line whose program is not clear, a shell's script taken apart."""
+    """Yield the words of a command line whose program is not clear, a shell's script taken apart."""
     script = shell_script(container.command + container.args)
     for name in ("command", "args"):
         for index, word in enumerate(getattr(container, name)):
@@ -261,7 +261,7 @@ def _limits(
     options: dict[str, WrittenText],
     known: ContainerConfig,
 ) -> list[tuple[str, ReadLimit]]:
-    """The limit with its text wherever it is written, the strongest first.
+    """Return the limit with its text wherever it is written, the strongest first.
 
     A problem where it has no effect.
     """
@@ -296,7 +296,7 @@ _COMMENT: Final = lazy_pattern(r"(?m)(?<!\S)#.*$")
 def _directives(
     framework: Framework, words: Sequence[Word], known: ContainerConfig
 ) -> Iterator[tuple[str, WrittenText]]:
-    """The limit in a server's own configuration: on its command line, or in a mounted file."""
+    """Yield the limit in a server's own configuration: on its command line, or in a mounted file."""
     name = framework.directive
     if not name:
         return
@@ -311,7 +311,7 @@ def _directives(
 
 
 def _as_written(name: str, value: str) -> str:
-    """A flag, variable or property with its value, as people write it."""
+    """Return a flag, variable or property with its value, as people write it."""
     return f"{name} {value}" if name.startswith("-") else f"{name}={value}"
 
 

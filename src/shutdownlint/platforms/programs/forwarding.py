@@ -27,7 +27,7 @@ _ENVOY_ADDRESS: Final = lazy_pattern(
 def find_upstreams(
     started: StartedProgram | None, config: ContainerConfig, others: Sequence[Container]
 ) -> list[str]:
-    """The containers of the pod that its flags, variables or files lead to.
+    """Return the containers of the pod that its flags, variables or files lead to.
 
     A loopback address leads to the container that declares the port. Host and port may be
     variables of their own.

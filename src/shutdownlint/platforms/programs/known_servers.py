@@ -70,7 +70,7 @@ def find_known_server(
     hook_command: Sequence[str],
     config_map: Callable[[str], LoadedResource[ConfigMap] | None],
 ) -> KnownServer | None:
-    """The server that a container starts.
+    """Return the server that a container starts.
 
     ``config_map`` looks one of the pod's namespace up by its name.
     """
@@ -189,7 +189,7 @@ def _pgbouncer(started: StartedProgram, version: Version | None) -> KnownServer 
 
 
 def _helper(started: StartedProgram, life: Setting[timedelta], remedy: str) -> KnownServer:
-    """A container that the app calls, and that goes on for some time after its stop signal."""
+    """Return a container that the app calls, and that goes on for some time after its stop signal."""
     phases = (Phase(Trigger.SIGNAL, After(life), OPEN, OPEN),)
     text = f"requests are taken to need {started.name}, which serves until it exits"
     return KnownServer(
@@ -201,7 +201,7 @@ def _helper(started: StartedProgram, life: Setting[timedelta], remedy: str) -> K
 
 
 def drain_in_hook(command: Sequence[str], location: SourceLocation) -> tuple[Phase, Phase] | None:
-    """The phases of a server that its own preStop hook makes drain; None for other hooks.
+    """Return the phases of a server that its own preStop hook makes drain; None for other hooks.
 
     ``nginx -s quit`` and ``kong quit`` stop accepting while the hook still runs; sleeps in front
     of them come first. ``nginx -s stop`` cuts what is left then.
@@ -256,7 +256,7 @@ def _drain_phases(
 
 
 def _ray(container: Container, ref: NodeRef, version: Version | None) -> KnownServer | None:
-    """A node of Ray: newer ones serve for some time after their stop signal."""
+    """Return a node of Ray: newer ones serve for some time after their stop signal."""
     if version is None or version < Version.parse(facts.RAY_DRAINS.value):
         return None
     drain = _variable(container, ref, "drain", facts.RAY_VARIABLE, facts.RAY_DRAIN.value)
@@ -293,7 +293,7 @@ def _keda_interceptor(container: Container, ref: NodeRef) -> KnownServer:
 def _variable(
     container: Container, ref: NodeRef, name: str, variable: str, default: timedelta
 ) -> Setting[timedelta]:
-    """A time that a variable sets, or its default; a bare number is seconds."""
+    """Return a time that a variable sets, or its default; a bare number is seconds."""
     for number, each in enumerate(container.env):
         written = _duration(each.value or "") if each.name == variable else None
         if written is not None:
@@ -312,13 +312,13 @@ class _Flags:
         self._default = Origin(OriginKind.DEFAULT, label, started.location)
 
     def named(self, prefix: str) -> list[str]:
-        """The names of the entry points among flags that begin like this."""
+        """Return the names of the entry points among flags that begin like this."""
         pattern = re.compile(prefix.replace("[^.]+", "([^.]+)"), re.IGNORECASE)
         found = (pattern.match(word.text) for word in self._words)
         return sorted({each[1].lower() for each in found if each is not None})
 
     def read(self, name: str, patterns: tuple[str, ...], default: timedelta) -> Setting[timedelta]:
-        """The longest value of these flags; a bare number is seconds."""
+        """Return the longest value of these flags; a bare number is seconds."""
         flags = {word.text.partition("=")[0] for word in self._words}
         wanted = [f for f in flags if any(re.fullmatch(p, f, re.IGNORECASE) for p in patterns)]
         found = [

@@ -48,7 +48,7 @@ class ReadLimit(NamedTuple):
 
 
 def read_limit(framework: Framework, name: str, written: WrittenText) -> ReadLimit:
-    """The framework's limit as this flag, variable or property sets it."""
+    """Return the framework's limit as this flag, variable or property sets it."""
     value, reason = _duration(framework, written.text.strip())
     problem = limit = None
     if reason:
@@ -67,7 +67,9 @@ def read_limit(framework: Framework, name: str, written: WrittenText) -> ReadLim
 
 
 def _duration(framework: Framework, text: str) -> tuple[timedelta | None, str]:
-    """The duration as the program reads it, None where it reads none, and what is wrong with it."""
+    """Return the duration as the program reads it, None where it reads none, and what is wrong with
+    it.
+    """
     milliseconds = framework.unit < seconds(1)
     wanted = f"a number of {'milliseconds' if milliseconds else 'seconds'}"
     if framework.suffixes:

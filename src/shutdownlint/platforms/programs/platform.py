@@ -334,7 +334,7 @@ class Plugin(Platform):
 
 
 def _drain_in_hook(handler: Setting[HookHandler], ref: NodeRef) -> tuple[Phase, Phase] | None:
-    """The phases of a server that its own preStop hook makes drain."""
+    """Return the phases of a server that its own preStop hook makes drain."""
     if not handler.value.command:
         return None
     from shutdownlint.platforms.programs.known_servers import (  # noqa: PLC0415 - for a command

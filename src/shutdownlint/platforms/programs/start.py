@@ -78,7 +78,7 @@ def flag_values(words: Sequence[Word], flags: Sequence[str]) -> Iterator[tuple[s
 
 
 def find_program(container: Container, spec: PodSpec, ref: NodeRef) -> StartedProgram | None:
-    """The program of a container's command line; None where that is the image's own."""
+    """Return the program of a container's command line; None where that is the image's own."""
     known = {each.name: each.value for each in container.env if each.value is not None}
     words = [
         Word(_expand(text, known), ref / field / index)
@@ -103,7 +103,7 @@ def find_program(container: Container, spec: PodSpec, ref: NodeRef) -> StartedPr
 
 
 def _expand(text: str, known: Mapping[str, str]) -> str:
-    """The text with the variables that the kubelet fills in: ``$(NAME)``."""
+    """Return the text with the variables that the kubelet fills in: ``$(NAME)``."""
     if "$(" not in text:
         return text
     return _REFERENCE.sub(lambda found: known.get(found[1], found[0]), text)

@@ -67,7 +67,7 @@ def read_verdict(
 
 
 def image_program(container: Container, ref: NodeRef) -> StartedProgram | None:
-    """The program that a well-known image starts where the manifest names none."""
+    """Return the program that a well-known image starts where the manifest names none."""
     image = _Image(container.image or "")
     name = IMAGE_PROGRAMS.value.get(image.official or image.path)
     if name is None or container.command:
@@ -77,7 +77,7 @@ def image_program(container: Container, ref: NodeRef) -> StartedProgram | None:
 
 
 def image_version(container: Container, program: str) -> Version | None:
-    """A program's version by its own image's tag; None for images that others build."""
+    """Return a program's version by its own image's tag; None for images that others build."""
     return _Image(container.image or "").version_of(program)
 
 
@@ -90,7 +90,9 @@ class _Image(ImageName):
         return Version.find(self.tag)
 
     def version_of(self, program: str) -> Version | None:
-        """The version of a program, if the image is its own: also behind a registry's mirror."""
+        """Return the version of a program, if the image is its own: also behind a registry's
+        mirror.
+        """
         own = (path for path, name in IMAGE_PROGRAMS.value.items() if name == program)
         known = any(self.path == path or self.path.endswith(f"/{path}") for path in own)
         return self.version if known else None
@@ -121,7 +123,7 @@ class _Reader:
         self.image = _Image(container.image or "")
 
     def read(self) -> Verdict:
-        """The verdict."""
+        """Return the verdict."""
         started = self.started
         framework = self._framework()
         if framework is not None:
@@ -296,7 +298,7 @@ class _Reader:
         self.found.finish_within = None
 
     def _stop_signal(self) -> str | None:
-        """The container's stop signal: the manifest's, else that of an official image."""
+        """Return the container's stop signal: the manifest's, else that of an official image."""
         lifecycle = self.container.lifecycle
         if lifecycle is not None and lifecycle.stopSignal is not None:
             return str(lifecycle.stopSignal)
@@ -325,7 +327,7 @@ class _Reader:
         return None
 
     def _script_file(self, started: StartedProgram) -> Verdict:
-        """A script in the image: without ``exec`` it never passes the signal on."""
+        """Return a script in the image: without ``exec`` it never passes the signal on."""
         label = script_name(started) if is_shell(started.name) else started.name
         text = f"{label} is assumed to start the app with exec, and the app to be graceful"
         behaviour = _ABRUPT if started.first is False else _IGNORING
@@ -390,7 +392,7 @@ _PM2_FILES: Final = (".js", ".mjs", ".cjs", ".ts", ".json", ".yml", ".yaml")
 
 
 def script_name(started: StartedProgram) -> str:
-    """The script, module or jar that an interpreter runs, as it is written; empty for none."""
+    """Return the script, module or jar that an interpreter runs, as it is written; empty for none."""
     arguments = list(started.arguments)
     if started.name.startswith("pm2"):
         return next((a.rpartition("/")[2] for a in arguments if a.endswith(_PM2_FILES)), "")
@@ -406,7 +408,7 @@ def script_name(started: StartedProgram) -> str:
 
 
 def _value_of(started: StartedProgram, flags: tuple[str, ...]) -> str | None:
-    """The value of the first of these flags that is written."""
+    """Return the value of the first of these flags that is written."""
     return next((word.text for _, word in flag_values(started.words[1:], flags)), None)
 
 

@@ -56,7 +56,7 @@ class RouteTable(Struct):
 
 
 def read_routes(index: ObjectIndex) -> RouteTable:
-    """The limits that all routes of the files write."""
+    """Return the limits that all routes of the files write."""
     reader = _Reader(index)
     reader.read()
     return RouteTable(reader.limits, reader.problems, reader.retries)
@@ -275,7 +275,7 @@ def _istio_retries(written: Any, name: Setting[str]) -> RetryPolicy | None:
 
 
 def _items(loaded: LoadedResource[Any], key: str) -> Iterator[tuple[NodeRef, dict[str, Any]]]:
-    """The mappings of a list in the spec, each with its place."""
+    """Yield the mappings of a list in the spec, each with its place."""
     spec = loaded.model.spec
     found = spec.get(key) if isinstance(spec, dict) else None
     for number, item in enumerate(found if isinstance(found, list) else ()):
@@ -286,7 +286,7 @@ def _items(loaded: LoadedResource[Any], key: str) -> Iterator[tuple[NodeRef, dic
 def _least(
     data: dict[str, Any], *paths: tuple[str, ...], none: tuple[str, ...] = ()
 ) -> tuple[tuple[str, ...], timedelta | None]:
-    """The shortest of these limits, and where it is: one pod sees one try.
+    """Return the shortest of these limits, and where it is: one pod sees one try.
 
     ``none`` are the texts that say that there is no limit.
     """
