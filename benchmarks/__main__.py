@@ -1,4 +1,4 @@
-"""How long runs take and how much memory, beside floors, peers and an older version.
+"""The time and memory of runs, compared with floors, peers and an older version.
 
 ``python -m benchmarks`` prints the tables of docs/performance.md. Commands of a table run in turn,
 and every figure is a ratio of runs that followed each other, with its spread: nothing is compared
@@ -108,7 +108,7 @@ class Bench:
         say()
 
     def start_up(self) -> None:
-        """What a hook costs, in multiples of a bare interpreter."""
+        """Measure the cost of a hook, in multiples of a bare interpreter."""
         one, ten = str(self.one), str(self.ten)
         changing = self.folder / "changing.yaml"
 
@@ -141,7 +141,7 @@ class Bench:
         return found
 
     def corpus(self, corpus: Path) -> None:
-        """The real manifests, in multiples of the raw parse of the same bytes."""
+        """Measure the real manifests, in multiples of the raw parse of the same bytes."""
         names = self.folder / "names"
         names.write_text("\n".join(map(str, files_of(corpus))))
         copy = self.folder / "corpus"
@@ -171,7 +171,7 @@ class Bench:
         self.table("real manifests", "raw parse", commands, 5)
 
     def scales(self, scales: list[int]) -> None:
-        """Generated manifests: how time and memory grow."""
+        """Measure how time and memory grow with generated manifests."""
         commands = []
         for scale in scales:
             made = self.folder / f"generated-{scale}"

@@ -1,4 +1,4 @@
-"""How the time of a run grows with its input: ``python -m benchmarks.scaling``.
+"""The growth of a run's time with its input: ``python -m benchmarks.scaling``.
 
 Each line is one way in which objects belong together, or one path of the reading, with 1, 4 and 16
 times as much input. The exponent is that of the growth: 1 is in proportion.

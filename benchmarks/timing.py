@@ -30,7 +30,7 @@ print(os.waitstatus_to_exitcode(status), wall, used.ru_utime + used.ru_stime, us
 
 @dataclass(frozen=True)
 class Sample:
-    """What one run took: seconds, seconds of processors, and megabytes at the most."""
+    """The cost of one run: seconds, processor seconds, and peak memory in megabytes."""
 
     wall: float
     cpu: float

@@ -183,7 +183,7 @@ def _programs(facts: ModuleType) -> str:
     return head + "\n".join(rows) if rows else ""
 
 
-#: What programs do, as the page writes it.
+#: The behaviour of programs, as the page describes it.
 _AT_SIGNAL: Final = {
     AtSignal.FINISHES: "finishes its requests",
     AtSignal.CUTS: "ends, its requests are cut",

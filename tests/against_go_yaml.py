@@ -33,7 +33,7 @@ REFUSED: Final = object()
 
 
 def ours(data: bytes) -> Any:
-    """What we read; ``REFUSED`` where we refuse it."""
+    """Return what this project reads; ``REFUSED`` if it refuses the data."""
     try:
         roots = compose(decode_text(data))
         return Tree(roots[0]).to_python() if roots else None
@@ -42,7 +42,7 @@ def ours(data: bytes) -> Any:
 
 
 def theirs(documents: list[bytes], process: subprocess.Popen[bytes]) -> Iterator[Any]:
-    """What the library reads of each document."""
+    """Yield what the library reads of each document."""
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(b"".join(len(each).to_bytes(4, "big") + each for each in documents))
@@ -60,7 +60,7 @@ def _read(stream: IO[bytes], size: int) -> bytes:
 
 
 def normal(data: Any) -> Any:
-    """Data with the differences of JSON itself removed: numbers as floats, keys as text."""
+    """Return data without the differences of JSON itself: numbers as floats, keys as text."""
     if isinstance(data, dict):
         return {_key(str(key)): normal(value) for key, value in data.items()}
     if isinstance(data, list):

@@ -71,7 +71,7 @@ def user_facts(
     mesh: Iterable[str] = (),
     propagation: str | None = None,
 ) -> UserFacts:
-    """What a user says."""
+    """Create the facts that a user states."""
     versions = {"kubernetes": kubernetes, "istio": istio}
     config = Config(
         versions={name: Version.parse(text) for name, text in versions.items() if text},

@@ -1,4 +1,4 @@
-"""What a team meets in its first week: hostile names, renamed files, slips in what it writes."""
+"""The problems of a team's first week: hostile names, renamed files, slips in what it writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What CI systems run of this project: workflows, the GitLab template, hooks, the image."""
+"""The parts of this project that CI systems run: workflows, GitLab template, hooks, image."""
 
 from __future__ import annotations
 

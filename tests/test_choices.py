@@ -1,4 +1,4 @@
-"""Where two settings compete: which one counts, and what is reported when none does."""
+"""Competing settings: which one counts, and what is reported when none does."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def proxy_findings(files: dict[str, str], istio: str | None = "1.26") -> list[Fi
 
 
 def proxy_findings_without_mesh(files: dict[str, str]) -> list[Finding]:
-    """Return the same where the user says that there is no mesh."""
+    """Return the same if the user states that there is no mesh."""
     findings = check_files(files, user_facts(mesh=["none"])).findings
     return [finding for finding in findings if finding.rule == "SL201"]
 
@@ -158,7 +158,7 @@ def test_a_location_in_a_block_scalar_of_the_second_document() -> None:
 
 
 def test_replicas_of_a_pod_that_lasts_to_sigkill() -> None:
-    """A pod that ignores its stop signal costs a rollout its whole grace period."""
+    """Test that a pod that ignores its stop signal costs a rollout its whole grace period."""
     text = """\
 apiVersion: apps/v1
 kind: StatefulSet
@@ -493,7 +493,7 @@ def test_a_helper_in_a_gateway_pod_gets_no_requests() -> None:
 
 
 def test_a_hook_of_unknown_length_does_not_hide_what_the_proxy_cuts() -> None:
-    """The proxy exits after 5 s, however long the app's hook takes."""
+    """Test that the proxy exits after 5 s, however long the app's hook takes."""
     pod = """
         apiVersion: v1
         kind: Pod

@@ -33,7 +33,7 @@ TRUE_OF_FIXTURES = {
     "list-frontend.yaml.injected": ["SL128"],
 }
 
-#: What the defaults of a pod lose: no delay for late requests, a classic sidecar's five seconds.
+#: The losses of a pod's defaults: no delay for late requests, a classic sidecar's five seconds.
 DEFAULTS = ("SL108", "SL203")
 
 pytestmark = pytest.mark.slow
@@ -95,7 +95,7 @@ def test_what_must_stay_silent(corpus: Path, part: str) -> None:
 
 
 def test_budgets_that_are_rejected(corpus: Path) -> None:
-    """A chart and a controller's test that write minAvailable and maxUnavailable."""
+    """Test a chart and a controller's test that write minAvailable and maxUnavailable."""
     found = [f for f in findings(corpus, "envoyproxy__gateway") if f.rule != "SL108"]
     assert [f.rule for f in found] == ["SL194", "SL194"]
     assert {Path(f.region.file).name for f in found} == {

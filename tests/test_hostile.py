@@ -35,7 +35,7 @@ POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec:\n  containers: [{na
 
 
 def beside(hostile: bytes | str) -> tuple[list[tuple[str, int]], list[str]]:
-    """What is found in a good file and a hostile one, and why what could not be read."""
+    """Return the findings in a good and a hostile file, and why the rest could not be read."""
     result = check_files({"a.yaml": hostile, "b.yaml": GOOD})
     reasons = [unreadable.reason for unreadable in result.stats.unreadable]
     return rule_lines(result.findings), reasons
@@ -244,7 +244,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_memory_follows_the_largest_document(tmp_path: Path) -> None:
-    """A hundred times the documents take hardly more memory than ten times as many."""
+    """Test that a hundred times the documents take hardly more memory than ten times as many."""
     secret = (
         "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata: {x: " + "y" * 2000 + "}\n---\n"
     )
@@ -344,7 +344,7 @@ def test_a_suggestion_for_a_file_that_is_not_written_is_named(tmp_path: Path) ->
 
 
 def test_a_pod_with_very_many_services() -> None:
-    """The note names one of them; it is not made for each."""
+    """Test that the note names one of them; it is not made for each."""
     service = "{apiVersion: v1, kind: Service, metadata: {name: s%s}, spec: {selector: {app: a}}}"
     pod = "{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {app: a, b: c}}, spec: {%s}}"
     texts = [service % number for number in range(300)]

@@ -31,7 +31,7 @@ def patterns() -> list[re.Pattern[str]]:
 
 
 def text_files() -> list[Path]:
-    """Every file that belongs to the project, also where there is no git."""
+    """Return every file that belongs to the project, also without git."""
     if (ROOT / ".git").exists():
         listed = subprocess.run(
             ["git", "ls-files"], cwd=ROOT, capture_output=True, encoding="utf-8", check=True

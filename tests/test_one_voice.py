@@ -1,4 +1,4 @@
-"""What check, explain, suggest, verify and fixes say of a stop's losses is the same."""
+"""The agreement of check, explain, suggest, verify and fixes about the losses of a stop."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def compare_text(text: str, facts: UserFacts) -> Counter[str]:
 
 
 def _compare_suggestion(pod: PlannedPod) -> None:
-    """Where suggest says that every request is served, nothing is left of what it addressed."""
+    """Check that nothing is left of what a suggestion addressed if it serves every request."""
     assert pod.analysis is not None
     (suggestion,) = make_suggestions([pod])
     if not suggestion.is_proven:
@@ -107,7 +107,7 @@ def _compare_suggestion(pod: PlannedPod) -> None:
 
 
 def _compare_verification(pod: PlannedPod) -> None:
-    """A test's predictions are the answers that explain gives."""
+    """Check that a test's predictions are the answers that explain gives."""
     assert pod.analysis is not None
     test = plan_verification(pod)
     if test is not None:
@@ -125,7 +125,7 @@ def test_the_examples_of_rules(rule: str, number: int) -> None:
 
 @pytest.mark.parametrize("seed", [5144, 7881, 8240])
 def test_a_hook_that_signals_the_app_and_goes_on_too_long(seed: int) -> None:
-    """The app had its signal: SIGKILL at the end of the grace period cuts it, not the hook."""
+    """Test that SIGKILL after the grace period cuts the app, not the hook: it had its signal."""
     text, facts = generate_pod(random.Random(seed))
     assert "kill -TERM 1; sleep" in text
     assert compare_text(text, facts)["cut"] == 1

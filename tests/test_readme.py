@@ -15,7 +15,7 @@ SCREEN = re.compile(r"<!-- screen: shutdownlint (.+?) -->\n```text\n(.*?)```", r
 
 
 def screen(arguments: str) -> str:
-    """What the command prints, as somebody sees it who runs it in the project's folder."""
+    """Return the output of the command for a user who runs it in the project's folder."""
     done = subprocess.run(
         [sys.executable, "-m", "shutdownlint", *shlex.split(arguments)],
         cwd=ROOT,

@@ -19,8 +19,8 @@ try:
 except SystemExit:
     sys.stderr.write("\\n".join(sys.modules))
 """
-#: What a check of sound manifests has no use for: what draws, what reads configuration and rule
-#: files, what asks servers, what compares names, what fixes, and what the input does not show.
+#: The modules that a check of sound manifests does not need: for drawing, configuration and rule
+#: files, servers, comparing names, fixes, and everything that the input does not use.
 _FORBIDDEN = (
     "pydantic",
     "rich",

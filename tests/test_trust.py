@@ -1,4 +1,4 @@
-"""What a repository cannot do: run programs, be read or written outside of itself."""
+"""The limits on a repository: it cannot run programs, or be read or written outside of itself."""
 
 from __future__ import annotations
 

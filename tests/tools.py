@@ -17,9 +17,7 @@ def search_path() -> str:
 
 
 def need(*tools: str) -> str:
-    """Return the path of the first of these programs that is there; the test is skipped without
-    one.
-    """
+    """Return the path of the first of these programs that exists; skip the test without one."""
     for tool in tools:
         found = shutil.which(tool, path=search_path())
         if found is not None:

@@ -113,7 +113,7 @@ def check_target(path: Path) -> None:
 
 
 class ChangedError(OSError):
-    """A file that is no longer what was read."""
+    """A file that has changed since it was read."""
 
 
 def update_file(path: Path, old: bytes, new: bytes) -> None:

@@ -58,7 +58,7 @@ class KeptEntries:
         self._folder = folder
 
     def read(self, name: str) -> bytes | None:
-        """Return the data of an entry; None where there is none, it is damaged, or somebody else's."""
+        """Return the data of an entry; None if it is missing, damaged or owned by someone else."""
         path = f"{self._folder}/{name}"
         try:
             with open(path, "rb") as file:  # noqa: PTH123 - no pathlib

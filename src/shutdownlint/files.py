@@ -49,17 +49,17 @@ def start_notes() -> None:
 
 
 def take_notes() -> dict[Question, str] | None:
-    """What was asked; None where nothing was noted, or the run cannot be kept."""
+    """Return the questions asked; None if nothing was noted, or if the run cannot be kept."""
     return None if _obstacle else _notes
 
 
 def count_notes() -> int:
-    """How many questions there are, for ``notes_since``."""
+    """Return the number of questions, for ``notes_since``."""
     return len(_notes or ())
 
 
 def notes_since(count: int) -> dict[Question, str] | None:
-    """What was asked after the first ``count`` questions; None where the run cannot be kept."""
+    """Return the questions after the first ``count``; None if the run cannot be kept."""
     if _notes is None or _obstacle:
         return None
     return dict(islice(reversed(_notes.items()), len(_notes) - count))
@@ -151,8 +151,7 @@ def read_file(path: str | os.PathLike[str], most: int = -1) -> bytes:
 
 
 def read_manifest(path: str | os.PathLike[str]) -> bytes:
-    """Return the bytes of a file that is read for what it holds, piece by piece. Raises
-    ``OSError``.
+    """Return the bytes of a file that is read for its contents, in pieces. Raises ``OSError``.
 
     A question of its own: what a run keeps of a file depends on some of its pieces only.
     """
@@ -261,7 +260,7 @@ def _real_path(path: str, _: str) -> str:
 def list_folder(
     path: str | os.PathLike[str], endings: tuple[str, ...] = ("",)
 ) -> list[tuple[str, bool, bool]]:
-    """What a folder has, by name: whether it is a folder, and whether it is plain.
+    """List a folder's entries by name: whether each is a folder, and whether it is plain.
 
     A folder and a regular file are plain; links, devices and pipes are not. Of files only those
     with one of the endings (in small letters) are given. Links to folders are folders. Raises
@@ -320,7 +319,7 @@ def search(
     endings: tuple[str, ...],
     on_error: Callable[[OSError], None] | None = None,
 ) -> Iterator[tuple[str, list[str], list[str], set[str]]]:
-    """Return the same for the files that a run has; and those that are not plain (``list_folder``)."""
+    """Walk as ``walk`` does, and also give the names that are not plain (``list_folder``)."""
     return _walk(_SEARCHED, root, endings, on_error)
 
 
@@ -348,9 +347,7 @@ def _walk(
 def find_folders_with(
     root: str | os.PathLike[str], name: str, skipped: tuple[str, ...]
 ) -> list[str]:
-    """Return the folders at and below the root that have something of this name; not in skipped
-    ones.
-    """
+    """Return the folders at and below the root with an entry of this name; skip some folders."""
     found: list[str] = _ask("folders with", root, _SEPARATOR.join((name, *skipped)))
     return found
 

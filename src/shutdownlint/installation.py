@@ -21,9 +21,7 @@ _state = ""
 
 
 def bundled_rules() -> str:
-    """Return the folder of the rules that come with shutdownlint; in a checkout it is beside
-    ``src``.
-    """
+    """Return the folder of the bundled rules; in a checkout it is beside ``src``."""
     shipped = f"{_PACKAGE}/rules"
     if os.path.isdir(shipped):  # noqa: PTH112
         return shipped

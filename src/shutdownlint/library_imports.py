@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def without_module(name: str) -> Iterator[None]:
-    """A module that a library can do without cannot be imported, unless it already was."""
+    """Prevent the import of a module that a library can do without, unless already imported."""
     if name in sys.modules:
         yield
         return
@@ -32,7 +32,7 @@ def without_module(name: str) -> Iterator[None]:
 
 @contextmanager
 def compiled_when_used() -> Iterator[None]:
-    """What a library compiles while it is imported is compiled when it is first used."""
+    """Delay compiling a library's patterns during its import until they are first used."""
     compile_now = re.compile
     re.compile = lazy_pattern  # type: ignore[assignment]
     try:

@@ -35,7 +35,7 @@ MAX_PARENT_FOLDERS: Final = 6
 
 # What is kept between runs
 
-#: What would take more is not kept.
+#: The maximum size of a cache entry; larger ones are not kept.
 MAX_CACHE_ENTRY_BYTES: Final = 32 * 1024 * 1024
 #: A folder of the cache never takes more: what was used least lately is removed before.
 MAX_CACHE_BYTES: Final = 128 * 1024 * 1024
@@ -91,7 +91,7 @@ MAX_RENDERING_SECONDS: Final = 120
 MAX_RENDERINGS_SECONDS: Final = 600
 #: A program that writes more is stopped.
 MAX_RENDERING_BYTES: Final = 64 * 1024 * 1024
-#: What a program writes to stderr beyond this is dropped.
+#: The maximum output of a program to stderr; the rest is dropped.
 MAX_RENDERING_ERROR_BYTES: Final = 64 * 1024
 
 # Objects that belong together

@@ -1,4 +1,4 @@
-"""Where the project lives: addresses that reports link to."""
+"""The addresses of the project that reports link to."""
 
 from __future__ import annotations
 

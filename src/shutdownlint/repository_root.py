@@ -13,9 +13,7 @@ if TYPE_CHECKING:
 
 
 def find_root(folder: str) -> str | None:
-    """Return the folder with ``.git`` in or above a folder, links resolved; None where there is
-    none.
-    """
+    """Return the folder with ``.git`` in or above a folder, links resolved; None if missing."""
     above = files.real_path(folder)
     while not files.exists(os.path.join(above, ".git")):  # noqa: PTH118 - no pathlib
         if above == os.path.dirname(above):  # noqa: PTH120
@@ -30,15 +28,13 @@ def is_below(path: str, folder: str) -> bool:
 
 
 def find_repository_root(folder: Path) -> Path | None:
-    """Return the folder with ``.git`` in or above a folder, links resolved; None where there is
-    none.
-    """
+    """Return the folder with ``.git`` in or above a folder, links resolved; None if missing."""
     root = find_root(os.fspath(folder))
     return type(folder)(root) if root is not None else None
 
 
 def read_regular_file(path: Path, most: int) -> bytes | None:
-    """Return the bytes of a regular file that is no link and not larger; None for all others.
+    """Return the bytes of a regular file that is not a link and not larger; None for all others.
 
     A repository can have links to files of others, and to what never ends.
     """

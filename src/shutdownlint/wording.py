@@ -11,7 +11,7 @@ from shutdownlint import limits
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-#: How alike names are that people mix up: "fail_on" and "fail-on" are, "SL999" and "SL491" not.
+#: The similarity of names that people mix up: "fail_on" and "fail-on" are, "SL999" and "SL491" not.
 _ALIKE: Final = 0.7
 
 
@@ -21,7 +21,7 @@ def plural(count: int, noun: str, several: str = "") -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return the end of a sentence on a name that is not known: ``; did you mean X?``, or nothing."""
+    """Return the end of a sentence for an unknown name: ``; did you mean X?``, or nothing."""
     # Comparing takes time in proportion to both lengths and to the number of names.
     short = (each for each in known if len(each) <= limits.MAX_COMPARED_NAME)
     by_lower = {each.lower(): each for each in islice(short, limits.MAX_COMPARED_NAMES)}
@@ -46,5 +46,5 @@ def close_name(name: str, known: tuple[str, ...], cutoff: float) -> str | None:
 
 
 def _common(one: str, other: str) -> int:
-    """How many letters two names have in common, wherever they are."""
+    """Count the letters that two names have in common, at any position."""
     return sum(min(one.count(letter), other.count(letter)) for letter in set(one))

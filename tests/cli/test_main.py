@@ -1,4 +1,4 @@
-"""How the process ends."""
+"""Tests of how the process ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files a run reads: what git ignores, mistyped paths, standard input, own reports."""
+"""The files that a run reads: what git ignores, mistyped paths, standard input, own reports."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_reports_of_this_tool_are_no_manifests(repository: Path) -> None:
 
 
 def test_a_manifest_is_no_report_of_this_tool(repository: Path) -> None:
-    """A pull request cannot hide a manifest behind the mark of a report."""
+    """Test that a pull request cannot hide a manifest behind the mark of a report."""
     container = {"name": "a", "image": "i", "lifecycle": {"preStop": {"sleep": {"seconds": 60}}}}
     spec = {"containers": [container]}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": spec}

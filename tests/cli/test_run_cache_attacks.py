@@ -1,4 +1,4 @@
-"""What once made a kept report differ from a full one, or a kept run crash."""
+"""Earlier causes of kept reports that differed from full ones, or of crashes of kept runs."""
 
 from __future__ import annotations
 

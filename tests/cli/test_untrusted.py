@@ -1,4 +1,4 @@
-"""What a pull request may bring: links, endless files, slow patterns, commands of CI systems."""
+"""Possible contents of a pull request: links, endless files, slow patterns, CI commands."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ class Agent:
 
 
 def _open(stats: str) -> int:
-    """Connections open on listeners, the admin's own left out; -1 where there is no figure."""
+    """Return the connections open on listeners, except the admin's; -1 without a figure."""
     total, found = 0, False
     for line in stats.splitlines():
         name, _, value = line.partition(": ")

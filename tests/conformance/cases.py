@@ -16,7 +16,7 @@ CLASSIC, NATIVE = "classic", "native"
 
 @dataclass
 class Case:
-    """What a pod does and what is asked of it. All times are model seconds."""
+    """The behaviour of a pod and the requests made of it. All times are model seconds."""
 
     seed: int
     grace: int = 30
@@ -87,7 +87,7 @@ def make(seed: int) -> Case:
 
 
 def _add_connections(case: Case, rng: random.Random) -> None:
-    """What a pod has besides requests on new connections."""
+    """Add what a pod has besides requests on new connections."""
     end = case.grace + 6
     if rng.random() < 0.4:
         arrivals = sorted(rng.sample(range(min(end, 30)), rng.randint(1, 3)))
@@ -120,7 +120,7 @@ def _write(case: Case, rng: random.Random) -> tuple[str, str, tuple[str, str | N
 
 
 class _Converter:
-    """What both forms share: the app's container and the pod around it."""
+    """The common part of both forms: the app's container and the pod around it."""
 
     def __init__(self, case: Case, rng: random.Random) -> None:
         self.case = case

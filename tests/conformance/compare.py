@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 UNKNOWN = "unknown"
-#: How many pods live at once; more than processors, since they mostly wait.
+#: The number of pods alive at once; more than processors, since they mostly wait.
 AT_ONCE = 20
-#: How many start at once: starting is what needs a processor.
+#: The number of pods that start at once: starting is what needs a processor.
 STARTING = 2
 
 
@@ -40,7 +40,7 @@ class Verdict:
 
     @property
     def certain(self) -> bool:
-        """Whether there is a verdict; there is none where traffic decides."""
+        """Whether there is a verdict; if traffic decides, there is not."""
         return self.predicted != UNKNOWN
 
     @property
@@ -68,7 +68,7 @@ class Verdict:
 
 
 def verdicts(case: Case, observed: Observed) -> list[Verdict]:
-    """What the model says of a case, against what was seen."""
+    """Return the model's predictions for a case, compared with what was seen."""
     prediction = predict(case)
     asked = [("inbound", *request) for request in case.requests]
     asked += [("reset", 0.0, lasts) for lasts in case.resets]

@@ -38,8 +38,7 @@ def binary(version: str) -> Path:
 
 
 def bootstrap(ports: dict[str, int], scale: float, idle_timeout: float = 0) -> dict[str, object]:
-    """Return a sidecar's listeners: inbound to the app (HTTP and raw), outbound from it, and the
-    admin's.
+    """Return a sidecar's listeners: inbound to the app (HTTP, raw), outbound from it, and admin's.
 
     ``scale`` scales the connection manager's own timeouts with everything else: it drains a
     connection for five seconds, and waits for the client to close it for one more.

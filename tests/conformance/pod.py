@@ -30,7 +30,7 @@ SCALE = 0.4
 #: Between the app's end and the sidecar's stop signal a real kubelet takes tens of milliseconds.
 KUBELET_PAUSE = 0.02
 MINIMUM_GRACE = 2.0
-#: How long a request takes that its caller cancels: model seconds.
+#: The length of a request that its caller cancels: model seconds.
 UNENDING = 1000.0
 
 
@@ -43,7 +43,7 @@ class Held(Protocol):
 
 @dataclass
 class Observed:
-    """What was seen: the outcome of every request, inbound first, and when the proxy was gone."""
+    """The observations: the outcome of every request, inbound first, and the proxy's end."""
 
     outcomes: list[str] = field(default_factory=list)
     #: When each inbound request came to its end.
@@ -131,7 +131,7 @@ class Kubelet:
         await self._container(self.agent, self.case.proxy_pre_stop)
 
     async def _container(self, process: Process, hook: float) -> None:
-        """A regular container: its hook, at most the grace period long, then stop and kill."""
+        """Stop a regular container: its hook, at most the grace period long, then stop and kill."""
         left = float(self.case.grace)
         if hook and left > 0:
             took = min(hook, left)
@@ -140,7 +140,7 @@ class Kubelet:
         await self._stop(process, left)
 
     async def _native(self) -> None:
-        """A native sidecar: its hook at once, its signal when the regular containers have ended."""
+        """Stop a native sidecar: its hook at once, its signal after the regular containers end."""
         if self.case.drain_hook:
             reader, writer = await asyncio.open_connection("127.0.0.1", self.status)
             writer.write(b"POST /drain HTTP/1.1\r\nhost: x\r\n\r\n")
@@ -166,7 +166,7 @@ async def started(
     scale: float = SCALE,
     starting: asyncio.Semaphore | None = None,
 ) -> AsyncIterator[tuple[Process, Process, dict[str, int]]]:
-    """The app, the agent and their ports; both are ready, and are killed at the end.
+    """Start the app, the agent and their ports; both are ready, and are killed at the end.
 
     ``starting`` bounds how many pods start at the same time.
     """
@@ -273,7 +273,7 @@ async def _connect(port: int) -> asyncio.StreamWriter:
 
 
 async def _peer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """What the app calls: answers after as long as it is asked to."""
+    """Answer the app's calls after as long as they ask for."""
     with contextlib.suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
         head = await reader.readuntil(b"\r\n\r\n")
         await asyncio.sleep(float(head.split()[1].lstrip(b"/")))
@@ -283,7 +283,7 @@ async def _peer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 def _outbound(app: Process, number: int) -> str:
-    """What the app printed about its call; nothing, if it was killed before."""
+    """Return what the app printed about its call; cut, if it was killed before."""
     start = f"outbound {number} "
     return next((line.removeprefix(start) for line in app.printed if line.startswith(start)), CUT)
 

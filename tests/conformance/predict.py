@@ -1,4 +1,4 @@
-"""What shutdownlint predicts for a case: its own ``explain``, on the case's manifests."""
+"""The predictions of shutdownlint for a case: its own ``explain``, on the case's manifests."""
 
 from __future__ import annotations
 

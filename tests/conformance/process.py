@@ -1,4 +1,4 @@
-"""What every child process needs: it dies with its parent, and listens on loopback only."""
+"""Common needs of all child processes: to die with the parent, and to listen on loopback only."""
 
 from __future__ import annotations
 

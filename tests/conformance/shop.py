@@ -84,7 +84,7 @@ def block(command: str, output: str) -> str:
 
 @contextlib.contextmanager
 def folder_with_shop() -> Iterator[Path]:
-    """A folder with a copy of the example, as the current one."""
+    """Create a folder with a copy of the example, as the current one."""
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as name:
         shutil.copytree(ROOT / "examples" / "shop", Path(name) / "shop")

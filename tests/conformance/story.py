@@ -56,13 +56,13 @@ This page is written by `python -m tests.conformance.story`; how the pods are ru
 
 
 def run(arguments: list[str]) -> str:
-    """What the command prints."""
+    """Return what the command prints."""
     result = CliRunner().invoke(command_line(), arguments, env={"COLUMNS": "100"})
     return result.stdout.rstrip()
 
 
 def outputs(fixture: str) -> tuple[str, str]:
-    """What ``explain`` and ``check`` print of a fixture, from the project's folder."""
+    """Return what ``explain`` and ``check`` print of a fixture, from the project's folder."""
     file = f"{FIXTURES}/{fixture}.yaml"
     return (
         run(["explain", file, "--istio-version", "1.26", "--request", "10s"]),
@@ -71,7 +71,7 @@ def outputs(fixture: str) -> tuple[str, str]:
 
 
 async def seen(case: Case) -> list[str]:
-    """What the caller saw, with each pinned Envoy."""
+    """Return what the caller saw, with each pinned Envoy."""
     found = await asyncio.gather(*(observe(case, binary(v), scale=1.0) for v in VERSIONS))
     rows = []
     for version, observed in zip(VERSIONS, found, strict=True):

@@ -145,7 +145,7 @@ def test_idle_connections_are_drained_early_from_envoy_1_40_on() -> None:
 
 
 def test_what_the_story_says_of_shutdownlint_is_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The predictions and findings on the page; what real Envoys did is not run again for it."""
+    """Test that the page's predictions and findings are fresh; real Envoys are not run again."""
     monkeypatch.chdir(ROOT)
     page = (ROOT / "docs" / "story.md").read_text(encoding="utf-8")
     for fixture, title, _words, _case in CHAPTERS:

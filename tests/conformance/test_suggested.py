@@ -1,4 +1,4 @@
-"""What ``suggest`` writes, run against the real Envoy: every request is served."""
+"""The settings that ``suggest`` writes, run against the real Envoy: every request is served."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def planned_in(folder: Path, name: str) -> PlannedPod:
 
 
 def script_of(text: str, folder: Path) -> Path:
-    """What the command prints for a manifest."""
+    """Write the script that the command prints for a manifest, and return its path."""
     manifest = folder / "shop.yaml"
     manifest.write_text(text)
     given = ["--istio-version", "1.26", "--p99", f"{P99}s", "--propagation", f"{PROPAGATION}s"]

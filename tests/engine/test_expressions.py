@@ -106,7 +106,7 @@ def test_engines_agree_on_every_rule_and_example() -> None:
 
 
 def _compare_clauses(rule: Rule, case: CaseValues) -> int:
-    """How many parts of a condition need no engine; they say what the engine says."""
+    """Count the parts of a condition that need no engine; check that they agree with the engine."""
     count = 0
     for clause in rule.clauses:
         plain = without_engine(clause.text, clause.types)

@@ -24,7 +24,7 @@ WITHOUT_EXAMPLE = {"SL002"}
 
 
 def _check(text: str, rule: Rule, example: Example) -> list[tuple[str, int]]:
-    """What is reported; a note of another rule is no contradiction."""
+    """Return what is reported; a note of another rule is not a contradiction."""
     found = check_text(text, example_facts(example.options)).findings
     reported = [f for f in found if f.severity != "note" or f.rule == rule.id]
     return rule_lines(reported, notes=True)

@@ -364,7 +364,7 @@ def test_only_files_of_the_user_and_standard_input_are_written() -> None:
 
 
 def test_a_fix_that_cannot_be_written_has_no_replacements() -> None:
-    """The value is inside the text of another value."""
+    """Test a fix whose value is inside the text of another value."""
     policy = """
         apiVersion: kyverno.io/v1
         kind: ClusterPolicy

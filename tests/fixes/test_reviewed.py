@@ -1,4 +1,4 @@
-"""What a skeptical user of the fixes found: each as the smallest manifest that shows it."""
+"""The findings of a skeptical user of the fixes: each as the smallest manifest that shows it."""
 
 from __future__ import annotations
 

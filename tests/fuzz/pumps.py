@@ -176,7 +176,7 @@ def measure(place: str, text: str, size: int) -> float:
 
 
 def slow(size: int) -> Iterator[tuple[float, str, str]]:
-    """What takes longer than it may, with the time for so many bytes."""
+    """Yield what takes longer than it may, with the time for so many bytes."""
     most = max(MOST_SECONDS * size / 1_000_000, 0.15)
     for place in PLACES:
         for text in TEXTS:

@@ -1,4 +1,4 @@
-"""What is fuzzed: each target makes inputs and says what must hold of every one of them.
+"""The targets of fuzzing: each makes inputs and states what must hold for every one of them.
 
 An input is bytes, so that one that was found can be kept in ``found`` and tried again.
 """
@@ -56,7 +56,7 @@ class Target(NamedTuple):
     check: Callable[[bytes], None]
 
 
-#: What documents of every kind begin, hide and end with.
+#: The words that documents of every kind start with, hide and end with.
 READING = [
     b"kind: CustomResourceDefinition\n",
     b"kind: Pod\n",
@@ -245,7 +245,7 @@ FIXING = [
 
 
 def check_fixes(data: bytes, p99: str | None, *, unsafe: bool) -> None:
-    """Whatever is fixed parses, and nothing has changed that fixes are not about."""
+    """Check that all fixed texts parse, and that only what fixes are about has changed."""
     source = InputSource(InputFile(None, "<stdin>", data))
     options = lint_options(user_facts(p99, istio="1.26"))
     _, fix_result = fix_files([source], options, unsafe=unsafe)
@@ -273,7 +273,7 @@ def values(text: str) -> list[Any]:
     return [Tree(root).to_python() for root in compose(text)]
 
 
-#: What a fix may touch.
+#: The fields that a fix may change.
 TOUCHED = {
     "terminationGracePeriodSeconds",
     "lifecycle",
@@ -508,7 +508,7 @@ def _manifest(rng: Random) -> bytes:
 
 
 def _check_manifest(data: bytes) -> None:
-    """Checked, reported and explained: no rule fails, and nothing raises."""
+    """Check, report and explain a manifest: no rule fails, and nothing raises."""
     sources = [InputSource(InputFile(None, "<stdin>", data))]
     facts = user_facts(p99="10s") if len(data) % 2 else user_facts(istio="1.26", kubernetes="1.31")
     options = lint_options(facts)

@@ -334,7 +334,7 @@ def is_slow(command: str, path: Path) -> bool:
 
 
 def run_batches(seed: int, documents: int) -> Iterator[str]:
-    """What is wrong in each of the batches that so many documents take."""
+    """Yield the problem, if any, of each batch, for as many batches as the documents take."""
     made = number = 0
     while made < documents:
         count, problem = run_batch(f"batch-{seed}-{number}")
@@ -343,7 +343,7 @@ def run_batches(seed: int, documents: int) -> Iterator[str]:
 
 
 def run_small(seed: int, runs: int, processes: int) -> Iterator[str]:
-    """What is wrong in each run on a small repository."""
+    """Yield the problem, if any, of each run on a small repository."""
     for number in range(runs):
         yield run_one(f"{seed}-{number}", process=number < processes)
 

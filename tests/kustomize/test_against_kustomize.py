@@ -29,7 +29,7 @@ _Objects = dict[tuple[str, str, str], Any]
 
 
 def built_by_us(folder: Path, root: str) -> _Objects | None:
-    """What we make of a kustomization; None where a patch does not apply."""
+    """Build a kustomization with this project; None if a patch does not apply."""
     sources = [InputSource(file) for file in discover([str(folder)])]
     tree = Repository(sources, ()).tree
     layer = tree.folder(str(folder / root))
@@ -48,7 +48,7 @@ def built_by_us(folder: Path, root: str) -> _Objects | None:
 
 
 def built_by_kustomize(folder: Path, root: str) -> _Objects | None:
-    """What the real program builds; None where it fails."""
+    """Build a kustomization with the real program; None if it fails."""
     done = subprocess.run(
         [need("kustomize"), "build", str(folder / root)], capture_output=True, check=False
     )
@@ -67,7 +67,7 @@ def add(found: _Objects, data: Any) -> None:
 
 
 def without_nothing(data: Any) -> Any:
-    """Data without null and without annotations that are empty."""
+    """Return data without null and without empty annotations."""
     if isinstance(data, dict):
         return {
             key: without_nothing(value)

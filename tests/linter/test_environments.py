@@ -1,4 +1,4 @@
-"""What one environment says stays with it: overlays, clusters and components of one repository."""
+"""The separation of environments: overlays, clusters and components of one repository."""
 
 from __future__ import annotations
 

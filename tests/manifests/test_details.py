@@ -202,7 +202,7 @@ def test_where_a_text_inside_a_text_stops_being_yaml(indent: int) -> None:
 
 @pytest.mark.parametrize(("files", "checked"), [(0, 1), (1, 1), (2, 3), (3, 4)])
 def test_a_pod_is_the_example_of_the_only_owner_that_it_may_have(files: int, checked: int) -> None:
-    """Where several files could hold its Deployment, each of them is checked, and the pod too."""
+    """Test several files that could hold its Deployment: each is checked, and the pod too."""
     live = "uid: a, resourceVersion: '1', creationTimestamp: '2026-11-01T00:00:00Z'"
     owner = "ownerReferences: [{kind: ReplicaSet, name: shop-1, controller: true}]"
     pod = (

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _CACHE: Final = Path(__file__).parents[1] / ".cache" / "prometheus" / "usr" / "bin"
-#: How far back the series begin, and how far apart their samples are.
+#: The time before the query that the series cover, and the interval of their samples.
 SPAN: Final = 7200
 _STEP: Final = 60
 
 
 def find_program(name: str) -> str | None:
-    """Where Debian's package is installed or unpacked."""
+    """Return where Debian's package is installed or unpacked."""
     return shutil.which(name, path=f"{os.environ['PATH']}:{_CACHE}")
 
 
@@ -67,7 +67,7 @@ def write_blocks(series: Iterable[Series], folder: Path) -> None:
 
 @contextmanager
 def running(folder: Path, scrape: int | None = None) -> Iterator[str]:
-    """A Prometheus with the blocks of a folder; with a port, it also scrapes that one."""
+    """Run a Prometheus with the blocks of a folder; with a port, it also scrapes that one."""
     program = find_program("prometheus")
     assert program is not None
     config = folder / "prometheus.yml"
@@ -155,7 +155,7 @@ def native_histogram(name: str, labels: dict[str, str], counts: dict[int, int]) 
 
 @contextmanager
 def exposing(name: str, labels: dict[str, str], counts: dict[int, int]) -> Iterator[int]:
-    """A target whose native histogram grows by these counts at each scrape."""
+    """Run a target whose native histogram grows by these counts at each scrape."""
     scrapes = iter(range(1, 1_000_000))
     kind = "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; "
 

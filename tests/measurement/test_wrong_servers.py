@@ -36,7 +36,7 @@ class Asked(list[tuple[str, str, dict[str, str], dict[str, list[str]]]]):
 def answering(
     answer: Callable[[BaseHTTPRequestHandler], None], tls: ssl.SSLContext | None = None
 ) -> Iterator[tuple[str, Asked]]:
-    """A server that answers so, and what it was asked."""
+    """Run a server that gives this answer, and yield its address and what it was asked."""
     asked = Asked()
 
     class Handler(BaseHTTPRequestHandler):

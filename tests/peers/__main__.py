@@ -16,7 +16,7 @@ SEEN = Path(__file__).with_name("seen.json")
 
 
 def our_rules(case: Case) -> set[str]:
-    """What shutdownlint reports of a case, notes included."""
+    """Return what shutdownlint reports of a case, notes included."""
     return {finding.rule for finding in check_text(case.text).findings}
 
 

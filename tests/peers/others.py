@@ -1,4 +1,4 @@
-"""What other tools report of the sixty mistakes: ``python -m tests.peers.others [--record]``.
+"""The reports of other tools on the sixty mistakes: ``python -m tests.peers.others [--record]``.
 
 Each runs with its defaults, on the sound manifest and on the one with the mistake; what it says more
 of the second counts. Those that are not installed are left out.
@@ -35,7 +35,7 @@ _Texts = dict[str, tuple[str, str | None]]
 
 
 def our_rules(text: str, kubernetes: str | None, *, notes: bool = False) -> set[str]:
-    """What shutdownlint reports without any option but the version, or with notes."""
+    """Return what shutdownlint reports without any option but the version, or with notes."""
     facts = user_facts(kubernetes=kubernetes) if kubernetes else None
     found = check_text(text, facts).findings
     return {finding.rule for finding in found if notes or finding.severity is not Severity.NOTE}
@@ -111,7 +111,7 @@ def _checkov(texts: _Texts) -> dict[str, set[str]]:
 
 @contextmanager
 def _folder(texts: dict[str, str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """A folder with a file for each text, and the names of the texts by those of the files."""
+    """Create a folder with a file for each text, and map the names of files to those of texts."""
     with TemporaryDirectory() as folder:
         names = {f"{number}.yaml": name for number, name in enumerate(texts)}
         for file, name in names.items():
@@ -140,7 +140,7 @@ def installed() -> list[str]:
 
 
 def ask(mistakes: Iterable[Mistake], peer: str) -> dict[str, list[str]]:
-    """What a peer says of each mistake beyond what it says of the sound manifest."""
+    """Return what a peer reports of each mistake beyond what it reports of the sound manifest."""
     own = {OURS: our_rules, OURS_WITH_NOTES: _with_notes}
     check = _one_by_one(own[peer]) if peer in own else PEERS[peer]
     wanted = list(mistakes)

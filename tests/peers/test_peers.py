@@ -1,4 +1,4 @@
-"""What shutdownlint reports of the cases, beside what kube-linter and kube-score report."""
+"""The reports of shutdownlint on the cases, compared with those of kube-linter and kube-score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How real programs were seen to stop, and how a manifest starts each of them.
+"""The measured shutdown of real programs, and the way a manifest starts each of them.
 
 Measured on Debian 12: the program as process 1, its stop signal from outside, HTTP on the loopback
 interface. ``seen`` has four signs: a request of 8 s in flight, one of 40 s in flight, a new one at

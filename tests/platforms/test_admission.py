@@ -317,7 +317,7 @@ def test_what_is_written_where_nothing_is_leaves_the_pods_own_value() -> None:
 
 
 def test_policies_apply_in_the_order_of_their_controllers() -> None:
-    """The API server's own policies first, then Gatekeeper, then Kyverno."""
+    """Test the order: the API server's own policies first, then Gatekeeper, then Kyverno."""
     hook = kyverno(
         'patchStrategicMerge: {spec: {containers: [{(name): "*", '
         "lifecycle: {preStop: {sleep: {seconds: 7}}}}]}}"
@@ -330,7 +330,7 @@ def test_policies_apply_in_the_order_of_their_controllers() -> None:
 
 
 def test_two_policies_that_write_the_same_are_named() -> None:
-    """Which one is the last is not known."""
+    """Test two policies that write the same: which one is the last is not known."""
     first = kyverno("patchStrategicMerge: {spec: {terminationGracePeriodSeconds: 60}}")
     second = first.replace("name: defaults", "name: later").replace("60", "90")
     files = {"pod.yaml": POD, "policy.yaml": f"{first}    ---{second}"}

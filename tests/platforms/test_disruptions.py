@@ -1,4 +1,4 @@
-"""What selects pods, and what keeps too few of them."""
+"""Objects that select pods, and settings that keep too few of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tool says of every program that was measured: never certain and wrong."""
+"""The statements of the tool about every measured program: never certain and wrong."""
 
 from __future__ import annotations
 
@@ -29,9 +29,7 @@ def manifest(number: int, row: Row) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def explained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Return the outcomes of the requests of every row: the likely one first, then the other
-    cases'.
-    """
+    """Return the outcomes of every row's requests: the likely case first, then the other cases."""
     folder: Path = tmp_path_factory.mktemp("rows")
     pods = [yaml.safe_dump(manifest(number, row)) for number, row in enumerate(ROWS)]
     (folder / "rows.yaml").write_text("---\n".join([CONFIG_MAPS, *pods]))

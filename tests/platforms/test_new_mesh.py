@@ -1,4 +1,4 @@
-"""What a mesh without a rule file loses is reported, with a fix."""
+"""The report on the losses of a mesh without a rule file, with a fix."""
 
 from __future__ import annotations
 

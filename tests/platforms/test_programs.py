@@ -1,4 +1,4 @@
-"""What a manifest shows of the framework's own shutdown."""
+"""The signs of the framework's own shutdown in a manifest."""
 
 from __future__ import annotations
 

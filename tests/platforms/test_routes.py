@@ -1,4 +1,4 @@
-"""How long routes let requests take."""
+"""The time that routes let requests take."""
 
 from __future__ import annotations
 

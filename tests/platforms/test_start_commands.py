@@ -1,4 +1,4 @@
-"""What programs do at their stop signal, by how they are started: as it was measured."""
+"""The measured behaviour of programs at their stop signal, by how they are started."""
 
 from __future__ import annotations
 

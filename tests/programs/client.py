@@ -26,7 +26,7 @@ class TooEarlyError(Exception):
 
 
 def ask_once(port: int, seconds: float) -> str:
-    """What becomes of a request on a new connection."""
+    """Return the outcome of a request on a new connection."""
     client = Client(port)
     try:
         return client.ask(seconds)
@@ -59,7 +59,7 @@ class Client:
         self.connection.sendall(_request(seconds))
 
     def answer(self, patience: float) -> str:
-        """What became of a request that has been sent. Raises ``TooEarlyError``."""
+        """Return the outcome of a request that has been sent. Raises ``TooEarlyError``."""
         assert self.connection is not None
         found = _read(self.connection, patience)
         if found == OK and time.monotonic() < self.earliest:

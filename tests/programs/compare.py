@@ -1,4 +1,4 @@
-"""What was seen of real programs, beside what is predicted from their manifests."""
+"""The observations of real programs, compared with the predictions from their manifests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: Most of a run is waiting, but two processors start programs slowly.
 _AT_ONCE: Final = 4
-#: What was seen when all programs were run last.
+#: The observations of the last run of all programs.
 MEASURED: Final = Path(__file__).with_name("measured.json")
 
 
@@ -33,7 +33,7 @@ class Result(Struct, frozen=True):
 
     @property
     def problems(self) -> list[str]:
-        """Where what was seen fits none of the cases that the tool names."""
+        """The observations that fit none of the cases that the tool names."""
         if self.seen is None:
             return []
         found = []
@@ -60,7 +60,7 @@ def compare(cases: Sequence[Case], folder: Path) -> list[Result]:
 
 
 def load() -> dict[str, Seen]:
-    """What was seen of each case before."""
+    """Load the earlier observations of each case."""
     return msgspec.json.decode(MEASURED.read_bytes(), type=dict[str, Seen])
 
 

@@ -78,7 +78,7 @@ _MARGIN: Final = 0.5
 
 
 class Drawn(Struct, frozen=True):
-    """An edge with settings and requests; ``limit`` is 0 where there is none."""
+    """An edge with settings and requests; a ``limit`` of 0 means no limit."""
 
     case: Case
     limit: int
@@ -176,7 +176,7 @@ def compare(
 
 
 class Result(Struct, frozen=True):
-    """How many requests an edge got, in how many runs, and those unlike the prediction."""
+    """The number of an edge's requests and runs, and the requests unlike the prediction."""
 
     requests: int
     runs: int

@@ -1,4 +1,4 @@
-"""What ``shutdownlint explain`` says of a case's manifest."""
+"""The output of ``shutdownlint explain`` for a case's manifest."""
 
 from __future__ import annotations
 

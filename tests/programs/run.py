@@ -32,14 +32,14 @@ IN_FLIGHT: Final = 4.0
 LATE_AT: Final = 1.5
 #: A program that still runs so long after its signal ignores it, or waits for more than requests.
 _WATCHED: Final = 14.0
-#: How long before the signal requests in flight are sent.
+#: The time before the signal at which requests in flight are sent.
 _BEFORE: Final = 0.4
 _Process: TypeAlias = "subprocess.Popen[bytes]"
 _Result = TypeVar("_Result")
 
 
 class Seen(Struct, frozen=True):
-    """What became of the requests: in flight, on a new connection, on an idle one, a long one.
+    """The outcomes of the requests: in flight, on a new connection, on an idle one, a long one.
 
     ``exit`` is when the program ended, in seconds after the signal; None if it still ran.
     """
@@ -52,7 +52,7 @@ class Seen(Struct, frozen=True):
 
 
 def search_path() -> str:
-    """Where programs are looked for."""
+    """Return where programs are looked for."""
     return f"{PROGRAMS}:{os.environ['PATH']}:/usr/sbin:/sbin"
 
 

@@ -1,4 +1,4 @@
-"""Where the settings of a rendered chart are written: values, templates, definitions."""
+"""The places of the settings of a rendered chart: values, templates, definitions."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def deployment(name: str, grace: str, sleep: str) -> str:
 
 
 def suggested(values: str, template: str) -> str:
-    """What is suggested for a chart of one template, without comments."""
+    """Return the suggestion for a chart of one template, without comments."""
     write({"charts/one/Chart.yaml": "apiVersion: v2\nname: one\nversion: 1.0.0\n"})
     write({"charts/one/values.yaml": values, "charts/one/templates/a.yaml": template})
     _, out, _ = run("suggest", "--render", "charts/one", "--p99", "10s", "--format", "helm")

@@ -20,9 +20,7 @@ ID = (
 
 
 def official_schema(scratch: Path) -> dict[str, Any]:
-    """Return the schema; skips, saying so, where it cannot be had (SHUTDOWNLINT_SARIF_SCHEMA names
-    it).
-    """
+    """Return the schema, or skip if it cannot be fetched (SHUTDOWNLINT_SARIF_SCHEMA names it)."""
     given = os.environ.get("SHUTDOWNLINT_SARIF_SCHEMA")
     if given:
         return _checked(json.loads(Path(given).read_text(encoding="utf-8")))

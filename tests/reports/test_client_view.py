@@ -1,4 +1,4 @@
-"""What a client sees of a lost request, and which retries hide it."""
+"""The client's view of a lost request, and the retries that hide it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for every registered format."""
+"""The requirements for every registered format."""
 
 from __future__ import annotations
 

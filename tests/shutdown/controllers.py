@@ -101,7 +101,7 @@ def drain_node(
 def scale_in(
     most: int, least: int, policies: list[tuple[str, int, int]], select: str, seconds: int
 ) -> list[int]:
-    """How many pods there are in each second, by the autoscaler's rules for scaling down.
+    """Return how many pods there are in each second, by the autoscaler's rules for scaling down.
 
     Written from calculateScaleDownLimitWithBehaviors and getReplicasChangePerPeriod in
     pkg/controller/podautoscaler/horizontal.go. A policy is its type, value and period.

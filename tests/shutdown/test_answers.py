@@ -105,7 +105,7 @@ def test_the_shown_timeline_takes_the_low_end_of_what_is_only_bounded() -> None:
 
 
 def test_a_loss_that_some_target_does_not_have_is_uncertain() -> None:
-    """Requests may be meant for one of two containers that stop at different times."""
+    """Test requests that may be for one of two containers that stop at different times."""
     short, slow = app("short", serves=True), app("slow", pre_stop=between(0, 20), serves=True)
     of = plan(short, slow, grace=40, proxy=proxy(termination=5))
     found = {loss.kind: loss for loss in ShutdownAnalysis(of).losses}
@@ -151,7 +151,7 @@ def test_a_request_to_a_pod_with_an_edge_and_an_app_passes_the_edge_alone() -> N
 
 
 def test_calls_of_the_app_pass_what_is_behind_it() -> None:
-    """The app makes calls as long as it lives; a proxy that is gone does not carry them."""
+    """Test that the app makes calls as long as it lives; a proxy that is gone carries none."""
     of = plan(app(pre_stop=20), grace=30, proxy=proxy(termination=5))
 
     def outcome(at: float) -> Outcome:
@@ -181,7 +181,7 @@ def test_what_ends_at_once_ends_for_the_reason_that_began_it() -> None:
 
 
 def test_a_listener_closes_once() -> None:
-    """A phase that closes its listener later does not move an earlier time."""
+    """Test that a phase that closes its listener later does not move an earlier time."""
     closes = Setting("closes", seconds(8), HERE)
     phases = (
         Phase(Trigger.SIGNAL, After(Setting("a", seconds(4), HERE)), CLOSED),
@@ -252,7 +252,7 @@ def test_recommended_values_are_whole_seconds_that_just_do() -> None:
 
 
 def test_a_phase_that_begins_at_the_deletion_is_part_of_the_hook() -> None:
-    """It is no time that comes after the hook, so the grace period need not hold both."""
+    """Test that the phase does not come after the hook, so the grace period need not hold both."""
     drain = Setting("drain", seconds(20), HERE)
     both = Process(
         (

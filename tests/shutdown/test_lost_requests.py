@@ -1,4 +1,4 @@
-"""How many requests a pod's end loses, beside predictions of single requests."""
+"""The number of requests lost at a pod's end, compared with predictions of single requests."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _drawn(rng: random.Random) -> float:
     ("sleep", "grace", "propagation"), [(0, 30, 5), (5, 10, 5), (5, 30, 10), (10, 30, 5), (2, 4, 8)]
 )
 def test_the_count_is_that_of_single_requests(sleep: int, grace: int, propagation: int) -> None:
-    """Requests arrive evenly for a long time before, and for as long as something sends."""
+    """Test requests that arrive evenly for a long time before, and while something sends them."""
     analysis = _analysis(sleep, grace, propagation)
     rng = random.Random(5)
     rate, before = 40, 60

@@ -1,4 +1,4 @@
-"""What must hold for every plan."""
+"""The properties that must hold for every plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many pods serve, against a simulation of the controllers."""
+"""The number of serving pods, compared with a simulation of the controllers."""
 
 from __future__ import annotations
 

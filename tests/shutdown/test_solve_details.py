@@ -61,7 +61,7 @@ def test_a_grace_period_is_raised_above_what_ends_last() -> None:
 
 
 def test_the_reason_is_the_first_of_equal_ends() -> None:
-    """The program's own limit ends with the last request, and not later."""
+    """Test that the program's own limit ends with the last request, and not later."""
     (change,) = solve(plan(app(pre_stop=5, limit=10), grace=10), TEN).changes
     assert (change.value, change.reason.kind) == (seconds(20), ReasonKind.REQUESTS_DONE)
     (change,) = solve(plan(app(pre_stop=5, limit=11), grace=10), TEN).changes
@@ -110,7 +110,7 @@ def test_a_limit_counts_where_somebody_wrote_it(written: bool, value: float) -> 
 
 
 def test_what_an_app_drains_before_a_signal_is_not_counted_twice() -> None:
-    """A phase that begins at the deletion is over when the hook is."""
+    """Test that a phase that starts at the deletion is over when the hook is."""
     early = ContainerPlan(
         "app",
         Hook(Setting("preStop", between(0), HERE)),

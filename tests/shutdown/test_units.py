@@ -137,7 +137,7 @@ def test_a_request_at_the_end_of_its_server_is_served_and_one_that_arrives_is_no
 
 @pytest.mark.parametrize("drain", [0, 4])
 def test_the_solver_counts_the_drain_of_the_app(drain: float) -> None:
-    """An app that goes on accepting needs that much less of a sleep."""
+    """Test that an app that goes on accepting needs that much less of a sleep."""
     of = plan(app(drain=drain), grace=30)
     solution = solve(of, Targets(seconds(10), seconds(6)))
     assert solution.failure is None

@@ -53,7 +53,7 @@ def edited(text: str, change: Any) -> str:
 
 
 def lines(before: str, after: str) -> tuple[list[str], list[str]]:
-    """What is gone and what is new, line by line."""
+    """Return the removed and the added lines."""
     old, new = before.splitlines(), after.splitlines()
     return [line for line in old if line not in new], [line for line in new if line not in old]
 

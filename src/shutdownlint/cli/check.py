@@ -60,7 +60,7 @@ _FORMATS = ", ".join(reporter.name for reporter in CHECK_REPORTERS)
 
 
 class ReportOptions(OptionGroup):
-    """Which reports are written."""
+    """The reports to write."""
 
     format: Annotated[
         list[str] | None,
@@ -119,7 +119,7 @@ class ReportOptions(OptionGroup):
 
 
 class RuleOptions(OptionGroup):
-    """Which rules are evaluated, and what makes the run fail."""
+    """The rules to evaluate, and the conditions under which the run fails."""
 
     select: Annotated[
         list[str] | None,
@@ -164,7 +164,7 @@ class RuleOptions(OptionGroup):
 
 
 class FixOptions(OptionGroup):
-    """Whether files are fixed, and what is known already."""
+    """Whether to fix files, and the findings that are already known."""
 
     fix: Annotated[
         bool,
@@ -405,7 +405,7 @@ class _CheckCommand:
         return FINDINGS if failed else CLEAN
 
     def _apply_baseline(self, result: "LintResult", file: str) -> None:
-        """Suppress what the baseline has, and warn about what is no longer reported."""
+        """Suppress the baseline's findings, and warn about those that are not reported any more."""
         from shutdownlint.linter.baseline import BaselineError, apply_baseline  # noqa: PLC0415
 
         try:
@@ -461,7 +461,7 @@ class _CheckCommand:
 def _plan_reports(
     formats: list[str], outputs: list[str] | None
 ) -> list[tuple[Reporter, str | None]]:
-    """Which report goes where; at most one to standard output."""
+    """Return each report with its destination; at most one goes to standard output."""
     formats, outputs = formats or [_TEXT], list(outputs or [])
     written = [text.partition("=") for text in formats]
     if any(equals for _, equals, _ in written):

@@ -1,4 +1,4 @@
-"""How commands declare their options, and how the words of a command line are read by them.
+"""The declaration of command options, and the reading of a command line by these declarations.
 
 The command-line library takes a third of the time of a small run. A line that is right needs
 nothing of it: ``read_words`` reads it by the same declarations. Every other line (a mistake, a
@@ -65,7 +65,7 @@ class Parameter(Struct, frozen=True):
 
     @property
     def declaration(self) -> Option | Argument:
-        """How it is declared."""
+        """The declaration of the option or argument."""
         found: Option | Argument = self.annotation.__metadata__[0]
         return found
 
@@ -84,7 +84,7 @@ class Parameter(Struct, frozen=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """How the option is written; a flag with a slash has a name that turns it off."""
+        """The names of the option; a flag with a slash has a name that turns it off."""
         declaration = self.declaration
         named = declaration.names if isinstance(declaration, Option) else ()
         return named or (f"--{self.name.replace('_', '-')}",)
@@ -120,7 +120,7 @@ def call(command: Callable[..., None], values: dict[str, Any]) -> None:
 
 
 def read_words(command: Callable[..., None], words: Sequence[str]) -> dict[str, Any] | None:
-    """Return the values that a command line gives; None where it is no plain one."""
+    """Return the values that a command line gives; None if it is not a plain one."""
     try:
         return _Reader(command).read(words)
     except (KeyError, ValueError):

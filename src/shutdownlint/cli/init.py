@@ -114,7 +114,7 @@ def _workload_lines(pods: "list[PlannedPod]") -> Iterator[str]:
 
 
 def _mesh_lines(pods: "list[PlannedPod]") -> Iterator[str]:
-    """What the manifests show about each mesh."""
+    """Yield the lines on what the manifests show about each mesh."""
     from shutdownlint.platforms.traffic import meshes_of  # noqa: PLC0415 - after reading
 
     found = False

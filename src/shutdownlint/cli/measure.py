@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from shutdownlint.measurement.prometheus import Prometheus
 
 SERVER = "Server"
-#: What the command line must not show.
+#: Values that the command line must not show.
 TOKEN, USER, PASSWORD = (
     "SHUTDOWNLINT_PROMETHEUS_TOKEN",
     "SHUTDOWNLINT_PROMETHEUS_USER",
@@ -38,7 +38,7 @@ _LEAST_QUANTILE = 0.5
 
 
 class ServerOptions(OptionGroup):
-    """Which Prometheus is asked, and how."""
+    """The Prometheus server to query, and the way to query it."""
 
     prometheus: Annotated[
         str | None,

@@ -37,7 +37,7 @@ def _parse_mesh(text: str) -> MeshFact:
 
 
 def read_request(text: str, *, outbound: bool = False, reused: bool = False) -> Any:
-    """Return a request of the command line, such as 10s or 2s@4s. Raises the exit of a usage error."""
+    """Return a request of the command line, such as 10s or 2s@4s. Raises a usage error."""
     from shutdownlint.shutdown.process import Direction  # noqa: PLC0415 - only where needed
     from shutdownlint.shutdown.request import Request  # noqa: PLC0415
 
@@ -67,7 +67,7 @@ else:
 
 
 class EnvironmentOptions(OptionGroup):
-    """What manifests do not show."""
+    """Settings that manifests do not show."""
 
     kubernetes_version: Annotated[
         Any,
@@ -148,7 +148,7 @@ class EnvironmentOptions(OptionGroup):
 
 
 class ScreenOptions(OptionGroup):
-    """How a text report is drawn."""
+    """The appearance of a text report."""
 
     color: Annotated[
         Color,
@@ -161,7 +161,7 @@ class ScreenOptions(OptionGroup):
 
 
 class FileOptions(OptionGroup):
-    """Which files are read, and how."""
+    """The files to read, and the way to read them."""
 
     context: Annotated[
         list[str] | None,

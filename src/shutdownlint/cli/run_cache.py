@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Final
 
 _NUL: Final = b"\0"
-#: What the terminal library reads, and what decides about encodings.
+#: The variables that the terminal library reads, and those that decide the encodings.
 _VARIABLES: Final = (
     *("COLUMNS", "LINES", "TERM", "COLORTERM", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"),
     *("TTY_INTERACTIVE", "JUPYTER_COLUMNS", "JUPYTER_LINES", "LANG", "LC_ALL", "LC_CTYPE"),
@@ -33,7 +33,7 @@ _DAY: Final = 24 * 60 * 60
 
 
 class KeptRun:
-    """Where the run of a command line is kept, or will be."""
+    """The place where the run of a command line is kept, or will be."""
 
     def __init__(self, words: Sequence[str], folder: str) -> None:
         self._entries = KeptEntries(f"{folder}/runs")
@@ -102,7 +102,7 @@ def _describe(words: Sequence[str]) -> list[str]:
 
 
 def _describe_stream(stream: object) -> Iterator[str]:
-    """What a report can know of the terminal behind a stream."""
+    """Yield everything that a report can know of the terminal behind a stream."""
     yield str(getattr(stream, "encoding", None))
     try:
         number = stream.fileno()  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""What every command does first: configuration, files, progress, workloads that are meant."""
+"""The first steps of every command: configuration, files, progress, selected workloads."""
 
 import contextlib
 import os
@@ -53,7 +53,7 @@ class Selected(Struct):
     sources: list[InputSource]
 
     def warn_no_match(self) -> None:
-        """Warn that there is none, with what was skipped."""
+        """Warn that no workload matches, and say what was skipped."""
         workloads = [pod.id for pod in self.run.pods]
         warn_no_match(self.folders, self.wanted, workloads, self.run.stats)
 
@@ -112,7 +112,7 @@ class Session:
 
     @property
     def search(self) -> FileSearch:
-        """How files are looked for below folders."""
+        """The search for files below folders."""
         config = self.config
         suffixes = (*SUFFIXES, *config.suffixes)
         return FileSearch(tuple(config.exclude), suffixes, config.respect_gitignore)
@@ -167,7 +167,7 @@ class Session:
         return Selected(run, pods, folders, wanted, sources)
 
     def check(self, selected: Selected) -> "LintResult":
-        """What a check reports of the planned files, with the rules of the configuration."""
+        """Return a check's result for the planned files, with the rules of the configuration."""
         from shutdownlint.fixes.fixer import with_text  # noqa: PLC0415 - not for all commands
         from shutdownlint.linter.linter import check  # noqa: PLC0415
 
@@ -178,7 +178,7 @@ class Session:
 
     @contextlib.contextmanager
     def progress(self, paths: list[str]) -> Iterator[tuple[Iterator[InputSource], LintOptions]]:
-        """The files and options; a progress bar on stderr where the run is long and watched."""
+        """Yield the files and options; show a progress bar on stderr for long runs on terminals."""
         sources = self.sources(paths)
         if not sys.stderr.isatty() or os.environ.get("CI"):
             yield sources, self.options()
@@ -232,7 +232,7 @@ class _Names:
 
 
 def _require_paths(paths: list[str], what: str) -> None:
-    """Refuse paths that do not exist: a mistyped one is no finding."""
+    """Reject paths that do not exist: a mistyped path must not look like a run without findings."""
     missing = [path for path in paths if path != STDIN and not files.is_there(path)]
     if missing:
         raise usage_error("; ".join(f"{what}{path}: no such file or folder" for path in missing))
@@ -253,7 +253,7 @@ def _names_of(workload: "ObjectId") -> tuple[str, ...]:
 
 
 def _facts_of(environment: EnvironmentOptions) -> Iterator[AppFacts]:
-    """What options say about all apps, each with the option as its source."""
+    """Yield the facts that options state about all apps, each with the option as its source."""
     if environment.p99 is not None:
         yield AppFacts("*", p99=environment.p99, source_label="--p99")
     if environment.propagation is not None:
@@ -336,7 +336,7 @@ def warn_no_match(
 
 
 def matches_argument(workload: "ObjectId", wanted: str | None) -> bool:
-    """Whether a workload is meant by the last argument; all are where there is none."""
+    """Return whether the last argument selects a workload; without an argument, all match."""
     if wanted is None:
         return True
     parts = wanted.split("/")

@@ -1,4 +1,4 @@
-"""What the user says, on the command line and in a configuration file.
+"""The statements of the user, on the command line and in a configuration file.
 
 The form of the file is in ``load``, which is imported only where there is a file.
 """
@@ -58,9 +58,9 @@ class Config(Struct):
     exclude: list[str] = field(default_factory=list)
     suffixes: list[str] = field(default_factory=list)
     apps: list[AppFacts] = field(default_factory=list)
-    #: What options of the command line say about all apps.
+    #: The facts about all apps that command-line options state.
     command_line: list[AppFacts] = field(default_factory=list)
-    #: What was measured; what is configured comes first.
+    #: The measured facts; configured ones take precedence.
     measured: list[AppFacts] = field(default_factory=list)
     respect_gitignore: bool = True
     owners: Owners = Owners()
@@ -70,9 +70,9 @@ class Config(Struct):
     render: RenderOptions = field(default_factory=RenderOptions)
     suppressions: list[Suppression] = field(default_factory=list)
     namespace: str | None = None
-    #: What the file asks for and does not get; the job is then not complete.
+    #: The requests of the file that are refused; the job is then incomplete.
     refusals: list[str] = field(default_factory=list)
-    #: What the file sets without effect.
+    #: The settings of the file that have no effect.
     ignored: list[str] = field(default_factory=list)
 
     def serve_share(self, share: float) -> None:
@@ -108,7 +108,7 @@ def _with_share(facts: AppFacts, share: float) -> AppFacts:
 
 
 def find_config(start: Path) -> Path | None:
-    """Return the nearest configuration file in ``start`` or above it, up to the repository's root."""
+    """Return the nearest configuration file in or above ``start``, up to the repository's root."""
     for folder in (start, *start.parents):
         for name in CONFIG_NAMES:
             path = folder / name

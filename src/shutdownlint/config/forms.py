@@ -1,4 +1,4 @@
-"""What the files of the user have in common: reading, durations, how mistakes are described."""
+"""Common parts of the user's files: reading, durations, descriptions of mistakes."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def read_toml(path: Path) -> TomlFile:
 
 
 def read_form(form: type[_Form], file: TomlFile) -> _Form:
-    """Return the tables of a file as a form. Raises ``ConfigError`` with the line of each mistake."""
+    """Read the tables of a file as a form. Raises ``ConfigError`` with the line of each mistake."""
     try:
         return form.model_validate(file.data)
     except ValidationError as error:

@@ -134,7 +134,7 @@ class WorkloadForm(Matching):
 
 
 class RenderForm(Form):
-    """How a chart or kustomization is rendered, for one environment."""
+    """The rendering of a chart or kustomization for one environment."""
 
     path: str = Field(description="The folder of the chart or kustomization.")
     name: str = Field(
@@ -147,7 +147,7 @@ class RenderForm(Form):
 
 
 class PathForm(Matching):
-    """What holds for the files that match a shell pattern."""
+    """The settings for the files that match a shell pattern."""
 
     match: PatternText = Field(description="Files and folders, with * and ?, as for exclude.")
     ignore: list[_RuleName] = Field(
@@ -357,7 +357,7 @@ def _path_rules(form: PathForm) -> PathRules:
 
 
 def _render_options(form: ConfigForm, resolver: _PathResolver, *, trusted: bool) -> RenderOptions:
-    """How charts are rendered. A list describes it; ``true`` of a trusted file turns it on."""
+    """Return the rendering options. A list describes it; ``true`` in a trusted file enables it."""
     options = RenderOptions(enabled=form.render is True and trusted)
     options.values = resolver.resolve("values", form.values)
     for entry in form.render if isinstance(form.render, list) else ():
@@ -385,9 +385,7 @@ class _PathResolver:
         self.refusals: list[str] = []
 
     def resolve(self, key: str, names: list[str]) -> list[str]:
-        """Return the paths of a setting; those that lead out of the repository are noted as
-        refused.
-        """
+        """Return the paths of a setting; note those that lead out of the repository as refused."""
         found = []
         for name in names:
             if "\0" in name:

@@ -43,7 +43,7 @@ _Shares = Annotated[
 
 
 class MeasuredWorkload(Form):
-    """What was measured of one workload."""
+    """The measurements of one workload."""
 
     match: str = Field(description="Kind/namespace/name.")
     p99: DurationText = Field(description="How long the slowest ordinary requests take.")
@@ -77,7 +77,7 @@ class MeasuredForm(Form):
 
 
 def load_measured(path: Path) -> list[AppFacts]:
-    """What a file of measurements says about apps. Raises ``ConfigError``."""
+    """Read the facts about apps from a file of measurements. Raises ``ConfigError``."""
     form = read_form(MeasuredForm, read_toml(path))
     found = [_facts(workload) for workload in form.workloads]
     if form.propagation is not None:

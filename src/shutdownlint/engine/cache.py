@@ -42,7 +42,7 @@ class RuleLoader:
 
     @cached_property
     def _entries(self) -> KeptEntries | None:
-        """Where rules are cached; None where nothing is."""
+        """The cache of rules; None if nothing is cached."""
         folder = cache_folder()
         return KeptEntries(folder) if folder is not None else None
 
@@ -72,7 +72,7 @@ class RuleLoader:
         return self._load(folder, "", state)
 
     def _load(self, folder: Path, name: str, state: Iterable[str] = ()) -> list[Rule]:
-        """Return the rules of a folder; ``state`` is what they depend on beside the installation."""
+        """Return rules of a folder; ``state`` is what they depend on beyond the installation."""
         if self._entries is None:
             return self._check(folder, name)
         key = f"rules-{files.digest(os.fsencode(folder.absolute()))[:8]}"
@@ -99,9 +99,7 @@ class RuleLoader:
 
 
 def _rule_files(folder: Path) -> list[Path]:
-    """Return the rule files of a folder and the folders below it; links to folders are not
-    followed.
-    """
+    """Return the rule files of a folder and its subfolders, without following folder links."""
     found = []
     for top, _, names in files.walk(folder, (".yaml",)):
         found += [Path(top) / name for name in names if name.endswith(".yaml")]

@@ -67,7 +67,7 @@ class ExpressionCache:
         self._new_rules += rules
 
     def _compiler(self, expression: RuleExpression) -> Compiler:
-        """What compiles an expression: its own where its fields have other types elsewhere."""
+        """Return an expression's compiler: its own if its fields have other types elsewhere."""
         self._take_new_rules()
         types = expression.types
         if all(self._types.get(name) is of_type for name, of_type in types.items()):
@@ -113,7 +113,7 @@ class _Clause:
         self.wanted = expression.wanted_flag
         self._expression = expression
         self._cache = cache
-        #: What it gave for values that it was evaluated with: most pods are alike.
+        #: The results for values that it was evaluated with: most pods are alike.
         self._answers: dict[tuple[Value, ...], bool] = {}
 
     def holds(self, values: CaseValues) -> bool:
@@ -165,7 +165,7 @@ class _CompiledRule:
         return self._cache.condition(condition).holds(_arguments(condition.names, values))
 
     def value(self, edit: RuleEdit, values: Mapping[str, Value]) -> Value | None:
-        """What an edit sets or renames to. Raises ``ExpressionError``."""
+        """Return the value that an edit sets or renames to. Raises ``ExpressionError``."""
         expression = edit.value
         if expression is None:
             return None
@@ -234,7 +234,7 @@ class RuleEvaluator:
                 yield self._finding(compiled, subject)
 
     def applies(self, rule_id: str, subject: Subject) -> bool:
-        """Whether a rule reports something for a subject that is no problem."""
+        """Return whether a rule reports something for a subject that is not a problem."""
         rules = self._by_subject.get(subject.kind, ())
         return any(c.rule.id == rule_id and self._holds(c, subject) for c in rules)
 
@@ -343,7 +343,7 @@ class RuleEvaluator:
 
 
 def _describe_decision(rule: Rule, subject: Subject) -> str:
-    """Return the setting that decides, with its value and who chose it, wherever that is written."""
+    """Return the setting that decides, with its value and origin, wherever it is written."""
     loss = subject.loss
     setting = loss.setting if loss is not None else subject.setting(rule.at) if rule.at else None
     if setting is None:

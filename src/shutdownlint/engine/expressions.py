@@ -125,7 +125,7 @@ class _Google(Expression):
             raise _google_error(str(error)) from None
 
     def must_be_bool(self) -> None:
-        """Raises ``ExpressionError`` where it is something else than true or false."""
+        """Raise ``ExpressionError`` if the expression is not of type bool."""
         if self.expression.return_type() != self.cel.Type.BOOL:
             kind = self.expression.return_type().name().lower()
             raise ExpressionError(f"a condition must be true or false, this is a {kind}")

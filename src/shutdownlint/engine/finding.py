@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Severity(StrEnum):
-    """How bad, for certain. A note never fails a run."""
+    """The severity of a finding, by what is certain. A note never fails a run."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -31,7 +31,7 @@ class Severity(StrEnum):
 
 
 class EditAction(StrEnum):
-    """What an edit does to an entry."""
+    """The action of an edit on an entry."""
 
     SET = "set"
     REMOVE = "remove"
@@ -53,7 +53,7 @@ class Change(Struct, frozen=True):
 
 
 class Fix(Struct, frozen=True):
-    """What to write instead: as text, and as the changes that a program can make.
+    """The replacement to write: as text, and as the changes that a program can make.
 
     ``safe``: the changes only improve what the pod does.
     """

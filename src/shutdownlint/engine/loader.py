@@ -234,9 +234,7 @@ class _RuleBuilder:
         return RuleExpression(text, mentioned)
 
     def _clauses(self, condition: RuleExpression) -> list[RuleExpression]:
-        """Return the parts of a condition, the quickest first: flags, what needs no engine, all
-        others.
-        """
+        """Return the parts of a condition, cheapest first: flags, parts without engine, others."""
         clauses = []
         for text in split_conjunction(condition.text):
             names = identifiers(text)

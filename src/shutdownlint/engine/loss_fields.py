@@ -33,12 +33,12 @@ _CLIENT: Final = {
 
 
 class LossView(Struct, frozen=True):
-    """What a field of a loss may look at."""
+    """The data that a field of a loss may read."""
 
     pod: PlannedPod
     analysis: ShutdownAnalysis
     loss: Loss
-    #: What the same setting loses as well.
+    #: The other losses that the same setting causes.
     others: tuple[Loss, ...] = ()
 
     @property
@@ -65,7 +65,7 @@ def _hook(view: LossView) -> Setting[DurationRange] | None:
 
 
 def _drain(view: LossView) -> timedelta:
-    """How long the app accepts after its stop signal."""
+    """Return how long the app accepts requests after its stop signal."""
     hook = _hook(view)
     begin = hook.value.low if hook is not None else ZERO
     return max(view.loss.arrival - begin, ZERO)
@@ -126,7 +126,7 @@ def _format_changes(view: LossView, changes: Sequence[Change]) -> Iterator[str]:
 
 
 def _advice(view: LossView) -> str:
-    """Return the smallest set of changes that serves every request; what is wanted where none does."""
+    """Return the smallest set of changes that serves every request; else the wanted ones."""
     solution, loss = view.analysis.solution, view.loss
     if view.analysis.is_solved(loss):
         return ", ".join(_format_changes(view, solution.changes))
@@ -150,7 +150,7 @@ def _app_goes_on_until(view: LossView) -> timedelta:
 
 
 def _any_length(view: LossView) -> str:
-    """Which requests are lost."""
+    """Describe the requests that are lost."""
     loss = view.loss
     if loss.needed is not None:
         return f"requests of up to {format_duration(loss.needed.value)}"

@@ -1,4 +1,4 @@
-"""How bad a loss is: by what is known of the requests that are lost."""
+"""The severity of a loss, by what is known of the requests that are lost."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def format_loss(loss: Loss) -> str:
-    """What is lost, in a few words."""
+    """Describe a loss in a few words."""
     are = "are" if loss.certain else "may be"
     if loss.kind is LossKind.LATE:
         sure = loss.certain and loss.weight is not LossWeight.POSSIBLE
@@ -60,7 +60,7 @@ def _format_setting(loss: Loss) -> str:
     return f"{name} {setting.value_text}"
 
 
-#: What becomes of new requests, by what their caller sees.
+#: The outcomes of new requests, by what their caller sees.
 _LATE: Final = {
     ClientSees.REFUSED: "refused",
     ClientSees.RESET: "reset",

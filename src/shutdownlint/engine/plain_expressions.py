@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from shutdownlint.platforms.fields import Value
 
-    #: What an expression gives for the values of its names.
+    #: The function that evaluates an expression for the values of its names.
     Evaluate = Callable[[Mapping[str, Any]], Any]
 
 #: Longer expressions are left to the engine, so that none nests deeply here.
@@ -39,7 +39,7 @@ _END: Final = ""
 
 
 def plain_expression(text: str, fields: Mapping[str, FieldType]) -> Evaluate | None:
-    """What evaluates an expression over these fields; None where that needs the engine."""
+    """Return the evaluator of an expression over these fields; None if that needs the engine."""
     tokens = []
     for token in _TOKEN.finditer(text):
         if token.group(5) is not None:

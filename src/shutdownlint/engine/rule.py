@@ -49,7 +49,7 @@ class RuleExpression(Struct, frozen=True):
 
 
 class LossSelector(Struct, frozen=True):
-    """Which losses a rule reports. An empty tuple selects any.
+    """The losses that a rule reports. An empty tuple selects any.
 
     ``length``: how long requests take is ``stated``, ``usual`` for the program, or ``unknown``.
     """
@@ -78,7 +78,7 @@ SENDER_ROLE: Final = "sender"
 
 
 def known_length(loss: Loss) -> str:
-    """What is known of the length of the requests that are lost."""
+    """Return what is known of the length of the lost requests: stated, usual or unknown."""
     if loss.needed is None:
         return "unknown"
     return "stated" if loss.needed.origin.kind is OriginKind.MEASURED else "usual"
@@ -145,9 +145,7 @@ def headline(title: str, name: str) -> str:
 
 
 def suggest_rule(name: str, rules: Iterable[Rule]) -> str:
-    """Return the end of a sentence on a name that no rule has: the one that is meant, if it is
-    clear.
-    """
+    """Return the end of a sentence on an unknown rule name: the one that is meant, if clear."""
     return did_you_mean(name, [word for rule in rules for word in (rule.id, rule.name)])
 
 
@@ -157,7 +155,7 @@ def bundled_folder() -> Path:
 
 
 def merge_rules(rules: list[Rule], user_rules: list[Rule]) -> list[Rule]:
-    """Return the rules together with the user's own. Raises ``RuleFileError`` where an id is taken."""
+    """Return the rules together with the user's own. Raises ``RuleFileError`` if an id is taken."""
     taken = {rule.id: rule for rule in rules}
     for rule in user_rules:
         if rule.id in taken:

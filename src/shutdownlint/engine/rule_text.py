@@ -1,4 +1,4 @@
-"""What a rule's file says for people, read without the checks that loading it has made."""
+"""The texts of a rule's file for people, read without the checks made when it was loaded."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ if TYPE_CHECKING:
 
 
 def read_explanation(rule: Rule) -> tuple[str, list[str]]:
-    """Return the explanation of a rule, and its sources. Raises ``OSError`` where the file is gone."""
+    """Return the explanation of a rule, and its sources. Raises ``OSError`` if the file is gone."""
     data: Any = Tree(compose(files.read_text(rule.file))[0]).to_python()
     return str(data.get("explanation", "")), [str(source) for source in data.get("sources", ())]

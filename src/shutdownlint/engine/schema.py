@@ -65,7 +65,7 @@ SOLUTION: Final = "solution"
 
 
 class FixSchema(SchemaModel):
-    """What to write instead: as text, and as edits where those are certain to be right.
+    """The replacement to write: as text, and as edits where those are certain to be right.
 
     Safe edits only improve what the pod does; unsafe ones change it.
     """
@@ -102,7 +102,7 @@ _Lengths = Annotated[list[_Length], BeforeValidator(_as_list, _Length | list[_Le
 
 
 class LossSchema(SchemaModel):
-    """Which losses a rule reports: one value, or a list; a key that is left out selects any."""
+    """The losses that a rule reports: one value, or a list; a key that is left out selects any."""
 
     kind: _Kinds = Field(default_factory=list, description="What is lost.")
     by: _Means = Field(default_factory=list, description="By what it is lost.")
@@ -115,7 +115,7 @@ class LossSchema(SchemaModel):
 
 
 class Options(BaseModel):
-    """What the user says of an example; a platform's name as a key gives its version."""
+    """The user's options in an example; a platform's name as a key gives its version."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
     __pydantic_extra__: dict[str, str]

@@ -25,7 +25,7 @@ CONFIDENCES: Final = ("low", "medium", "high")
 
 
 class PathRules(Struct, frozen=True):
-    """What holds for the findings in files that match a pattern."""
+    """The settings for findings in files that match a pattern."""
 
     match: str
     ignore: list[str] = field(default_factory=list)
@@ -45,7 +45,7 @@ class RuleSelection(Struct):
     folders: list[str] = field(default_factory=list)
     min_confidence: str = CONFIDENCES[0]
     paths: list[PathRules] = field(default_factory=list)
-    #: How many rules the last ``load`` left out.
+    #: The number of rules that the last ``load`` left out.
     left_out: int = 0
 
     @property

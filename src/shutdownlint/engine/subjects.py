@@ -1,4 +1,4 @@
-"""What a rule is evaluated for (a pod, container, proxy or problem), and its fields' values."""
+"""The subject of a rule (a pod, container, proxy or problem), and the values of its fields."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class CaseValues(dict[str, "Value | None"]):
         self._view = view
 
     def __missing__(self, name: str) -> Value | None:
-        """Return the value of a field, or of ``<field>From``; None where there is none."""
+        """Return the value of a field, or of ``<field>From``; None if it has none."""
         value = self[name] = self._work_out(name)
         return value
 
@@ -128,12 +128,12 @@ class Subject:
         return "?" if value is None else format_value(value)
 
     def origin_text(self, name: str, file: str) -> str:
-        """Where a field's value comes from, in a text about ``file``."""
+        """Describe the origin of a field's value, in a text about ``file``."""
         setting = self.setting(name)
         return setting.origin.describe(file) if setting is not None else "unknown"
 
     def assumptions_for(self, names: Iterable[str]) -> tuple[Assumption, ...]:
-        """What a rule that mentions these names rests on."""
+        """Return the assumptions that a rule mentioning these names depends on."""
         found = list(self.assumptions)
         for name in names:
             field = self._fields.get(name) or self._fields.get(name.removesuffix(ORIGIN_SUFFIX))
@@ -257,7 +257,7 @@ def losses_by_setting(losses: Iterable[Loss]) -> Iterable[list[Loss]]:
 
 
 def _place_of(loss: Loss, process: ContainerPlan | None) -> SourceLocation | None:
-    """Where the setting is written that decides; of a default, where many pods could get another.
+    """Return where the deciding setting is written; for a default, a place for many pods at once.
 
     None where no file shows such a place.
     """

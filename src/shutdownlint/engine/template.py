@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 class TemplateValues(Protocol):
-    """What fills a template."""
+    """The values that fill a template."""
 
     def value_text(self, name: str) -> str:
         """Return a field's value as messages write it."""
 
     def origin_text(self, name: str, file: str) -> str:
-        """Where a field's value comes from, in a text about ``file``."""
+        """Describe the origin of a field's value, in a text about ``file``."""
 
 
 class TemplatePart(Struct, frozen=True, array_like=True):
@@ -40,7 +40,7 @@ class MessageTemplate(Struct, frozen=True, array_like=True):
 
     @classmethod
     def parse(cls, text: str, fields: Mapping[str, Field]) -> MessageTemplate:
-        """Raises ``ValueError`` for an unknown field or broken braces."""
+        """Parse a template. Raises ``ValueError`` for an unknown field or broken braces."""
         from string import Formatter  # noqa: PLC0415 - a run has rules that were read before
 
         parts = []

@@ -1,1 +1,1 @@
-"""What to write instead."""
+"""The replacements for what findings report."""

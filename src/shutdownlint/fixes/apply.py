@@ -68,7 +68,7 @@ class FixResult(Struct):
 
 
 def locate(change: Change) -> EditLocation:
-    """Where a change is made. Raises ``EditError`` for one that has no place in a manifest."""
+    """Return where a change is made. Raises ``EditError`` if it has no place in a manifest."""
     return EditLocation.of(change.target.location if change.target is not None else None)
 
 
@@ -236,9 +236,7 @@ class FixApplier:
     def _collect(
         self, candidates: Iterable[Finding]
     ) -> tuple[dict[ChunkKey, list[Edit]], dict[str, list[Change]], list[Finding]]:
-        """Return the edits and changes of this round, by part and by file, and the findings they
-        fix.
-        """
+        """Return this round's edits and changes, by part and file, and the findings they fix."""
         edits: dict[ChunkKey, list[Edit]] = {}
         changes: dict[str, list[Change]] = {}
         chosen: list[Finding] = []
@@ -260,7 +258,7 @@ class FixApplier:
     def _retry_in_parts(
         self, before: list[Finding], chosen: list[Finding], problems: Mapping[_Place, str]
     ) -> list[Finding]:
-        """Some of the fixes are not verified, those at ``problems``: try fewer at a time.
+        """Try fewer fixes at a time, because those at ``problems`` are not verified.
 
         The others are tried together, then the first fix of each of these places, then the second:
         few checks, however many fixes are bad. Where none of the fixes changes such a place, they
@@ -287,7 +285,7 @@ class FixApplier:
         return findings
 
     def _find_again(self, part: Iterable[Finding], findings: Iterable[Finding]) -> list[Finding]:
-        """What is left of some findings after others were fixed."""
+        """Return the findings that remain after others were fixed."""
         wanted = Counter(_key(finding) for finding in part)
         found = []
         for finding in findings:
@@ -347,7 +345,7 @@ def _key(finding: Finding) -> _Key:
 
 
 def _kinds(finding: Finding) -> Iterator[_Key]:
-    """What a finding is about, whatever it is reported together with."""
+    """Yield the keys of what a finding is about, whatever it is reported together with."""
     for each in finding.each:
         yield (each.rule, str(each.workload), each.container or "", each.subject_file)
 
@@ -357,7 +355,7 @@ def _count_kinds(findings: Iterable[Finding]) -> Counter[_Key]:
 
 
 def _still_there(after: Iterable[Finding], fixed: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield the findings but those that are less than what was fixed: longer requests, or not sure."""
+    """Yield the findings that are not less than what was fixed (longer requests, or unsure)."""
     known = {kind: finding for finding in fixed for kind in _kinds(finding)}
     for finding in after:
         before = (known[kind] for kind in _kinds(finding) if kind in known)
@@ -375,7 +373,7 @@ def _is_less(finding: Finding, before: Finding) -> bool:
 def _find_regressions(
     before: Iterable[Finding], after: Iterable[Finding], fixed: list[Finding]
 ) -> dict[_Place, str]:
-    """What the fixes did not resolve, or what as severe has come: the reason, by place."""
+    """Return what the fixes did not resolve, or caused and as severe: the reason, by place."""
     was, now = _count_kinds(before), _count_kinds(_still_there(after, fixed))
     found: dict[_Place, str] = {}
     for kind, count in _count_kinds(fixed).items():

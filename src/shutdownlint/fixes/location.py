@@ -1,4 +1,4 @@
-"""Where a value is edited: an entry of a document, or of YAML inside one of its scalars."""
+"""The place where a value is edited: an entry of a document, or of YAML in one of its scalars."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class EditLocation(Struct, frozen=True):
 
     @classmethod
     def of(cls, location: SourceLocation | None) -> EditLocation:
-        """Where a location is edited. Raises ``EditError`` for one outside the manifests."""
+        """Return where a location is edited. Raises ``EditError`` for one outside the manifests."""
         if isinstance(location, NodeRef):
             location = location.source
         if isinstance(location, EmbeddedNodeRef):

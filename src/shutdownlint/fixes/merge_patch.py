@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def make_patch(pod: PlannedPod, texts: Mapping[str, bytes]) -> dict[str, Any] | None:
-    """Return a strategic merge patch that turns the workload's own object into that of ``texts``."""
+    """Return the strategic merge patch that turns the workload's object into that of ``texts``."""
     before, after = _before_and_after(pod, texts)
     if before == after:
         return None
@@ -33,7 +33,7 @@ def make_patch(pod: PlannedPod, texts: Mapping[str, bytes]) -> dict[str, Any] | 
 
 
 def changed_entries(pod: PlannedPod, texts: Mapping[str, bytes]) -> Iterator[tuple[KeyPath, Any]]:
-    """Yield the entries of the workload's object that differ in ``texts``, with their new values."""
+    """Yield entries of the workload's object that differ in ``texts``, with their new values."""
     before, after = _before_and_after(pod, texts)
     for key_path, value in _changed(before, after, ()):
         yield (*pod.workload.object_ref.key_path, *key_path), value

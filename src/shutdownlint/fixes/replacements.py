@@ -23,9 +23,7 @@ class Replacement(Struct, frozen=True):
 
 
 def list_replacements(finding: Finding) -> list[Replacement]:
-    """Return the edits of a fix in the order of the text; none where they are not possible or
-    verified.
-    """
+    """Return the edits of a fix in text order; none if they are not possible or not verified."""
     if finding.fix is None or not finding.fix.changes:
         return []
     try:

@@ -1,4 +1,4 @@
-"""How a setting's value is written."""
+"""The written form of a setting's value."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ _MOST_NAMES: Final = 3
 
 
 class Suggestion(Struct):
-    """What one workload should be changed to.
+    """The suggested changes to one workload.
 
     ``edits`` are by part of a file; ``refused`` says why there are none. ``shared`` says which
     other environments have the file of an edit and need something else: a patch is for one only.
@@ -52,7 +52,7 @@ class Suggestion(Struct):
     shared: str = ""
     #: Whether nothing says how long its requests take.
     p99_assumed: bool = False
-    #: What a stop loses with the changes.
+    #: The losses of a stop with the changes.
     lost: tuple[ReportedLoss, ...] = ()
 
     @property
@@ -90,7 +90,7 @@ def make_suggestions(
     *,
     rendered: bool = False,
 ) -> list[Suggestion]:
-    """Return a suggestion for each pod that has a plan; ``rendered``: also edit what Helm rendered."""
+    """Return a suggestion for each pod with a plan; ``rendered``: also edit what Helm rendered."""
     found = []
     for pod in pods:
         if pod.plan is None:

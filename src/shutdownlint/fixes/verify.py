@@ -82,7 +82,7 @@ def check_text(old: bytes, new: bytes, meant: Iterable[IntendedChange]) -> None:
 
 
 def check_piece(old: str, new: str, meant: Iterable[IntendedChange]) -> None:
-    """The same for the text of one piece of a file. Raises ``VerificationError``."""
+    """Check the text of one piece of a file in the same way. Raises ``VerificationError``."""
     before, duplicates = _read_old(old)
     roots = _roots(new)
     _compare(list(before), _values(roots), list(meant))
@@ -94,15 +94,13 @@ def check_piece(old: str, new: str, meant: Iterable[IntendedChange]) -> None:
 
 @lru_cache(maxsize=2)
 def _read_old(text: str) -> tuple[tuple[Any, ...], int]:
-    """Return the values of a text, and its duplicate keys; the fixes of one text follow one
-    another.
-    """
+    """Return the values and duplicate keys of a text, cached: its fixes follow one another."""
     roots = _roots(text)
     return tuple(_values(roots)), _count_duplicates(roots)
 
 
 def _count_duplicates(roots: list[Node]) -> int:
-    """How many keys are in a mapping more than once."""
+    """Count the keys that a mapping has more than once."""
     found = 0
     for root in roots:
         for node in iterate_nodes(root):

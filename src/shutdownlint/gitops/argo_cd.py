@@ -59,12 +59,12 @@ class UnknownParametersError(Exception):
 
 
 def read_application(ref: NodeRef, data: Any) -> Iterator[Deployment]:
-    """What an Application deploys: one folder, or several."""
+    """Read the deployments that an Application describes: one folder, or several."""
     yield from _deployments(ref, (), data)
 
 
 def read_set(ref: NodeRef, data: Any) -> Iterator[Deployment]:
-    """What the Applications of a set deploy."""
+    """Read the deployments of the Applications of a set."""
     title = f"ApplicationSet {value_at(data, 'metadata', 'name')}"
     spec = value_at(data, "spec")
     try:
@@ -125,7 +125,7 @@ def _deployment(title: str, ref: NodeRef, at: KeyPath, source: Any, data: Any) -
 
 
 def _add_inline(found: Deployment, helm: dict[str, Any], place: Source) -> None:
-    """The values that the Application itself writes; the object wins over the text."""
+    """Add the Application's own values; the object takes precedence over the text."""
     values, text = helm.get("valuesObject"), helm.get("values")
     if isinstance(values, dict):
         found.inline, found.inline_source = values, place / "valuesObject"
@@ -177,7 +177,7 @@ def _generate(generators: Any, file: str, known: _Parameters) -> Iterator[_Param
 def _generate_one(
     generator: dict[str, Any], file: str, known: _Parameters
 ) -> Iterator[_Parameters]:
-    """Yield the parameters of one generator; ``known`` are those of the one before it in a matrix."""
+    """Yield parameters of one generator; ``known`` are those of the one before it in a matrix."""
     elements = value_at(generator, "list", "elements")
     git, matrix = generator.get("git"), value_at(generator, "matrix", "generators")
     if isinstance(elements, list):

@@ -40,9 +40,9 @@ class Deployment(Struct, eq=False):
     overrides: Mapping[str, KeyPath] = field(default_factory=dict)
     #: Kustomize components of the folder that are used as well.
     components: tuple[str, ...] = ()
-    #: What replaces ``${name}`` in the manifests.
+    #: The values that replace ``${name}`` in the manifests.
     variables: Mapping[str, str] | None = None
-    #: What else changes the manifests, which the files do not show.
+    #: The other changes to the manifests, which the files do not show.
     unknown: tuple[str, ...] = ()
     #: Where the folder has no kustomization, those of the folders below it are a part of it
     #: (fluxcd/pkg kustomize/kustomize_generator.go scans the folder and adds them as resources).
@@ -50,7 +50,7 @@ class Deployment(Struct, eq=False):
 
     @property
     def places(self) -> dict[str, KeyPath]:
-        """Where the overrides are in the object's document."""
+        """The places of the overrides in the object's document."""
         return {key: (*self.ref.key_path, *place) for key, place in self.overrides.items()}
 
 
@@ -92,7 +92,7 @@ def is_inside(file: str, path: str) -> bool:
 
 
 def find_folder(file: str, path: str) -> str:
-    """Return the folder that a path of a repository means; empty where there is none.
+    """Return the folder that a path of a repository means; empty if it does not exist.
 
     The repository's own root comes first, then every folder above the object's file: what is
     checked may be a copy of a part of it.
@@ -102,7 +102,7 @@ def find_folder(file: str, path: str) -> str:
 
 
 def find_file(file: str, path: str) -> str:
-    """Return the file that a path of a repository means; empty where there is none."""
+    """Return the file that a path of a repository means; empty if it does not exist."""
     found = (each for each in _candidates(file, path) if files.is_file(each))
     return next((each for each in found if is_inside(file, each)), "")
 
@@ -118,7 +118,7 @@ def repository_roots(file: str) -> list[str]:
 
 
 def _root_as_written(file: str) -> str:
-    """Return the repository of a file: below the path as the user wrote it, where that is absolute."""
+    """Return the repository of a file: below the path as written, if that is absolute."""
     root = files.real_path(find_repository(_path(file)))
     above = posixpath.dirname(posixpath.normpath(file))
     while posixpath.isabs(file) and above != posixpath.dirname(above):

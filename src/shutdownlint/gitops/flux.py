@@ -29,7 +29,7 @@ _OVERRIDES: Final = {
 
 
 def read_kustomization(ref: NodeRef, data: Any) -> Iterator[Deployment]:
-    """What a Kustomization deploys."""
+    """Read the deployments that a Kustomization describes."""
     path = value_at(data, "spec", "path")
     name = value_at(data, "metadata", "name")
     repository = value_at(data, "spec", "sourceRef", "kind") in (None, "GitRepository")
@@ -53,7 +53,7 @@ def read_kustomization(ref: NodeRef, data: Any) -> Iterator[Deployment]:
 
 
 def read_release(ref: NodeRef, data: Any) -> Iterator[Deployment]:
-    """What a HelmRelease deploys."""
+    """Read the deployments that a HelmRelease describes."""
     chart = ("spec", "chart", "spec")
     path, kind = value_at(data, *chart, "chart"), value_at(data, *chart, "sourceRef", "kind")
     name, own = value_at(data, "metadata", "name"), value_at(data, "metadata", "namespace")

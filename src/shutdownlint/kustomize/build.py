@@ -67,7 +67,7 @@ class Member(Struct, eq=False):
 
 
 class Build(Struct, eq=False):
-    """What one kustomization deploys.
+    """The objects that one kustomization deploys.
 
     ``folders`` are those of all kustomizations in it, ``bases`` of those that it has as resources;
     ``missing`` are files that are named and are not there.
@@ -102,7 +102,7 @@ class KustomizeTree:
         self.files = files
 
     def roots(self) -> list[Build]:
-        """What is deployed: the kustomizations that no other one of the run names."""
+        """Build the deployed kustomizations: those that no other one of the run names."""
         own = [layer for file in self.files if (layer := self._layer(file)) is not None]
         named = {path for layer in own for path in (*layer.resources, *layer.components)}
         found = [
@@ -118,7 +118,7 @@ class KustomizeTree:
         return found
 
     def build(self, layer: Layer) -> Build:
-        """What a kustomization deploys."""
+        """Build the objects that a kustomization deploys."""
         build = Build(layer)
         build.members = self._collect(layer, build, [])
         return build

@@ -1,4 +1,4 @@
-"""What a JSON patch (RFC 6902) writes into an object."""
+"""The entries that a JSON patch (RFC 6902) writes into an object."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class JsonPatchError(Exception):
 
 
 class Operation:
-    """One operation of a patch. Raises ``JsonPatchError`` where it is none."""
+    """One operation of a patch. Raises ``JsonPatchError`` if it is not one."""
 
     def __init__(self, node: Node, source: Source) -> None:
         self.source = source / "value"
@@ -36,7 +36,7 @@ class Operation:
         self.value = value.value if value is not None else None
 
     def grafts(self, document: Document, root: KeyPath) -> Iterator[Graft]:
-        """What it writes into the object at ``root``. Raises ``JsonPatchError``."""
+        """Yield what it writes into the object at ``root``. Raises ``JsonPatchError``."""
         if self.name == "test":
             return
         if self.name in ("add", "replace") and self.value is not None:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 #: A resource that is fetched.
 _REMOTE: Final = lazy_pattern(r"://|^git@|^github\.com/|\?ref=|^git::")
-#: What we do not do: it may change the objects.
+#: The features that are not applied: they may change the objects.
 _UNAPPLIED: Final = ("transformers", "replacements", "vars", "configurations")
 _TEMPLATED: Final = (
     "Deployment",
@@ -228,7 +228,7 @@ class Layer(Struct, eq=False):
 def read_layer(
     file: str, document: Document, read: ReadFile, places: Mapping[str, KeyPath] | None = None
 ) -> Layer:
-    """Return the kustomization of a document with its patches, or the settings at these ``places``."""
+    """Return kustomization of a document with its patches, or the settings at these ``places``."""
     data = document.tree.to_python()
     if places is not None:
         data = {key: document.tree.to_python(place) for key, place in places.items()}

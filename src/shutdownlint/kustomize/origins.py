@@ -1,4 +1,4 @@
-"""Where the entries of a built kustomization are written: in a base, a patch, or another file."""
+"""The places where a built kustomization's entries are written: a base, a patch or another file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class KustomizationOrigins:
-    """What one kustomization is built from. ``tree`` reads the files of its members."""
+    """The sources of one kustomization. ``tree`` reads the files of its members."""
 
     def __init__(self, build: Build, tree: KustomizeTree) -> None:
         self.build = build
@@ -38,18 +38,16 @@ class KustomizationOrigins:
         return RenderedDocument.of(document, self)
 
     def template_file(self, document: Document) -> str:
-        """Return the file that the object is written in; for what is made by the kustomization its
-        own.
-        """
+        """Return the file of the object; the kustomization's own if the kustomization makes it."""
         place = self._place(document)
         return place[0].file if place is not None else self.build.root.file
 
     def value_path(self, document: Document, key_path: KeyPath) -> tuple[str, ...]:
-        """Return the value of a chart that sets an entry: there is none."""
+        """Return the chart value that sets an entry: always empty."""
         return ()
 
     def region(self, document: Document, key_path: KeyPath, part: EntryPart) -> Region:
-        """Where an entry is written."""
+        """Return where an entry is written."""
         place = self._place(document)
         if place is None:
             return self._maker()
@@ -75,7 +73,7 @@ class KustomizationOrigins:
         return written.region(tuple(path), part)
 
     def _changer(self) -> Region:
-        """Return the setting of a kustomization that changes the written value, where it is known."""
+        """Return setting of a kustomization that changes the written value, where it is known."""
         for layer in reversed(self.build.layers):
             for feature in layer.unapplied:
                 key = "patches" if feature.startswith("patches") else feature
@@ -114,7 +112,7 @@ class KustomizationOrigins:
 
 
 def _identity(document: Document, at: KeyPath) -> tuple[str, ...]:
-    """What an object is called; its API's version does not count."""
+    """Return the identity of an object; the version of its API does not count."""
     value = [document.tree.to_python((*at, *path)) for path in _NAMING]
     return (str(value[0]).partition("/")[0] if "/" in str(value[0]) else "", *map(str, value[1:]))
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from shutdownlint.kustomize.object_state import ObjectState
     from shutdownlint.manifests.document import Source
 
-#: What a pattern may have besides letters for us to read it: wildcards and alternatives, which may
-#: stand in one group.
+#: The readable parts of a pattern besides letters: wildcards and alternatives, which may be in one
+#: group.
 _SIMPLE: Final = r"(?:[\w|/-]|\\[.-]|[.][*+]?)*"
 _SIMPLE_PATTERN: Final = lazy_pattern(rf"\^?({_SIMPLE})(?:\(({_SIMPLE})\)({_SIMPLE}))?\$?")
 _PLAIN_NAME: Final = lazy_pattern(r"[\w-]+")

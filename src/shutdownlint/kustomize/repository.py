@@ -48,9 +48,7 @@ class Repository:
         self.tree = KustomizeTree(list(self._kustomizations), self.find)
 
     def find(self, path: str) -> InputFile | None:
-        """Return the file of a path; None where there is none, or it is in no repository of the
-        run.
-        """
+        """Return the file of a path; None if it is missing or not in a repository of the run."""
         source = self.sources.get(path)
         if source is not None:
             return source.file if isinstance(source.file, InputFile) else None
@@ -62,7 +60,7 @@ class Repository:
         return InputFile(Path(path), display_path(path))
 
     def files_below(self, folder: str) -> list[str]:
-        """Return the files of the run in a folder and in the folders below it, in the run's order."""
+        """Return files of the run in a folder and in the folders below it, in the run's order."""
         if folder == ".":
             return list(self.sources)
         if not self._in_order:

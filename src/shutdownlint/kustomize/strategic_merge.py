@@ -1,4 +1,4 @@
-"""What a strategic merge patch writes into an object, as kustomize merges.
+"""The entries that a strategic merge patch writes into an object, as kustomize merges.
 
 Sources: the strategic merge patch document of Kubernetes' API conventions (merge keys, ``$patch``
 directives, null); kustomize 5.5, measured: the elements of a patched list come in the order of the
@@ -65,7 +65,7 @@ class Element(Struct, frozen=True):
 def merge_patch(
     patch: Node, document: Document, at: KeyPath, source: Source, group: str
 ) -> list[Graft]:
-    """What a patch writes into the object at ``at``, in the order in which it is written.
+    """Return what a patch writes into the object at ``at``, in the order in which it is written.
 
     ``source`` is the patch, ``group`` the API group of the object. Raises ``ObjectRemoved`` and
     ``BudgetExceededError``.
@@ -88,7 +88,7 @@ class _Merge:
     def merge(
         self, patch: Node, target: Node | None, was: KeyPath, at: KeyPath, source: Source
     ) -> Iterator[Graft]:
-        """What a part of the patch writes at ``at``. ``target`` is what was at ``was``."""
+        """Yield what a part of the patch writes at ``at``. ``target`` is what was at ``was``."""
         self.left -= 1
         if len(at) > limits.MAX_PATCH_DEPTH or self.left < 0:
             raise BudgetExceededError
@@ -167,7 +167,7 @@ class _Merge:
 def list_grafts(
     document: Document, was: KeyPath, at: KeyPath, items: list[Element]
 ) -> Iterator[Graft]:
-    """What makes the list of a document that was at ``was`` one of these elements, at ``at``."""
+    """Yield the grafts that turn the list at ``was`` into one of these elements, at ``at``."""
     entry = document.tree.entry(was)
     if entry is None:
         return
@@ -198,7 +198,7 @@ def _without(node: Node, name: str) -> Node:
 
 
 def _without_directives(node: Node) -> Node:
-    """What a part of a patch adds where there was nothing: directives concern what was there."""
+    """Return what a part of a patch adds to an empty place, where directives have no effect."""
     if isinstance(node, MappingNode):
         entries = [
             (key, _without_directives(value))

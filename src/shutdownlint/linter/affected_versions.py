@@ -49,7 +49,7 @@ class VersionGroups(Struct, frozen=True):
         )
 
     def describe(self, chosen: Sequence[int]) -> str:
-        """Some of the groups, as people write it; empty for all of them."""
+        """Describe some of the groups as people write them; empty for all groups."""
         if len(chosen) == len(self.groups):
             return ""
         versions = [version for index in chosen for version in self.groups[index]]

@@ -44,7 +44,7 @@ class BaselineEntry(Struct, frozen=True):
 
     @property
     def anywhere(self) -> tuple[str, str, str]:
-        """What stays the same in a file of another name."""
+        """The identity of a finding that stays the same in a file of another name."""
         return self.rule, self.digest, self.variant
 
 

@@ -100,9 +100,7 @@ class WorldRun:
         return part
 
     def _rejections(self, pod: PlannedPod, found: list[Finding]) -> Iterable[Finding]:
-        """Yield the findings on what is never created, those of rules that are not selected
-        included.
-        """
+        """Yield the findings on what is never created, also of rules that are not selected."""
         yield from (finding for finding in found if finding.rule in self.rejecting)
         if self.options.selection.left_out:
             facts = self.context.user_facts
@@ -116,7 +114,7 @@ class WorldRun:
         return RuleEvaluator(rules, self.evaluator.vocabulary)
 
     def _judge(self, pod: PlannedPod, stage: PodStage) -> WorkloadVerdict:
-        """What a stop of the pod loses."""
+        """Return the losses of a stop of the pod."""
         is_open = stage.is_mesh_open(pod)
         verdict = judge_pod(pod, self.context.user_facts, mesh_is_open=is_open)
         if is_open:
@@ -142,7 +140,7 @@ class WorldRun:
             self.workloads.add(entry)
 
     def check_context(self, known: WorkloadIndex) -> None:
-        """Check the objects that are no workloads, and all workloads together.
+        """Check the objects that are not workloads, and all workloads together.
 
         ``known`` are the workloads that may be deployed together with these.
         """
@@ -227,7 +225,7 @@ class CheckRun:
             world.platforms = platforms.platforms
         for world in self.worlds[1:]:
             world.workloads = WorkloadIndex(self.main.workloads)
-        #: What the parts gave beside findings and entries, which their worlds have.
+        #: The results of the parts, except findings and entries, which are in their worlds.
         self.checked = CheckedPart(ReadStats(), [])
 
     @property

@@ -1,4 +1,4 @@
-"""What checking a part of the workloads has given."""
+"""The result of checking a part of the workloads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class CheckedPart(Struct):
-    """What checking a part of the workloads has given."""
+    """The result of checking a part of the workloads."""
 
     stats: ReadStats
     suppressions: list[Suppression]

@@ -42,12 +42,12 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.loader import Transform
 
 
-#: What makes objects that no manifest has.
+#: The generators of objects that are not in a manifest.
 _GENERATORS: Final = ("configMapGenerator", "secretGenerator")
 
 
 class _Way(Struct):
-    """How a folder is deployed: as which variant, and with which settings of its own.
+    """One way to deploy a folder: its variant, and its own settings.
 
     ``layers`` act as a part of its kustomization; ``files`` hold the settings.
     """

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
 
 def fingerprints(findings: Iterable[Finding], lines: SourceLines) -> list[str]:
-    """Return a hash of rule, workload, container and the line's text; counted where several share
-    it.
-    """
+    """Return a hash of rule, workload, container and line text; counted if several share it."""
     seen: Counter[str] = Counter()
     found = []
     for finding in findings:

@@ -79,7 +79,7 @@ def _join(first: Finding, group: list[Finding]) -> Finding:
 
 
 def _edits(finding: Finding) -> list[_Key]:
-    """What a finding's fix changes, and where."""
+    """Return the changes of a finding's fix, and their places."""
     return [
         (each.action, each.field, each.value, each.target and each.target.location.region())
         for each in (finding.fix.changes if finding.fix is not None else ())
@@ -150,7 +150,7 @@ def _badness(group: list[Finding]) -> tuple[int, int, int]:
 
 
 def find_shared_edit(findings: list[Finding]) -> Region | None:
-    """Where one edit fixes all of these findings; None where each needs its own."""
+    """Return where one edit fixes all of these findings; None if each needs a separate edit."""
     first = findings[0]
     if len(findings) < 2:
         return None
@@ -169,6 +169,6 @@ def find_shared_edit(findings: list[Finding]) -> Region | None:
 
 
 def _values(finding: Finding) -> tuple[_Key, ...]:
-    """What a finding's fix sets, wherever that is written."""
+    """Return the values that a finding's fix sets, wherever they are written."""
     changes = finding.fix.changes if finding.fix is not None else ()
     return tuple((each.action, each.field, each.value) for each in changes)

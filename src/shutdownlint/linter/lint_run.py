@@ -33,7 +33,7 @@ class SuppressedFinding(Struct, frozen=True):
 
 
 def no_progress() -> None:
-    """The progress callback of runs that show none."""
+    """Do nothing: the progress callback of runs that show no progress."""
 
 
 class LintOptions(Struct):
@@ -47,16 +47,16 @@ class LintOptions(Struct):
     on_file: Callable[[], None] = no_progress
     debug: bool = False
     isolated: bool = False
-    #: What reports want to know of a pod with its findings; the result is kept by workload.
+    #: The data that reports need of a pod with its findings; the result is kept by workload.
     describe: Callable[[PlannedPod, Sequence[Finding]], Any] | None = None
-    #: How files are looked for that manifests name, and that are not among the paths.
+    #: The search for files that manifests name and that are not among the paths.
     search: FileSearch = FileSearch()
     #: Made by the first run; further runs with these options share it.
     expressions: ExpressionCache | None = None
 
 
 class LintResult(Struct):
-    """What a check has found. ``complete`` is false if a part of the job could not be done.
+    """The result of a check. ``complete`` is false if a part of the job could not be done.
 
     A finding is about one workload; variants that share it are one. ``verdicts`` say what a stop
     loses of each workload that was checked, ``entries`` are these workloads. ``objects`` counts
@@ -78,15 +78,15 @@ class LintResult(Struct):
     #: Findings that the configuration ignores for their files.
     ignored: int = 0
     unsure: int = 0
-    #: How many rules are not evaluated, because they are not selected.
+    #: The number of rules that are not evaluated, because they are not selected.
     left_out: int = 0
     rules: Sequence[Rule] = ()
-    #: What ``LintOptions.describe`` gave, by file and workload.
+    #: The results of ``LintOptions.describe``, by file and workload.
     descriptions: dict[tuple[str, ObjectId], Any] = field(default_factory=dict)
 
     @property
     def workloads(self) -> int:
-        """How many workloads were checked."""
+        """The number of workloads that were checked."""
         return len(self.entries)
 
 

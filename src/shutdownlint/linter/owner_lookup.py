@@ -103,8 +103,7 @@ def _read_codeowners(root: Path) -> Sequence[_Section]:
 
 
 def _parse_codeowners(text: str) -> tuple[_Section, ...]:
-    """Return the sections of GitLab, which may have owners for patterns without; GitHub has one
-    section.
+    """Return the sections. GitLab's may have owners for patterns without; GitHub has one.
 
     Source: docs.gitlab.com, code owners, syntax (sections, default owners, exclusions).
     """

@@ -1,4 +1,4 @@
-"""What the configuration says about the teams that own findings; every run imports it."""
+"""The configuration of the teams that own findings; every run imports it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class Owners(Struct, frozen=True):
-    """What the configuration says about owners: a label's name, and teams by files' patterns."""
+    """The configuration of owners: a label's name, and teams by file patterns."""
 
     label: str = ""
     paths: tuple[tuple[str, str], ...] = ()

@@ -36,7 +36,7 @@ _USES_VALUES: Final = "the chart uses these values as their names say (check it 
 
 
 def make_context(loader: Loader, options: LintOptions) -> AnalysisContext:
-    """What was read, and what the user says, for the planning of pods."""
+    """Create the context for planning pods from what was read and what the user states."""
     index = loader.index if loader.index is not None else ObjectIndex()
     index.namespaces.default = options.facts.namespace
     return AnalysisContext(index, options.facts, loader.mesh_evidence)
@@ -123,7 +123,7 @@ def load_rejecting_rules(platforms: Iterable[str]) -> list[Rule]:
 
 
 def version_warnings(assumed: Iterable[str]) -> list[str]:
-    """What a person should know about versions that a run had to assume."""
+    """Return the warnings about versions that a run had to assume."""
     meshes = mesh_names()
     return [
         f"{platform_title(name)}'s version is not known; classic sidecars are assumed "
@@ -134,7 +134,7 @@ def version_warnings(assumed: Iterable[str]) -> list[str]:
 
 
 def evaluate_pod(pod: PlannedPod, evaluator: RuleEvaluator, facts: UserFacts) -> Iterator[Finding]:
-    """Yield the findings on one pod: its problems, then its containers, proxies and the pod itself."""
+    """Yield the findings on a pod: its problems, its containers, proxies and the pod itself."""
     values = pod.workload.described_by is not None
     found = _evaluate(pod, evaluator, facts, values_only=values)
     yield from map(_of_values, found) if values else found

@@ -21,7 +21,7 @@ _THREADS: Final = Path("/proc/self/task")
 
 
 def process_count() -> int:
-    """How many processes may share the work.
+    """Return how many processes may share the work.
 
     A copy of this process has everything that was read, so the parts need not be sent to it. That
     is only safe on Linux, and while this process has a single thread.

@@ -32,7 +32,7 @@ class _OneRule(RuleSelection):
 
 
 def example_problems(rule: Rule, examples: Iterable[Example]) -> Iterator[str]:
-    """What is wrong with a rule's examples."""
+    """Yield the problems of a rule's examples."""
     for number, example in enumerate(examples, 1):
         marked = _marked_lines(example.bad, rule)
         if not marked:
@@ -53,7 +53,7 @@ def example_problems(rule: Rule, examples: Iterable[Example]) -> Iterator[str]:
 
 
 def example_facts(options: Options | None) -> UserFacts:
-    """What the user says in an example.
+    """Return what the user states in an example.
 
     Raises ``ValueError`` for options that are not versions or durations.
     """

@@ -54,7 +54,7 @@ _Place = tuple[object, ...]
 
 
 def _place(suppression: Suppression) -> _Place:
-    """Where a suppression is written: every variant reads that of a base."""
+    """Return where a suppression is written: every variant reads that of a base."""
     if suppression.location is None:
         return (id(suppression),)
     return suppression.location.region(), suppression.rules, suppression.container
@@ -97,7 +97,7 @@ def _warning(
     used: set[_Place],
     names: _RuleNames,
 ) -> str | None:
-    """What is wrong with a suppression, if anything is."""
+    """Return what is wrong with a suppression, or None."""
     if not suppression.rules:
         in_comment = suppression.line is not None
         example = (

@@ -1,4 +1,4 @@
-"""Which files each world of a run has."""
+"""The assignment of files to the worlds of a run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class VariantPlan(Struct):
     unreadable: list[UnreadableInput] = field(default_factory=list)
 
     def add(self, source: InputSource) -> None:
-        """Add a file that is no variant."""
+        """Add a file that is not a variant."""
         self.worlds[0].append(source)
 
     def add_variants(self, groups: Mapping[str, Iterable[InputSource]]) -> None:
@@ -42,7 +42,7 @@ class VariantPlan(Struct):
 
 
 def add_sources(plan: VariantPlan, sources: Iterable[InputSource]) -> None:
-    """Add files that are no part of a kustomization; renderings may be variants of a chart."""
+    """Add files that are not part of a kustomization; renderings may be variants of a chart."""
     charts: dict[str, list[InputSource]] = {}
     for source in sources:
         if source.variant:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def plan_variants(sources: Iterable[InputSource], search: FileSearch) -> VariantPlan:
-    """Which files each variant has, and as what they are deployed."""
+    """Plan the files of each variant, and what they are deployed as."""
     listed = list(sources)
     plan = VariantPlan()
     if _may_be_deployed(listed):

@@ -1,4 +1,4 @@
-"""What a stop loses of each workload: one line of every summary."""
+"""The losses of a stop of each workload: one line of every summary."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OUTCOMES: Final = (*(kind.value for kind in WORST_FIRST), NONE, NOT_JUDGED)
 
 
 class WeeklyLoss(Struct, frozen=True):
-    """What one pod's end loses, and how often pods end; None where that is not known.
+    """The loss of one pod's end, and how often pods end; None if that is not known.
 
     ``durations_known`` is whether requests that are too long could be counted.
     """
@@ -55,7 +55,7 @@ class HintedMesh(Struct, frozen=True):
 
 
 class WorkloadVerdict(Struct):
-    """What a stop of one workload loses, in one environment.
+    """The losses of a stop of one workload, in one environment.
 
     ``lost`` is the worst of it. ``reason`` says why it is not analysed. ``in_flight`` and ``late``
     are how long requests may take (None: any time), the latter at ``late_at``; ``late_at`` is zero
@@ -88,12 +88,12 @@ class WorkloadVerdict(Struct):
 
     @property
     def key(self) -> tuple[str, ObjectId]:
-        """What its findings say of their workload too."""
+        """The key by which its findings name their workload too."""
         return self.region.file, self.id
 
     @property
     def title(self) -> str:
-        """What it is called in reports."""
+        """The name of the workload in reports."""
         return f"{self.id}, variant {self.variant}" if self.variant else str(self.id)
 
 
@@ -135,7 +135,7 @@ def _judge(verdict: WorkloadVerdict, analysis: ShutdownAnalysis) -> None:
 def _count_weekly(
     pod: PlannedPod, analysis: ShutdownAnalysis, facts: UserFacts
 ) -> WeeklyLoss | None:
-    """How many requests are lost, where the user says how many there are."""
+    """Count the lost requests, if the user states the request rate."""
     apps = list(facts.apps_for(pod.id))
     rate = next((app.rate for app in apps if app.rate is not None), None)
     if rate is None or not analysis.plan.gets_requests:
@@ -152,7 +152,7 @@ def _count_weekly(
 def judge_hint(
     pod: PlannedPod, context: AnalysisContext, platforms: Sequence[Platform]
 ) -> HintedMesh | None:
-    """What a pod would lose in the mesh that objects near it leave open; None without any."""
+    """Return the loss of a pod in the mesh that nearby objects leave open; None without any."""
     mesh = find_hint(pod.workload, context)
     if mesh is None:
         return None
@@ -166,7 +166,7 @@ def judge_hint(
 
 
 def count_outcomes(verdicts: Iterable[WorkloadVerdict]) -> dict[str, int]:
-    """How many workloads lose what, each by its worst; all of them as ``workloads``."""
+    """Count the workloads by their worst loss; all of them as ``workloads``."""
     found = {"workloads": 0, **dict.fromkeys(OUTCOMES, 0)}
     for verdict in verdicts:
         found["workloads"] += 1

@@ -50,7 +50,7 @@ class DescribedObject(Struct, frozen=True, array_like=True):
 
 
 class DescribedDocument(Struct, frozen=True, array_like=True):
-    """What a document says of other objects.
+    """The facts that a document states about other objects.
 
     ``values`` are where Helm values are that some platform reads, each with the number of its entry
     in the table of kinds; ``live`` is where objects of a cluster are, with the parts by which they
@@ -74,7 +74,7 @@ class DescribedDocument(Struct, frozen=True, array_like=True):
 
 
 def describe_context(document: Document, kinds: KindTable, *, both: bool) -> DescribedDocument:
-    """What a document says of other objects. Raises ``BudgetExceededError``.
+    """Read what a document states about other objects. Raises ``BudgetExceededError``.
 
     ``both``: it may hold workloads as well.
     """

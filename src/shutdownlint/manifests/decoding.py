@@ -103,7 +103,7 @@ class _WrongTypeError(Exception):
 
 
 def value_at(data: Any, *route: str) -> Any:
-    """What is at a route of keys; None where a part of it is no mapping."""
+    """Return the value at a route of keys; None if a part of it is not a mapping."""
     for step in route:
         data = data.get(step) if isinstance(data, dict) else None
     return data
@@ -156,7 +156,7 @@ def _fields(model: type[ApiModel]) -> dict[str, tuple[str, Any]]:
 
 
 def _reader(kind: Any) -> Any:
-    """What reads a value of this type, not null. It raises ``_WrongTypeError``."""
+    """Return the reader of a non-null value of this type. It raises ``_WrongTypeError``."""
     kind = _not_none(kind)
     if isinstance(kind, type) and issubclass(kind, ApiModel):
         return _of_model(kind)

@@ -1,4 +1,4 @@
-"""Which files a run reads."""
+"""The selection of files that a run reads."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from shutdownlint.repository_root import find_repository_root, is_below
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-#: What a folder walk takes; a file that is named outright is read whatever it is called.
+#: The endings that a folder walk selects; a file that is named directly is always read.
 SUFFIXES: Final = (".yaml", ".yml", ".json")
-#: What makes a folder a Helm chart.
+#: The file that makes a folder a Helm chart.
 CHART_FILE: Final = "Chart.yaml"
 #: Folders that hold no manifests of one's own and can be huge.
 SKIPPED_FOLDERS: Final = frozenset(
     (".git", ".hg", ".svn", "node_modules", ".venv", "venv", "__pycache__", ".terraform", ".tox")
 )
 STDIN: Final = "-"
-#: What standard input is called in reports.
+#: The name of standard input in reports.
 STDIN_NAME: Final = "<stdin>"
 KUSTOMIZATION_NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
@@ -64,7 +64,7 @@ class IgnoredInput(Struct, frozen=True):
 
 
 class FileSearch(Struct, frozen=True):
-    """How files are looked for below folders: patterns of what is left out, and endings.
+    """The search for files below folders: patterns of what is left out, and endings.
 
     ``gitignore``: what git ignores is left out as well.
     """
@@ -159,7 +159,7 @@ def _below(argument: str, search: FileSearch) -> Iterator[InputFile | InputError
 
 
 def _problem_of(path: str, inside: tuple[str, ...]) -> str:
-    """Why what was found is not read: it is no file, or a link out of the repository."""
+    """Return why a found path is not read: it is not a file, or a link out of the repository."""
     try:
         own = files.own_type_of(path)
         if own != stat.S_IFLNK:

@@ -135,7 +135,7 @@ class Document(Struct, eq=False):
         return self
 
     def source_of(self, ref: NodeRef) -> NodeRef | EmbeddedNodeRef:
-        """Return the entry in the document that it is written in, where policies change this one."""
+        """Return entry in the document that it is written in, where policies change this one."""
         return ref
 
     def grafts_below(self, key_path: KeyPath) -> list[Graft]:
@@ -235,7 +235,7 @@ class EmbeddedNodeRef(Struct, frozen=True):
         return self.region().describe(file)
 
     def region(self) -> Region:
-        """Where it is in the file."""
+        """Return the region in the file."""
         source = self.source
         shift = _shift(source.host)
         if source.inner is None or shift is None:
@@ -260,7 +260,7 @@ class Graft(Struct, frozen=True, eq=False):
 
 
 def embedded_error_region(host: NodeRef, error: ComposeError) -> Region:
-    """Where text inside a scalar stops being YAML."""
+    """Return where text inside a scalar stops being YAML."""
     source = host.source
     shift = _shift(source) if isinstance(source, NodeRef) else None
     if shift is None or isinstance(source, EmbeddedNodeRef):
@@ -274,7 +274,7 @@ def _leading(line: str) -> int:
 
 
 def _shift(host: NodeRef) -> Callable[[Region], Region] | None:
-    """How places inside the host scalar's text become places of the file."""
+    """Return the mapping from places inside the host scalar's text to places in the file."""
     entry = host.document.tree.entry(host.key_path)
     if entry is None or not host.document.has_own_lines:
         return None

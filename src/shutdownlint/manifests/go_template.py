@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def find_actions(text: str) -> Iterator[tuple[int, int]]:
-    """Where each action begins and ends."""
+    """Yield the start and end of each action."""
     start = text.find("{{")
     while start >= 0:
         end = text.find("}}", start + 2)
@@ -24,7 +24,7 @@ def find_actions(text: str) -> Iterator[tuple[int, int]]:
 
 
 def action_text(action: str) -> str:
-    """What an action says, without its braces and the signs that trim white space."""
+    """Return the text of an action, without its braces and the signs that trim white space."""
     return action[2:-2].removeprefix("-").removesuffix("-").strip()
 
 

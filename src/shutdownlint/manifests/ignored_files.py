@@ -21,7 +21,7 @@ IGNORE_FILE: Final = ".gitignore"
 
 
 class IgnoredFiles:
-    """What git ignores below a folder that the user names.
+    """The files that git ignores below a folder that the user names.
 
     The folder itself is read even if git ignores it. Outside of a repository git ignores nothing.
     ``unreadable`` is a file of patterns that is a link, no file, or too large: then nothing is left
@@ -32,7 +32,7 @@ class IgnoredFiles:
         self._root = root
         self._skipped = frozenset(skipped_folders)
         self._repository = find_repository_root(Path(root))
-        #: What git keeps, relative to the root; None until there are patterns.
+        #: The files that git keeps, relative to the root; None until there are patterns.
         self._kept: set[str] | None = None
         self.unreadable: str | None = None
         if self._repository is not None:
@@ -82,7 +82,7 @@ class IgnoredFiles:
 
 
 def _kept_by_git(root: str, skipped: str) -> list[str]:
-    """What git keeps below a folder, relative to it.
+    """Return the files that git keeps below a folder, relative to it.
 
     Which files of patterns count (those of worktrees, of repositories in this one) is known to the
     library, so the whole answer is noted.

@@ -1,4 +1,4 @@
-"""How a platform declares a Kubernetes kind that it reads."""
+"""The declaration of a Kubernetes kind that a platform reads."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class MeshSign(Struct, frozen=True):
 
 
 class MeshWord(Struct, frozen=True):
-    """What shows that an object belongs to a mesh: the end of its API group, or other signs.
+    """The signs that an object belongs to a mesh: the end of its API group, or others.
 
     An object with one of ``switched_on`` injects all pods, one with one of ``switched_off`` none.
     """

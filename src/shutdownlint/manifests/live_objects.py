@@ -17,7 +17,7 @@ from shutdownlint.manifests.object_id import ObjectId
 if TYPE_CHECKING:
     from shutdownlint.manifests.document import Document, NodeRef
 
-#: What a running pod is made of.
+#: The source of a running pod, in place of a template.
 OWNER: Final = "the owner of the pod"
 _HASH: Final = "pod-template-hash"
 _ENDED: Final = ("Succeeded", "Failed")
@@ -29,7 +29,7 @@ _CONTROLLERS: Final = (
     "Job",
     "ReplicationController",
 )
-#: What makes objects that make pods.
+#: The makers of objects that make pods.
 _MADE_BY: Final = (
     ("ReplicaSet", "Deployment"),
     ("ReplicaSet", "Rollout"),
@@ -38,7 +38,7 @@ _MADE_BY: Final = (
 
 
 class _Live(Struct, frozen=True):
-    """An object that others own: whether it counts (it is no remainder), its age, its place."""
+    """An object that others own: whether it counts (it is not a remainder), its age, its place."""
 
     counts: bool
     created: str
@@ -52,7 +52,7 @@ class _Live(Struct, frozen=True):
 
     @property
     def rank(self) -> tuple[bool, bool, str, str]:
-        """What makes one a better example of its owner than another."""
+        """The rank by which one is a better example of its owner than another."""
         return self.id.kind == "Pod", self.counts, self.created, self.id.name
 
 
@@ -131,7 +131,7 @@ class LiveObjects(Struct):
         return identity.kind == "Pod" and dump is not None and identity in dump.present
 
     def checked_as(self, identity: ObjectId, file: str) -> tuple[ObjectId, NodeRef | None] | None:
-        """What an object is checked as: its owner, and the pod that shows how it runs.
+        """Return the identity to check an object as: its owner, and the pod that shows how it runs.
 
         None where another object is checked for it.
         """

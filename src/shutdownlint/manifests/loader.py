@@ -138,7 +138,7 @@ class Loader:
         #: The files that are part of variants, with the names of those.
         self.variants: dict[str, set[str]] = {}
         self._is_further = False
-        #: How many objects give context that this one has not read itself.
+        #: The number of objects that give context and that this loader has not read itself.
         self._shared_objects = 0
         self.suppressions: list[Suppression] = []
         self.mesh_evidence = MeshEvidenceIndex(kinds.mesh_words)
@@ -148,7 +148,7 @@ class Loader:
         self._on_file = on_file
         self._pending: list[_PendingFile] = []
         self._parser: Parser | None = None
-        #: How often each file was read, for all worlds.
+        #: The number of times each file was read, for all worlds.
         self._files: Counter[str] = Counter()
 
     def further_world(self) -> Loader:
@@ -334,7 +334,7 @@ class Loader:
 
     @property
     def pending_count(self) -> int:
-        """How many parts of files may hold workloads."""
+        """The number of parts of files that may hold workloads."""
         return sum(len(pending.chunks) for pending in self._pending)
 
     def split(self, count: int) -> list[Loader]:

@@ -116,9 +116,7 @@ class MeshEvidenceIndex(Struct):
         return bool(self._by_folder)
 
     def likely(self, mesh: str, namespace: str | None, file: str) -> MeshEvidence | None:
-        """Return the evidence which makes it likely that a pod of this namespace in that file is in
-        it.
-        """
+        """Return the evidence that a pod of this namespace in that file is likely in the mesh."""
         if not self._likely:
             return None
         here = own = _folder(file)

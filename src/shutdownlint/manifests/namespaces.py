@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class NamespaceSources(Struct):
-    """What puts the manifests below a path into a namespace where they write none.
+    """The sources of a namespace for manifests below a path that state none.
 
     ``default`` is what the user says (``--namespace``). Paths are files or folders as reports write
     them.

@@ -1,4 +1,4 @@
-"""What an object is called."""
+"""The identity of an object: kind, name and namespace."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class ObjectId(Struct, frozen=True):
-    """What an object is called."""
+    """The identity of an object: kind, name and namespace."""
 
     kind: str
     name: str

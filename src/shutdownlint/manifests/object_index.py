@@ -1,4 +1,4 @@
-"""An index of the objects that are no workloads, by their type."""
+"""An index of the objects that are not workloads, by their type."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _Result = TypeVar("_Result")
 
 
 class LoadedResource(Struct, Generic[_Model_co], frozen=True, eq=False):
-    """A typed object that is no workload, and where it is written."""
+    """A typed object that is not a workload, and where it is written."""
 
     model: _Model_co
     ref: NodeRef
@@ -51,12 +51,12 @@ class ObjectIndex(Struct):
     namespaces: NamespaceSources = field(default_factory=NamespaceSources)
     rejected: list[tuple[NodeRef, FieldError]] = field(default_factory=list)
     live: LiveObjects = field(default_factory=LiveObjects)
-    #: What was read from an object by a function; copies have the same objects, and share it.
+    #: The results of functions on objects; copies have the same objects, and share it.
     _read: dict[tuple[Any, Any], Any] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
-        """How many objects there are."""
+        """The number of objects."""
         return len(self.raw) + sum(len(found) for found in self.resources.values())
 
     def copy(self) -> ObjectIndex:
@@ -71,7 +71,7 @@ class ObjectIndex(Struct):
         )
 
     def read(self, obj: _Object, function: Callable[[_Object], _Result]) -> _Result:
-        """What a function of its platform reads from an object, worked out once."""
+        """Return what a function of its platform reads from an object, computed once."""
         key = function, obj
         if key not in self._read:
             self._read[key] = function(obj)

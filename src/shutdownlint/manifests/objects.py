@@ -27,7 +27,7 @@ class FoundObject(Struct, frozen=True):
 
 
 def object_places(document: Document) -> list[KeyPath]:
-    """Where the objects of a document are: its root, or the items of a List."""
+    """Return where the objects of a document are: its root, or the items of a List."""
     found = [each.key_path for each in find_objects(document.tree.root)]
     return found[1:] if len(found) > 1 else found
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from shutdownlint.patterns import lazy_pattern
 
-#: How each of them begins: JSON reports and baselines, GitLab's code quality, SARIF.
+#: The start of each: JSON reports and baselines, GitLab's code quality, SARIF.
 _BEGINS: Final = lazy_pattern(
     rb'\s*(?:\{\s*"tool": "shutdownlint"|\[\s*\{\s*"description": |\{\s*"\$schema": "[^"]*sarif)'
 )
@@ -14,7 +14,7 @@ _MANIFEST_KEYS: Final = frozenset(("apiVersion", "kind"))
 
 
 def is_own_report(data: bytes) -> bool:
-    """Whether a file is a report of this tool. What could be applied to a cluster is none."""
+    """Return whether a file is a report of this tool, and cannot be applied to a cluster."""
     if data[:1].isalpha() or not _BEGINS.match(data):
         return False
     import json  # noqa: PLC0415 - hardly any file comes here

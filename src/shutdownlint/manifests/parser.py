@@ -38,7 +38,7 @@ _CONTROL: Final = lazy_pattern(
     re.MULTILINE,
 )
 _ONLY_ACTIONS: Final = lazy_pattern(r"[ \t]*(?:x[ \t]*)+\r?")
-#: What tools that fill in text replace, at the begin of a value or item.
+#: The placeholders of tools that fill in text, at the start of a value or item.
 _PLACEHOLDER: Final = lazy_pattern(
     r"(?:^|[:\-,\[{\s])(\{\{[^}\n]{0,60}\}\}?|\$\{[^}\n]{1,60}\}|@[A-Za-z_][\w.-]{0,60}@"
     r"|%[A-Za-z_][\w.-]{0,60}%|<[A-Za-z_][\w .-]{0,60}>|<%[^%\n]{0,60}%>)"
@@ -88,8 +88,7 @@ class Parser:
             yield document
 
     def document(self, file: str, chunk: Chunk, number: int) -> Document:
-        """Return a document of a chunk that was parsed before. Its nodes are made when they are
-        needed.
+        """Return a document of a chunk that was parsed before. Its nodes are created on demand.
 
         Raises ``ValueError``.
         """
@@ -176,9 +175,7 @@ def _parses_when_filled(text: str) -> bool:
 
 
 def _template_reason(root: Node, text: str) -> SkipReason | None:
-    """Return a document that scans as YAML though it is a template: ``{{ x }}`` reads as nested
-    maps.
-    """
+    """Return the reason to skip a template that is valid YAML: ``{{ x }}`` reads as nested maps."""
     if "{{" not in text:
         return None
     for node in iterate_nodes(root):

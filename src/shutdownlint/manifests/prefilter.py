@@ -1,4 +1,4 @@
-"""Which documents have to be parsed, and for what, decided on their bytes.
+"""The choice of the documents to parse, and for what, by their bytes.
 
 A document is skipped unparsed only if its root is a plain block mapping whose every column-0 line
 can be read without a parser: then its ``kind`` is certain. When in doubt, it is parsed.
@@ -54,12 +54,12 @@ _WORD_ESCAPE: Final = lazy_pattern(rb"\\[xuU\r\n]")
 _BLANK: Final = lazy_pattern(rb"(?:[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z))*\Z")
 
 
-#: What is in a document that holds objects of a cluster, and not in one that a person writes.
+#: The words in documents with objects of a cluster, and not in those that a person writes.
 LIVE_WORDS: Final = (b"resourceVersion:", b'"resourceVersion"', b"ownerReferences:")
 
 
 class Content(Enum):
-    """What a document may hold."""
+    """The possible contents of a document."""
 
     #: Objects that say something about others.
     CONTEXT = "context"
@@ -86,7 +86,7 @@ class Prefilter:
         )
 
     def classify(self, chunk: bytes, words: bytes = b"") -> Content | SkipReason:
-        """What the chunk may hold with further ``words``, or why it need not be parsed."""
+        """Return what the chunk may hold with further ``words``, or why it need not be parsed."""
         if b"\0" in chunk:  # UTF-16, or not text: the parser decides
             return Content.BOTH
         if not chunk[:1].isalpha() and _BLANK.match(chunk) and not _has_unusual_line_break(chunk):
@@ -153,7 +153,7 @@ def _certain_kinds(chunk: bytes) -> set[bytes] | None:
 
 
 def _has_unusual_line_break(chunk: bytes) -> bool:
-    """Whether a line may end in something that is no line feed."""
+    """Return whether a line may end in something other than a line feed."""
     # Looking for single bytes first is many times faster than the expression.
     if b"\r" not in chunk and b"\xc2\x85" not in chunk and b"\xe2\x80" not in chunk:
         return False

@@ -37,7 +37,7 @@ class TransformError(Exception):
 
 
 class ReadStats(Struct):
-    """What was counted while reading: documents, what was skipped, and what failed.
+    """The counts of a reading: documents, what was skipped, and what failed.
 
     ``stdin`` is what came on standard input, called ``stdin_name``; ``texts`` what was rendered.
     Both are stored for reports that show source lines.

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Origins(Protocol):
-    """Where the entries of rendered documents are written."""
+    """The places where the entries of rendered documents are written."""
 
     def region(self, document: Document, key_path: KeyPath, part: EntryPart) -> Region:
         """Return the region of a file that exists which decides the entry, as near as is known."""

@@ -12,7 +12,7 @@ from shutdownlint.manifests.decoding import ApiModel, Bool, Int, Str, Strings, S
 
 
 class Metadata(ApiModel, frozen=True):
-    """What names, labels and annotates an object or a pod."""
+    """The name, labels and annotations of an object or a pod."""
 
     name: Str | None = None
     generateName: Str | None = None  # noqa: N815 - the API's own names, here and below
@@ -74,7 +74,7 @@ class Lifecycle(ApiModel, frozen=True):
 
 
 class Probe(ApiModel, frozen=True):
-    """What a probe says of termination, and which port it asks."""
+    """A probe's settings on termination, and the port that it asks."""
 
     terminationGracePeriodSeconds: Int | None = None  # noqa: N815
     httpGet: Any = None  # noqa: N815
@@ -104,7 +104,7 @@ class EnvVar(ApiModel, frozen=True):
 
 
 class VolumeMount(ApiModel, frozen=True):
-    """Where a volume is seen in a container."""
+    """The place of a volume in a container."""
 
     name: Str = ""
     mountPath: Str | None = None  # noqa: N815
@@ -140,7 +140,7 @@ class Container(ApiModel, frozen=True):
 
 
 class PodSpec(ApiModel, frozen=True):
-    """What a pod template says of its pods' shutdown."""
+    """The settings of a pod template for the shutdown of its pods."""
 
     terminationGracePeriodSeconds: Int | None = None  # noqa: N815
     containers: list[Container] = field(default_factory=list)
@@ -174,7 +174,7 @@ class ServicePort(ApiModel, frozen=True):
 
 
 class ServiceSpec(ApiModel, frozen=True):
-    """What a Service says of the pods behind it."""
+    """The settings of a Service for the pods behind it."""
 
     selector: StrMap = field(default_factory=dict)
     ports: list[ServicePort] = field(default_factory=list)
@@ -203,7 +203,7 @@ class LabelSelector(ApiModel, frozen=True):
 
 
 class WorkloadSpec(ApiModel, frozen=True):
-    """What a workload says of how its pods are replaced."""
+    """The settings of a workload for the replacement of its pods."""
 
     replicas: Int | None = None
     minReadySeconds: Int | None = None  # noqa: N815
@@ -297,13 +297,13 @@ class TargetReference(ApiModel, frozen=True):
 
 
 class ConnectionDraining(ApiModel, frozen=True):
-    """How long Google's load balancers let connections finish."""
+    """The time that Google's load balancers let connections finish."""
 
     drainingTimeoutSec: Int | None = None  # noqa: N815
 
 
 class BackendConfigSpec(ApiModel, frozen=True):
-    """What GKE's Ingress reads about a Service."""
+    """The settings of a Service that GKE's Ingress reads."""
 
     connectionDraining: ConnectionDraining | None = None  # noqa: N815
     timeoutSec: Int | None = None  # noqa: N815
@@ -316,7 +316,7 @@ class BackendConfig(Resource, frozen=True):
 
 
 class PodDisruptionBudgetSpec(ApiModel, frozen=True):
-    """How many pods an eviction must leave. Numbers or percentages, as written."""
+    """The number of pods that an eviction must leave. Numbers or percentages, as written."""
 
     minAvailable: Any = None  # noqa: N815
     maxUnavailable: Any = None  # noqa: N815
@@ -331,7 +331,7 @@ class PodDisruptionBudget(Resource, frozen=True):
 
 
 class ScalerSpec(ApiModel, frozen=True):
-    """What an autoscaler scales, and within which bounds; KEDA's have other names."""
+    """The target of an autoscaler, and its bounds; KEDA's have other names."""
 
     scaleTargetRef: TargetReference | None = None  # noqa: N815
     minReplicas: Int = None  # noqa: N815
@@ -357,7 +357,7 @@ class GatewayParameters(ApiModel, frozen=True):
 
 
 class GatewayInfrastructure(ApiModel, frozen=True):
-    """What a Gateway's own pods get."""
+    """The settings that a Gateway's own pods get."""
 
     labels: StrMap = field(default_factory=dict)
     annotations: StrMap = field(default_factory=dict)

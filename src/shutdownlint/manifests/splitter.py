@@ -45,7 +45,7 @@ def split(data: bytes) -> Iterator[Chunk]:
 
 
 def _markers(data: bytes) -> Iterator[int]:
-    """Where lines start that are ``---`` followed by a blank or the line's end."""
+    """Yield the starts of lines that are ``---`` followed by a blank or the line's end."""
     marker = 0 if data.startswith(b"---") else data.find(b"\n---") + 1
     more = marker > 0 or data.startswith(b"---")
     while more:

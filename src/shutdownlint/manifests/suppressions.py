@@ -1,4 +1,4 @@
-"""What people have decided to live with, as it is written in manifests.
+"""The problems that people have accepted, as written in manifests.
 
 On the line of a finding, or alone above it::
 
@@ -114,7 +114,7 @@ def add_to_line(line: str, rules: Sequence[str], reason: str) -> str | None:
 
 
 def _next_with_text(lines: list[str]) -> list[int]:
-    """For each line the next one that is no comment and not empty; itself where there is none."""
+    """Return for each line the next one that is neither empty nor a comment, or the line itself."""
     found = list(range(len(lines)))
     following: int | None = None
     for number in range(len(lines) - 1, -1, -1):
@@ -126,7 +126,7 @@ def _next_with_text(lines: list[str]) -> list[int]:
 
 
 def read_annotations(workload: Workload) -> Iterator[Suppression]:
-    """Yield the ignores in the annotations of a workload and of its pods, separated by semicolons."""
+    """Yield ignores in the annotations of a workload and of its pods, separated by semicolons."""
     own = workload.object_ref / "metadata" / "annotations"
     places = [(workload.template.metadata.annotations, workload.annotations)]
     if own.key_path != workload.annotations.key_path:

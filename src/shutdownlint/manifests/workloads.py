@@ -72,7 +72,7 @@ class Workload(Struct, eq=False):
     #: Whether the object selects its pods: a patch hardly ever says that.
     has_selector: bool = False
     unresolved: bool = False
-    #: How its pods are replaced; nothing of it for a bare Pod.
+    #: The replacement of its pods; empty for a bare Pod.
     update: WorkloadSpec = field(default_factory=WorkloadSpec)
     update_rejected: list[FieldError] = field(default_factory=list)
     owner_rejected: list[FieldError] = field(default_factory=list)
@@ -84,7 +84,7 @@ class Workload(Struct, eq=False):
     created: bool = False
     #: Whether a controller makes it from an object that has no pod template.
     derived: bool = False
-    #: What describes the pod, where that is no pod template: little of it is certain.
+    #: The object that describes the pod, if not a pod template: little of it is certain.
     described_by: SkipReason | None = None
     #: Its namespace where something else than the manifest decides it.
     assigned_namespace: str | None = None
@@ -238,7 +238,7 @@ def _workload(document: Document, key_path: KeyPath, owner: FoundObject) -> Work
 
 
 def read_template(document: Document, key_path: KeyPath) -> tuple[PodTemplate, list[FieldError]]:
-    """Return the pod template at ``key_path``, and the values that the API server would not take."""
+    """Return pod template at ``key_path``, and the values that the API server would not take."""
     data = {
         "metadata": document.tree.to_python((*key_path, "metadata"), shape_of(Metadata)),
         "spec": document.tree.to_python((*key_path, "spec"), shape_of(PodSpec)),
@@ -271,7 +271,7 @@ def as_it_runs(workload: Workload, live: LiveObjects) -> Workload | None:
 
 
 def _update_spec(document: Document, owner: FoundObject) -> tuple[WorkloadSpec, list[FieldError]]:
-    """How the pods of the object are replaced."""
+    """Read how the pods of the object are replaced."""
     if owner.group not in ("apps", "argoproj.io"):
         return WorkloadSpec(), []
     spec = (*owner.key_path, "spec")

@@ -1,4 +1,4 @@
-"""How requests are spread over durations, and what a quantile of them is."""
+"""The distribution of requests over durations, and its quantiles."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_REQUESTS = 2.0**53
 
 
 class Quantile(Struct, frozen=True):
-    """Where a quantile lies.
+    """The position of a quantile.
 
     ``upper`` is None where the measurement ends below it: it is at least ``lower``.
     """

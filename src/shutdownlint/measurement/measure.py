@@ -36,7 +36,7 @@ FEW_REQUESTS: Final = 1000
 
 
 class Server(Protocol):
-    """What is asked: a Prometheus, or a replacement in tests."""
+    """The server to query: a Prometheus, or a replacement in tests."""
 
     def query(self, expression: str) -> list[Sample]: ...
 
@@ -44,7 +44,7 @@ class Server(Protocol):
 
 
 class Settings(Struct, frozen=True):
-    """How it is measured.
+    """The settings of a measurement.
 
     ``share`` is the quantile (0.99), ``window`` how far back. ``expression`` is the user's own
     query with ``$namespace``, ``$workload``, ``$pods`` and ``$window``; empty: the known metrics.
@@ -65,7 +65,7 @@ class Query(Struct, frozen=True):
 
 
 class Reading(Struct, frozen=True):
-    """What one metric shows of a workload."""
+    """The values of one metric for a workload."""
 
     metric: str
     histogram: Histogram
@@ -74,7 +74,7 @@ class Reading(Struct, frozen=True):
 
 
 class Measurement(Struct, frozen=True):
-    """What is known of a workload's requests; ``problem`` says why nothing is.
+    """The known facts about a workload's requests; ``problem`` says why there are none.
 
     ``failed``: the server could not be asked, or gave no usable answer.
     """
@@ -86,7 +86,7 @@ class Measurement(Struct, frozen=True):
 
 
 class Propagation(Struct, frozen=True):
-    """How long endpoints take, in the quantile that was asked for.
+    """The propagation time of endpoints, in the quantile that was asked for.
 
     ``whole``: the metrics cover all of the way, else only a part of it.
     """
@@ -133,7 +133,7 @@ def measure(targets: Iterable[Target], server: Server, settings: Settings) -> It
 
 
 def measure_propagation(server: Server, settings: Settings) -> Propagation | None:
-    """How long endpoints take; None where no metric shows it. Raises ``PrometheusError``."""
+    """Measure how long endpoints take; None if no metric shows it. Raises ``PrometheusError``."""
     # Endpoints are a matter of the slowest, whatever share of the requests is asked about.
     wanted = max(settings.share, Settings().share)
     candidates = [f"{part.name}_bucket" for part in PROPAGATION_METRICS]

@@ -21,7 +21,7 @@ _SECOND: Final = timedelta(seconds=1)
 
 
 class Form(StrEnum):
-    """What a metric is."""
+    """The form of a metric."""
 
     HISTOGRAM = "histogram"
     #: The longest request of the last minutes.
@@ -41,7 +41,7 @@ class Target(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """How reports and the file of measurements name it."""
+        """The name in reports and in the file of measurements."""
         return f"{self.workload.kind}/{self.namespace}/{self.workload.name}"
 
 
@@ -83,9 +83,7 @@ _LONGEST_HASH: Final = 10
 
 
 def pod_pattern(workload: ObjectId) -> str | None:
-    """Return an expression for the names of the workload's pods; None for kinds without pods of a
-    name.
-    """
+    """Return a pattern for the workload's pod names; None for kinds without such names."""
     name, part = workload.name, _GENERATED.value
     kind = workload.kind
     if kind == "Pod":

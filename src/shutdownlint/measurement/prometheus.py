@@ -28,7 +28,7 @@ _CHUNK: Final = 65_536
 
 
 class PrometheusError(Exception):
-    """A server that cannot be asked, or whose answer is no answer; the message says why."""
+    """A server that cannot be queried, or whose answer is not valid; the message says why."""
 
 
 class Sample(Struct, frozen=True):
@@ -39,7 +39,7 @@ class Sample(Struct, frozen=True):
 
 
 class Credentials(Struct, frozen=True):
-    """What a server asks for: a bearer token, or a name and a password."""
+    """The credentials that a server asks for: a bearer token, or a name and a password."""
 
     token: str | None = None
     user: str | None = None
@@ -96,7 +96,7 @@ class Prometheus:
         return [_sample(entry) for entry in data["result"]]
 
     def metric_names(self, candidates: Sequence[str], seconds: int) -> set[str]:
-        """Which of these metrics it has had in the last seconds."""
+        """Return those of these metrics that the server has had in the last seconds."""
         now = int(time.time())
         fields = {
             "match[]": f'{{__name__=~"{"|".join(candidates)}"}}',

@@ -65,7 +65,7 @@ def select(name: str, matchers: Sequence[Matcher], window: timedelta) -> str:
 
 
 def bucket_counts(name: str, selection: Iterable[Sequence[Matcher]], window: timedelta) -> str:
-    """How many requests each bucket of a classic histogram got."""
+    """Return a query for the number of requests in each bucket of a classic histogram."""
     parts = [f"increase({select(name, each, window)})" for each in selection]
     return f"sum by (le) ({' or '.join(parts)})"
 

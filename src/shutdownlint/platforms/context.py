@@ -1,4 +1,4 @@
-"""What a platform may look at besides a pod: the objects of the run, and the user's facts."""
+"""The data that a platform may use besides a pod: the objects of the run, and the user's facts."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ Scope = tuple[str | None, str]
 
 
 def scope_of(workload: Workload) -> Scope:
-    """Where a workload lives."""
+    """Return the scope of a workload."""
     return _scope(workload.namespace, workload.ref.document.file)
 
 
 def scope_of_object(loaded: LoadedResource[Resource], namespaces: NamespaceSources) -> Scope:
-    """Where another object lives; a Namespace lives in itself."""
+    """Return the scope of another object; a Namespace is in its own scope."""
     metadata, file = loaded.model.metadata, loaded.ref.document.file
     if isinstance(loaded.model, Namespace):
         return _scope(metadata.name, file)
@@ -114,14 +114,14 @@ class AnalysisContext:
         return AnalysisContext(self.index, user_facts, self.mesh_evidence, self._lookup)
 
     def state(self, make: Callable[[AnalysisContext], _State]) -> _State:
-        """What a platform works out once for the whole run, made when it is first needed."""
+        """Return what a platform computes once for the whole run, on first use."""
         if make not in self._states:
             self._states[make] = make(self)
         found: _State = self._states[make]
         return found
 
     def read_once(self, read: Callable[[ObjectIndex], _State]) -> _State:
-        """What a platform reads from the files alone; every context of the run shares it."""
+        """Return what a platform reads from the files alone; every context of the run shares it."""
         if read not in self._lookup.read:
             self._lookup.read[read] = read(self.index)
         found: _State = self._lookup.read[read]
@@ -169,7 +169,7 @@ class AnalysisContext:
         return labels[0] if labels and all(each == labels[0] for each in labels) else None
 
     def namespace_ref(self, workload: Workload) -> NodeRef | None:
-        """Where the workload's namespace is written; None where no file shows it."""
+        """Return where the workload's namespace is written; None if no file shows it."""
         name = workload.namespace or "default"
         found = self._lookup.namespace_objects.get(name, [])
         file = workload.ref.document.file

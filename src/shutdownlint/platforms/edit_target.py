@@ -1,4 +1,4 @@
-"""Where a setting is written, or would be, and in which form."""
+"""The place where a setting is written, or would be, and its format."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class ValueFormat(StrEnum):
-    """How a setting's value is written."""
+    """The format of a setting's value."""
 
     #: As it is: a word, a number, true or false.
     PLAIN = "plain"
@@ -33,7 +33,7 @@ class ValueFormat(StrEnum):
 
 
 class EditTarget(Struct, frozen=True):
-    """Where a setting is written, or would be, and in which form."""
+    """The place where a setting is written, or would be, and its format."""
 
     location: SourceLocation
     format: ValueFormat = ValueFormat.PLAIN

@@ -17,7 +17,7 @@ class SourcedValue(Struct, Generic[T_co], frozen=True):
 
 
 class VersionTable(Struct, frozen=True):
-    """What a setting means, release by release: version ranges and meanings."""
+    """The meaning of a setting, release by release: version ranges and meanings."""
 
     setting: str
     meanings: tuple[tuple[str, str], ...]

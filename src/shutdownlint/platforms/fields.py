@@ -22,7 +22,7 @@ Value = timedelta | bool | int | str | Sequence[str]
 
 
 class SubjectKind(StrEnum):
-    """What a rule's condition is evaluated for."""
+    """The subject of a rule's condition."""
 
     POD = "pod"
     CONTAINER = "container"
@@ -32,7 +32,7 @@ class SubjectKind(StrEnum):
     WORKLOAD = "workload"
     #: A configuration problem; the rule names its kind.
     PROBLEM = "problem"
-    #: What a stop of the pod loses; the rule selects the kind.
+    #: The losses of a stop of the pod; the rule selects the kind.
     LOSS = "loss"
 
 
@@ -47,7 +47,7 @@ class FieldType(StrEnum):
 
 
 class CaseView:
-    """What a field's getter may look at: one pod with every duration known.
+    """The data that a field's getter may use: one pod with every duration known.
 
     ``container`` is the container or proxy that the rule is evaluated for.
     """
@@ -80,16 +80,16 @@ class CaseView:
         return self.analysis.loaded_timeline.container(self.container.name)
 
     def facts(self, kind: type[Any]) -> Any:
-        """What a platform noted about the pod, of that type; None where it noted nothing."""
+        """Return a platform's facts of that type about the pod; None if there are none."""
         return self.pod.facts.get(kind)
 
     def container_facts(self, kind: type[Any]) -> Any:
-        """What a platform noted about the container, of that type; None where nothing."""
+        """Return a platform's facts of that type about the container; None if there are none."""
         return self.pod.container_facts.get(self.container.name, {}).get(kind)
 
 
 class WorkloadView(Struct, frozen=True):
-    """What a field of a workload may look at once all workloads of the run are known."""
+    """The data that a field of a workload may use once all workloads of the run are known."""
 
     entry: WorkloadEntry
     workloads: WorkloadIndex
@@ -138,7 +138,7 @@ def setting_field(
 
 
 def from_pod_facts(kind: type[_Facts], get: Callable[[_Facts], Any]) -> Callable[[CaseView], Any]:
-    """Return the getter of something in what a platform noted about the pod; None where it did not."""
+    """Return the getter of something in what a platform noted about the pod; None if it did not."""
 
     def getter(view: CaseView) -> Any:
         found = view.facts(kind)

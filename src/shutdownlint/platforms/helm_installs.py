@@ -39,11 +39,11 @@ class HelmValues(Struct, frozen=True):
         return self.at((*self.key_path, *steps))
 
     def scalar(self, *steps: str) -> str | None:
-        """Return the text of a value, if it is no list and no mapping."""
+        """Return the text of a value, if it is neither a list nor a mapping."""
         return scalar_at(self.tree, (*self.key_path, *steps))
 
     def value(self, *steps: str) -> object:
-        """Return a value as YAML reads it; None where there is none."""
+        """Return a value as YAML reads it; None if it is missing."""
         return self.tree.to_python((*self.key_path, *steps))
 
 
@@ -77,7 +77,7 @@ class HelmInstall(Struct, frozen=True, eq=False):
 
 
 def helm_installs(obj: RawObject) -> Iterator[HelmInstall]:
-    """Yield the installations of an object: a Flux HelmRelease, an Argo CD Application, or values."""
+    """Yield installations of an object: a Flux HelmRelease, an Argo CD Application, or values."""
     ref, tree = obj.ref, obj.ref.document.tree
     if not obj.entry.kind:
         yield HelmInstall("Helm values", ref, ref.key_path)
@@ -112,6 +112,6 @@ def _application_installs(ref: NodeRef) -> Iterator[HelmInstall]:
 
 
 def scalar_at(tree: Tree, key_path: KeyPath) -> str | None:
-    """Return the text at a key path, if it is no list and no mapping."""
+    """Return the text at a key path, if it is neither a list nor a mapping."""
     entry = tree.entry(key_path)
     return str(entry.value.value) if entry and isinstance(entry.value, ScalarNode) else None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def source_location(setting: Setting[Any] | None) -> SourceLocation | None:
-    """Where a setting is written, or could be, if that is in a manifest."""
+    """Return where a setting is written, or could be, if that is in a manifest."""
     return as_source_location(setting.origin.location) if setting is not None else None
 
 

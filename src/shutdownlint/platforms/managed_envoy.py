@@ -31,7 +31,7 @@ _READY: Final = "/shutdown"
 
 
 def find_managed_envoy(draft: PodDraft, program: str) -> ManagedEnvoy | None:
-    """Return the Envoy of a pod, if a container beside it drains it in its hook with ``program``."""
+    """Return Envoy of a pod, if a container beside it drains it in its hook with ``program``."""
     for manager in draft.containers:
         command = _hook_command(manager)
         if len(command) < 2 or base_name(command[0]) != program or "shutdown" not in command[1:]:

@@ -34,7 +34,7 @@ def find_sign(
     context: AnalysisContext,
     own: Callable[[], str | None] = lambda: None,
 ) -> str | None:
-    """What makes it likely that a pod of an unknown namespace is in the mesh.
+    """Return what makes it likely that a pod of an unknown namespace is in the mesh.
 
     ``own`` looks for a route or policy of the mesh that concerns the pod itself.
     """
@@ -49,9 +49,7 @@ def find_sign(
 
 
 def find_hint(workload: Workload, context: AnalysisContext) -> str | None:
-    """Return the mesh that a pod of an unknown namespace may be in: objects near it leave that
-    open.
-    """
+    """Return the mesh that nearby objects leave open for a pod of an unknown namespace."""
     found = [
         mesh
         for mesh in mesh_names()

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 KYVERNO_WEBHOOK: Final = "kyverno-resource-mutating-webhook-cfg"
 _REMEDY: Final = "check the pods as they run: kubectl get pod -o yaml"
 
-#: What controllers make for a workload, besides its Pods.
+#: The objects that controllers create for a workload, besides its Pods.
 _MADE_BY: Final = {
     "Deployment": ("ReplicaSet",),
     "Rollout": ("ReplicaSet",),
@@ -91,7 +91,7 @@ class Mutation(Struct, frozen=True, eq=False):
         return PatchedDocument.of(document, grafts)
 
     def assumption(self) -> Assumption:
-        """What is assumed of the pods that it may change."""
+        """Return what is assumed of the pods that it may change."""
         what = ", ".join(self.changes)
         changed = f" ({what})" if what else ""
         return Assumption(f"{self.title} may change the pods{changed}: not applied", _REMEDY)

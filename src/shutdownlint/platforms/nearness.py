@@ -1,4 +1,4 @@
-"""Which of several objects that contradict each other is meant: the nearest in the folders."""
+"""The choice between several objects that contradict each other: the nearest in the folders."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ _Model = TypeVar("_Model", bound="Resource")
 
 
 def nearest(items: Sequence[_Item], file: str, file_of: Callable[[_Item], str]) -> list[_Item]:
-    """Return the items whose files share most leading folders with ``file``; its own file comes
-    first.
-    """
+    """Return the items whose files share most leading folders with ``file``, its own file first."""
     if len(items) < 2:
         return list(items)
     ranked = [(_closeness(file, file_of(item)), item) for item in items]
@@ -28,8 +26,7 @@ def nearest(items: Sequence[_Item], file: str, file_of: Callable[[_Item], str]) 
 def nearest_of_each(
     items: Sequence[LoadedResource[_Model]], file: str, *, agreed: bool = False
 ) -> list[LoadedResource[_Model]]:
-    """Return the objects; of those with the same name, which are of several environments, the
-    nearest.
+    """Return the objects; of those with the same name (in several environments), only the nearest.
 
     ``agreed``: where several in other folders are equally near and not the same, none of them.
     """

@@ -1,4 +1,4 @@
-"""What to watch while a pod stops: log lines, statistics and events, which platforms name."""
+"""The signs to watch while a pod stops: log lines, statistics and events, named by platforms."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class Observation(Struct, frozen=True):
-    """Where something can be seen and what it means.
+    """A place where something can be observed, and its meaning.
 
     ``command`` is one of kubectl's, with ``$pod`` for the pod and ``$namespace`` for the option
     that names its namespace. ``source`` is where the text or statistic was read.

@@ -69,5 +69,5 @@ class PlannedPod(Struct, eq=False):
 
     @property
     def title(self) -> str:
-        """What it is called in reports."""
+        """The name of the pod in reports."""
         return f"{self.id}, variant {self.variant}" if self.variant else str(self.id)

@@ -39,9 +39,7 @@ class Platform:
     webhook: ClassVar[str] = ""
 
     def draft(self, _workload: Workload, _context: AnalysisContext) -> PodDraft | None:
-        """Return the first draft of a workload's pods; only the platform that reads pod specs has
-        one.
-        """
+        """Return the first draft of a workload's pods; only the reader of pod specs has one."""
         return None
 
     def extra_workloads(self, _context: AnalysisContext) -> Iterable[Workload]:
@@ -49,11 +47,11 @@ class Platform:
         return ()
 
     def context_problems(self, _context: AnalysisContext) -> Iterable[Problem]:
-        """What is wrong in objects that are no workloads."""
+        """Return the problems of objects that are not workloads."""
         return ()
 
     def replicas(self, _workload: Workload, _context: AnalysisContext) -> Setting[int] | None:
-        """How many pods a workload has, where the platform knows that."""
+        """Return the number of pods of a workload, if the platform knows it."""
         return None
 
     def mutations(self, _context: AnalysisContext) -> Iterable[Mutation]:
@@ -63,7 +61,7 @@ class Platform:
     def selection_problems(
         self, _index: WorkloadIndex, _context: AnalysisContext
     ) -> Iterable[Problem]:
-        """What selects no pod, once all workloads are known."""
+        """Return the problems of selectors that select no pod, once all workloads are known."""
         return ()
 
     def owns(self, _container: ContainerDraft, _draft: PodDraft) -> bool:
@@ -75,7 +73,7 @@ class Platform:
         return ()
 
     def observations(self, _pod: PlannedPod) -> Iterable[Observation]:
-        """What can be watched of a pod's shutdown."""
+        """Return what can be observed of a pod's shutdown."""
         return ()
 
     def contribute(self, _draft: PodDraft) -> None:

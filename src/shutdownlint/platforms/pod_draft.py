@@ -178,7 +178,7 @@ class PodDraft:
         )
 
     def finish(self) -> PlannedPod:
-        """What the platforms made of it."""
+        """Return the pod that the platforms planned from the draft."""
         workload = self.workload
         pod = PlannedPod(workload.id, workload.ref, workload)
         pod.problems, pod.facts, pod.versions = self.problems, self.facts, self.versions

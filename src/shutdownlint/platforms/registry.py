@@ -46,7 +46,7 @@ class PlatformEntry(Struct, frozen=True):
     mesh_group: bytes = b""
     #: Other objects that show it.
     mesh_signs: tuple[MeshSign, ...] = ()
-    #: What an installation has that injects all pods, or none.
+    #: The words in an installation that injects all pods, or none.
     mesh_switched_on: tuple[bytes, ...] = ()
     mesh_switched_off: tuple[bytes, ...] = ()
     batch_kinds: tuple[str, ...] = ()
@@ -493,12 +493,12 @@ def mesh_names() -> tuple[str, ...]:
 
 
 def mesh_choices() -> str:
-    """What ``--mesh`` takes, as people list it."""
+    """List the values of ``--mesh`` for people."""
     return f"{', '.join(mesh_names())} or {NO_MESH}"
 
 
 def mesh_remedy() -> str:
-    """How a user settles which mesh the pods of a namespace are in."""
+    """Describe how a user settles which mesh the pods of a namespace are in."""
     return f"set --mesh {mesh_choices()}"
 
 

@@ -51,13 +51,13 @@ class RetryPolicy(Struct, frozen=True):
 
 
 class RouteRetries(Struct, frozen=True):
-    """What each route to a pod retries; None where a route leaves that to the default."""
+    """The retries of each route to a pod; None if a route leaves that to the default."""
 
     policies: tuple[RetryPolicy | None, ...]
 
 
 class DefaultRetries(Struct, frozen=True):
-    """What the proxies of the pod's callers retry where no route says otherwise.
+    """The retries of the proxies of the pod's callers if no route sets others.
 
     None: they are Envoys, but their default is not known.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-#: What a policy that changes the shutdown of pods, or the mesh that they are in, writes.
+#: The words of a policy that changes the shutdown of pods, or the mesh that they are in.
 SHUTDOWN_WORDS: Final = (
     b"terminationGracePeriodSeconds",
     b"lifecycle",

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.user_facts import AppFacts
     from shutdownlint.shutdown.provenance import Setting
 
-#: How long new requests still arrive after termination starts, without a load balancer that says
-#: otherwise.
+#: The time that new requests still arrive after termination starts, without a load balancer that
+#: states it.
 DEFAULT_PROPAGATION: Final = SourcedValue(
     timedelta(seconds=5), "KEP-3960 README:118-119 (its example); no bound is published"
 )
 
 
-#: What a finding rests on where each container of a pod may be the one that serves.
+#: The assumption of a finding if each container of a pod may be the one that serves.
 SERVES_ASSUMED: Final = Assumption(
     "which container serves requests is not shown: each is taken to",
     "declare its ports, or a Service with a target port",
@@ -41,7 +41,7 @@ class ServiceFacts(Struct, frozen=True):
 
 
 class MeasuredRequests(Struct, frozen=True):
-    """How long a workload's requests take, as it was measured."""
+    """The measured time of a workload's requests."""
 
     facts: AppFacts
 

@@ -1,4 +1,4 @@
-"""What the user configured about the environment: versions, meshes, apps.
+"""The user's configuration of the environment: versions, meshes, apps.
 
 Every run imports this module, so it imports nothing that is slow to import.
 """
@@ -25,7 +25,7 @@ NO_MESH = "none"
 
 
 class AppFacts(Struct, frozen=True):
-    """What the user says about the apps whose workload matches ``Kind/namespace/name``.
+    """The user's statements about the apps whose workload matches ``Kind/namespace/name``.
 
     ``behaviour`` is ``graceful``, ``abrupt`` or ``ignoring``. ``waits_for_calls``: it finishes its
     own calls before it ends. ``source_label`` is how messages name its source.
@@ -38,13 +38,13 @@ class AppFacts(Struct, frozen=True):
     source_label: str = "the configuration"
     #: Of which container; None: of all of them.
     container: str | None = None
-    #: How many requests a second the workload gets, and how many rollouts a week it has.
+    #: The number of requests a second that the workload gets, and of rollouts a week.
     rate: float | None = None
     rollouts: float | None = None
-    #: How long the longest job of a worker takes.
+    #: The time of the longest job of a worker.
     job: timedelta | None = None
     waits_for_calls: bool | None = None
-    #: How long Services go on sending new requests after termination starts.
+    #: The time that Services go on sending new requests after termination starts.
     propagation: timedelta | None = None
     #: Whether ``propagation`` is about pods that a Service of the files sends to, and no others.
     of_services: bool = False
@@ -54,7 +54,7 @@ class AppFacts(Struct, frozen=True):
     shares: tuple[tuple[timedelta, float], ...] = ()
 
     def duration_of(self, share: float) -> timedelta | None:
-        """How long requests of that share take at most; None where they were measured longer."""
+        """Return the longest time of requests of that share; None if longer ones were measured."""
         place = position_of_share(self.shares, share)
         return self.shares[place][0] if place < len(self.shares) else None
 
@@ -69,7 +69,7 @@ class AppFacts(Struct, frozen=True):
 
 
 class MeshFact(Struct, frozen=True):
-    """What the user says about the mesh of a namespace.
+    """The user's statement about the mesh of a namespace.
 
     ``mesh`` is a platform's name, or ``NO_MESH``. Without a ``namespace`` pattern it is about every
     namespace that the files do not show.
@@ -120,7 +120,7 @@ class UserFacts(Struct, frozen=True):
         return general.pop() if len(general) == 1 else None
 
     def apps_for(self, workload: ObjectId) -> Iterator[AppFacts]:
-        """What the user says about a workload's app, the strongest statement first."""
+        """Return the user's statements about a workload's app, the strongest first."""
         return (facts for facts in self.apps if facts.matches(workload))
 
 

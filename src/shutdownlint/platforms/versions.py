@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from shutdownlint.patterns import lazy_pattern
 
-#: What a distribution adds to the number: v1.33.2-gke.100, 1.30.4-eks-a737599, 1.24.1+rke2r1.
+#: The suffixes of distributions: v1.33.2-gke.100, 1.30.4-eks-a737599, 1.24.1+rke2r1.
 _ADDED: Final = lazy_pattern(r"(?<=\d)[-+].*")
 _OPERATORS: Final = (">=", "<=", "==", ">", "<")
 
@@ -42,9 +42,7 @@ class Version(Struct, frozen=True, order=True):
 
     @classmethod
     def find(cls, text: str) -> Version | None:
-        """Return the version that a tag such as ``1.24.2-distroless`` or ``release-1.24`` begins
-        with.
-        """
+        """Return the version at the start of a tag: ``1.24.2-distroless``, ``release-1.24``."""
         found = re.match(r"(?:v|release-)?(\d+)\.(\d+)(?:\.(\d+))?(?![\d.])", text)
         if found is None:
             return None

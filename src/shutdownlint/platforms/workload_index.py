@@ -62,7 +62,7 @@ class WorkloadIndex:
         self._by_label: dict[tuple[Scope, str, str], list[WorkloadEntry]] = {}
         self._incomplete: set[Scope] = set()
         self._written: set[Scope] = set()
-        #: What was worked out for all workloads that a selector selects.
+        #: The results for all workloads that a selector selects.
         self.selected: dict[tuple[int, Scope], int | None] = {}
 
     def add(self, entry: WorkloadEntry) -> None:
@@ -88,9 +88,7 @@ class WorkloadIndex:
         return written and not any(scope in index._incomplete for index in chain)
 
     def with_labels(self, scope: Scope, labels: Mapping[str, str]) -> Sequence[WorkloadEntry]:
-        """Return the workloads that live there and may have these labels: those with the rarest
-        one.
-        """
+        """Return the workloads there that may have these labels: those with the rarest one."""
         if not labels:
             return self.in_scope(scope)
         found = [self._with_label((scope, *item)) for item in labels.items()]

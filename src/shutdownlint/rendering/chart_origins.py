@@ -1,4 +1,4 @@
-"""Where the entries of a rendered chart are written: in a template, or in its values."""
+"""The places where a rendered chart's entries are written: in a template, or in its values."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _PLAIN_VALUE: Final = lazy_pattern(r"\{\{-?\s*(?:(?:int|int64|quote|toString)\s+
 
 
 class Found(Struct, frozen=True):
-    """What is known of an entry: the line of a template, and the value that it comes from.
+    """The known place of an entry: the line of a template, and the value that it comes from.
 
     ``rest`` is the part of the entry's path that the line does not write itself. ``exact``: the
     line, or the value, is that of the entry and not of one above it.
@@ -52,7 +52,7 @@ class Found(Struct, frozen=True):
     values: tuple[str, ...] = ()
     exact: bool = True
     rest: KeyPath = ()
-    #: What of the path is below the line, where it is not known how it is written.
+    #: The part of the path below the line, if it is not known how it is written.
     below: KeyPath = ()
 
 
@@ -86,9 +86,7 @@ class ChartOrigins:
         return path if below and inside and Path(path).is_file() else self._chart_file
 
     def _dependency(self, folder: str, name: str) -> str:
-        """Return the folder of a chart in a chart, by the name or alias that a rendering has for
-        it.
-        """
+        """Return the folder of a chart in a chart, by the name or alias that a rendering uses."""
         named = posixpath.join(folder, "charts", name)
         if Path(named).is_dir():
             return named
@@ -108,7 +106,7 @@ class ChartOrigins:
         return posixpath.join(self.folder, CHART_FILE) if self.folder != "." else CHART_FILE
 
     def region(self, document: Document, key_path: KeyPath, part: EntryPart) -> Region:
-        """Where an entry is written: the value that decides it, else the template's line."""
+        """Return where an entry is written: the value that decides it, else the template's line."""
         found = self.find(document, key_path)
         if found is None:
             return Region(document.template or self._chart_file, 1, 1, 1, 2)
@@ -120,8 +118,7 @@ class ChartOrigins:
         return _line_region(found, part)
 
     def value_path(self, document: Document, key_path: KeyPath) -> tuple[str, ...]:
-        """Return the value that sets an entry, in the values of the whole chart; none: none is
-        known.
+        """Return the value that sets an entry, in the values of the whole chart; empty if unknown.
 
         The value that the files show must be what was rendered.
         """
@@ -328,7 +325,7 @@ def _below(source: Source, path: KeyPath) -> Source:
 
 
 def _entry_at(source: Source) -> object | None:
-    """Return the node of a reference; None where there is none."""
+    """Return the node of a reference; None if it is missing."""
     if isinstance(source, NodeRef):
         entry = source.document.tree.entry(source.key_path)
     else:
@@ -401,7 +398,7 @@ def _same_element(
 
 
 def _line_region(found: Found, part: EntryPart) -> Region:
-    """Return the key or value of a line, or what is nearest to it in a value written on one line."""
+    """Return key or value of a line, or what is nearest to it in a value written on one line."""
     line = found.line
     start, end = line.column, line.end
     if not line.inserts and line.text[:1] in ("{", "[") and not line.text.startswith("{{"):
@@ -414,7 +411,7 @@ def _line_region(found: Found, part: EntryPart) -> Region:
 
 
 def _in_flow(text: str, path: KeyPath, part: EntryPart) -> tuple[int, int]:
-    """Where the last key of a path, or its value, is in a value written on one line."""
+    """Return where the last key of a path, or its value, is in a value written on one line."""
     at = width = 0
     if part is EntryPart.VALUE and all(isinstance(step, int) for step in path):
         return 0, len(text)

@@ -1,4 +1,4 @@
-"""What is rendered: charts and kustomizations, each as it is deployed to an environment."""
+"""The charts and kustomizations to render, each as it is deployed to an environment."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class RenderTarget(Struct, frozen=True):
 
 
 class RenderOptions(Struct):
-    """What is rendered, and how, as the user says.
+    """The user's options for rendering.
 
     ``targets`` are those of the configuration; a chart without one is rendered with the values of
     the command line. ``network``: what a kustomization names may be fetched.

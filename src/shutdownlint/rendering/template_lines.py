@@ -103,7 +103,7 @@ class _Reader:
                 self._written(line, number, actions)
 
     def _action(self, action: str, line: str, number: int) -> None:
-        """An action on a line of its own: it opens or ends a block, or inserts something."""
+        """Read an action on a separate line: it opens or ends a block, or inserts something."""
         opening = _OPENING.match(action)
         if opening is not None:
             if len(self._scopes) >= limits.MAX_CHART_TEMPLATE_BLOCKS:
@@ -212,7 +212,7 @@ def read_template(text: str) -> list[TemplateBlock]:
 
 
 def _value_paths(action: str, scope: ValuePath | None) -> tuple[ValuePath, ...]:
-    """Return the values that an action reads: those that it names, or a part of that of its block."""
+    """Return the values that an action reads: those that it names, or a part of its block."""
     text = _INDEXED.sub(
         lambda found: ".Values." + ".".join(re.findall(r'"([\w-]+)"', found[1])), action
     )

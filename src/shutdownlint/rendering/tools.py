@@ -51,9 +51,7 @@ class Tools:
 
 
 def find_program(name: str, environment: Mapping[str, str]) -> str | None:
-    """Return a program of the search path; never one of the current folder, whatever the system
-    does.
-    """
+    """Return a program of the search path; never one of the current folder, on any system."""
     endings = [""]
     if sys.platform == "win32":
         endings = environment.get("PATHEXT", ".EXE").lower().split(os.pathsep)
@@ -68,7 +66,7 @@ def find_program(name: str, environment: Mapping[str, str]) -> str | None:
 
 
 class _Output(Struct):
-    """What a program has written. ``full``: more than is read."""
+    """The output of a program. ``full``: there is more than is read."""
 
     data: bytearray
     full: bool = False

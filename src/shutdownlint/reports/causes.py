@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from shutdownlint.linter.verdicts import WorkloadVerdict
     from shutdownlint.reports.report import Report
 
-#: What is lost of several workloads that lose it in different ways.
+#: The losses of several workloads that lose requests in different ways.
 _ANY_LOSS: Final = {
     LossKind.CUT: "requests in flight are cut",
     LossKind.LATE: "new requests are lost",
@@ -73,7 +73,7 @@ def _place(findings: Sequence[Finding], report: Report) -> CausePlace:
 
 
 def _bears_on(verdict: WorkloadVerdict) -> Iterator[str]:
-    """What makes the loss of a workload larger: its replicas, and who sends to it."""
+    """Yield what makes the loss of a workload larger: its replicas, and who sends to it."""
     if verdict.replicas is not None:
         yield plural(verdict.replicas, "replica")
     others = [name for name in verdict.senders if not name.startswith("Service ")]
@@ -95,7 +95,7 @@ def format_places(places: Sequence[CausePlace]) -> list[str]:
 
 
 def describe_cause(findings: Sequence[Finding], places: Sequence[CausePlace]) -> str:
-    """What is wrong, for all workloads of a cause."""
+    """Describe what is wrong, for all workloads of a cause."""
     first = findings[0]
     if len(places) < 2 or len({finding.message for finding in findings}) < 2:
         return first.message

@@ -1,4 +1,4 @@
-"""What a client sees of a request that is lost, and whether somebody retries it for the client."""
+"""The client's view of a lost request, and whether somebody retries it for the client."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SEEN: Final = {
     ClientSees.REFUSED: "a refused connection",
     ClientSees.HANGS: "no answer until a timeout",
 }
-#: What Envoy answers for a pod, with its response flag.
+#: The answers of Envoy for a pod, with their response flags.
 _THROUGH_ENVOY: Final = {
     ClientSees.RESET: "503 UC",
     ClientSees.REFUSED: "503 UF",
@@ -27,7 +27,7 @@ _THROUGH_ENVOY: Final = {
 
 
 def describe_client(prediction: Prediction, pod: PlannedPod) -> str:
-    """What the caller of a lost request sees; empty for one that is served, or made by the app."""
+    """Describe what the caller of a lost request sees; empty if served, or made by the app."""
     if prediction.outcome in (Outcome.OK, Outcome.UNKNOWN) or prediction.request.outbound:
         return ""
     default: DefaultRetries | None = pod.facts.get(DefaultRetries)

@@ -49,7 +49,7 @@ def render_html(explanations: Sequence[Explanation], _output: ReportOutput) -> s
 
 
 def draw_tables(explanation: Explanation) -> str:
-    """What a pod's picture shows, as tables."""
+    """Draw the contents of a pod's picture as tables."""
     file = explanation.file
     assumptions = [(text,) for text in explanation.assumptions]
     rejections = [(text,) for text in explanation.pod.rejections]

@@ -100,7 +100,7 @@ def _workload(explanation: Explanation) -> dict[str, Any]:
 
 
 def _lost_requests(explanation: Explanation) -> dict[str, Any] | None:
-    """What a pod's end loses, and how often pods end, where the user gives the rate."""
+    """Return the loss of a pod's end, and how often pods end, if the user gives the rate."""
     lost = explanation.verdict.weekly
     if lost is None:
         return None
@@ -140,7 +140,7 @@ def _seconds(duration: timedelta | None) -> float | None:
 
 
 def _rollout(explanation: Explanation) -> dict[str, Any] | None:
-    """What replacing all pods costs; ``waits`` is null where the number of pods is not known."""
+    """Return the cost of replacing all pods; ``waits`` is null if their number is not known."""
     rollout = explanation.rollout
     if rollout is None:
         return None

@@ -46,7 +46,7 @@ _LINE: Final = 20
 _BAR: Final = 16
 #: A row: its text, its bar and the space below.
 _ROW: Final = _LINE + _BAR + 10
-#: How high the chart of pods over time is.
+#: The height of the chart of pods over time.
 _CHART: Final = 70
 #: About how wide a letter is: nothing measures text here.
 _LETTER: Final = 7.2
@@ -265,7 +265,7 @@ class _PodPicture:
         return _Row(f"{lane.container}, until {format_duration(end)}", tuple(spans), end)
 
     def _losses(self) -> Iterator[_Row]:
-        """What is lost when, certainly or perhaps."""
+        """Yield a row for each loss, certain or possible, with its time."""
         for loss in self.explanation.analysis.losses:
             kind = _LOST if loss.certain else _MAYBE
             text = f"{format_window(loss)}: {format_loss(loss)}"
@@ -349,7 +349,7 @@ class _PodPicture:
         self.y += 4
 
     def _pods(self, disruption: Disruption) -> Iterator[str]:
-        """How many pods serve over time, as steps on an axis of its own."""
+        """Draw how many pods serve over time, as steps on a separate axis."""
         self.y += 10
         yield from self._lines("pods that serve", "faint")
         yield from self._lines(disruption.text)

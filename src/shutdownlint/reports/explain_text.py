@@ -83,7 +83,7 @@ def render_text(explanations: Sequence[Explanation], output: ReportOutput) -> st
 
 
 def _legend(explanations: Sequence[Explanation], console: Console) -> Text:
-    """What the symbols mean; those of rare activities only where they are drawn."""
+    """Return the meaning of the symbols; those of rare activities only if they are drawn."""
     drawn = {
         activity
         for explanation in explanations

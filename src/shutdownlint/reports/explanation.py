@@ -1,4 +1,4 @@
-"""What is explained about one pod, whatever the format."""
+"""The explanation of one pod, in any format."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _SECOND: Final = timedelta(seconds=1)
 
 
 class Activity(StrEnum):
-    """What a container does for a part of its timeline."""
+    """The activity of a container in a part of its timeline."""
 
     ACCEPTS = "accepts"
     #: A container that its requests need has ended.
@@ -70,7 +70,7 @@ class Lane(Struct, frozen=True):
 
 
 class Difference(Struct, frozen=True):
-    """What is different in another case that fits the input, and how to settle which one holds.
+    """The differences in another case that fits the input, and a way to settle which one holds.
 
     ``answers`` are those to the requests in question, ``verdict`` says what a stop loses and
     ``headroom`` how long requests may take, where they differ from the likely case.
@@ -100,7 +100,7 @@ class Explanation:
         self.plan: PodPlan = pod.plan
         self.requests = requests
         self.traffic = traffic
-        #: What a check reports of the pod.
+        #: The findings that a check reports of the pod.
         self.findings = findings
         self.facts = facts
         self.region = pod.ref.region()
@@ -113,7 +113,7 @@ class Explanation:
 
     @cached_property
     def verdict(self) -> WorkloadVerdict:
-        """What a stop loses."""
+        """The losses of a stop."""
         return judge_pod(self.pod, self.facts or UserFacts())
 
     @property
@@ -123,7 +123,7 @@ class Explanation:
 
     @property
     def grace_known(self) -> bool:
-        """Whether there is a timeline at all: without a grace period there is none."""
+        """Whether there is a timeline at all: this needs a grace period."""
         return self.plan.grace.value.high is not None
 
     @property
@@ -150,7 +150,7 @@ class Explanation:
 
     @cached_property
     def answers(self) -> tuple[Answer, ...]:
-        """What becomes of the requests."""
+        """The outcomes of the requests."""
         return self.analysis.predict(self.requests, self.traffic) if self.grace_known else ()
 
     @cached_property
@@ -205,7 +205,7 @@ class Explanation:
 
     @property
     def time_axis_end(self) -> timedelta:
-        """How far the timeline is drawn."""
+        """The end of the drawn timeline."""
         return max(self.timeline.end, self.grace, _SECOND)
 
     @cached_property
@@ -234,7 +234,7 @@ class Explanation:
         return Lane(plan.name, tuple(activities))
 
     def _fails_from(self, container: ContainerTimeline) -> timedelta:
-        """When the first container ends that the requests of this one need."""
+        """Return when the first container ends that the requests of this one need."""
         if container.plan.role is not Role.APP or container.plan.name in self.plan.needed:
             return UNBOUNDED
         ends = [
@@ -245,13 +245,13 @@ class Explanation:
 
     @property
     def rollout(self) -> Rollout | None:
-        """How the workload's pods are replaced."""
+        """The replacement of the workload's pods."""
         found: PodFacts | None = self.pod.facts.get(PodFacts)
         return found.rollout.value if found and found.rollout and self.grace_known else None
 
     @cached_property
     def disruptions(self) -> tuple[Disruption, ...]:
-        """What a rollout, a drain, a lost zone and a scale-in leave of the workload's pods."""
+        """The pods of the workload that a rollout, a drain, a lost zone and a scale-in leave."""
         found: PodFacts | None = self.pod.facts.get(PodFacts)
         if found is None or found.fleet is None or not self.grace_known:
             return ()
@@ -272,7 +272,7 @@ class Explanation:
 
     @cached_property
     def shares(self) -> tuple[ShareRow, ...]:
-        """What serving a larger share of the requests costs, where they were measured."""
+        """The cost of serving a larger share of the requests, if they were measured."""
         found: MeasuredRequests | None = self.pod.facts.get(MeasuredRequests)
         if found is None or not self.has_timeline or self.plan.runs_to_completion:
             return ()
@@ -280,7 +280,7 @@ class Explanation:
 
     @property
     def ready(self) -> Setting[timedelta] | None:
-        """How long a new pod is taken to need until it is ready."""
+        """The assumed time until a new pod is ready."""
         found: PodFacts | None = self.pod.facts.get(PodFacts)
         return found.fleet.ready if found is not None and found.fleet is not None else None
 
@@ -341,7 +341,7 @@ def explain_pods(
     findings: Iterable[Finding] = (),
     facts: UserFacts | None = None,
 ) -> Explanations:
-    """Return the explanations of all pods that have a plan, each with the findings of its workload."""
+    """Return the explanations of all pods with a plan, each with the findings of its workload."""
     by_pod: dict[tuple[str, ObjectId], list[Finding]] = {}
     for finding in findings:
         for each in finding.each:

@@ -22,9 +22,7 @@ _SEVERITIES: Final = {
 
 
 def render_gitlab(report: Report, _output: ReportOutput) -> str:
-    """Return the report as JSON text. GitLab takes fingerprints that are unique in the whole
-    report.
-    """
+    """Return the report as JSON text. GitLab needs fingerprints that are unique in the report."""
     names = fingerprints(report.findings, report.lines)
     # A file's name need not be UTF-8.
     keys = [

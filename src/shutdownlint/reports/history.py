@@ -1,4 +1,4 @@
-"""What changed between the JSON reports of a folder: findings that are new, fixed and left."""
+"""The changes between the JSON reports of a folder: findings that are new, fixed and left."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NO_TEAM: Final = "no team"
 
 
 class HistoryError(Exception):
-    """A file that is no JSON report; the message names it."""
+    """A file that is not a JSON report; the message names it."""
 
 
 class HistoryRow(Struct, frozen=True):
@@ -72,7 +72,7 @@ def read_history(folder: Path) -> History:
 
 
 class _Report(Struct, frozen=True):
-    """What is read of a report. ``has_notes`` is false where notes were only counted."""
+    """The contents of a report. ``has_notes`` is false if notes were only counted."""
 
     findings: list[dict[str, Any]]
     workloads: int
@@ -80,7 +80,7 @@ class _Report(Struct, frozen=True):
     baseline: bool
 
     def keys(self, *, notes: bool) -> Counter[tuple[str, str]]:
-        """What its findings are known by, with the notes or without."""
+        """Return the keys that identify its findings, with the notes or without."""
         return Counter(
             (str(finding.get("file")), str(finding.get("fingerprint")))
             for finding in self.findings

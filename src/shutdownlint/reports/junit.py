@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 
 def render_junit(report: Report, _output: ReportOutput) -> str:
-    """Return the report as XML text. Notes are passed tests with an output; a clean run has one
-    test.
-    """
+    """Return the report as XML. Notes are passed tests with an output; a clean run has one test."""
     failed = sum(finding.severity is not Severity.NOTE for finding in report.findings)
     tests = max(len(report.findings), 1)
     root = Element("testsuites", name="shutdownlint", tests=str(tests), failures=str(failed))

@@ -24,7 +24,7 @@ _SPECIAL: Final = lazy_pattern(r"([\\`*_{}\[\]<>#|~&@$])")
 
 
 def render_markdown(report: Report, _output: ReportOutput) -> str:
-    """What stops lose, and a row for each cause, the worst first, as far as there is space."""
+    """Render the losses of stops, and a row for each cause, the worst first, if space allows."""
     counts = f"**shutdownlint**: {escape_markdown(report.last_line())}\n"
     notes = "".join(f"- {escape_markdown(line)}\n" for line in report.footnotes())
     head = f"{counts}\n{notes}" if notes else counts

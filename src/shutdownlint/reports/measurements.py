@@ -1,4 +1,4 @@
-"""What was measured, a line for each workload; and the queries for it."""
+"""The measurements, a line for each workload; and the queries for them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PROPAGATION = "endpoint propagation"
 
 
 def title_width(targets: Iterable[Target]) -> int:
-    """How wide the first column is."""
+    """Return the width of the first column."""
     return max(len(_PROPAGATION), *(len(safe(target.title)) for target in targets))
 
 
@@ -73,7 +73,7 @@ def format_measurement(measurement: Measurement, settings: Settings, width: int)
 
 
 def format_propagation(propagation: Propagation | None, settings: Settings, width: int) -> str:
-    """How long endpoints take, in one line."""
+    """Format how long endpoints take, in one line."""
     title = f"{_PROPAGATION:<{width}}"
     if propagation is None:
         return f"{title}  not measured: no metric of kube-proxy is there"

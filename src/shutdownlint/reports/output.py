@@ -1,4 +1,4 @@
-"""Where a report goes: drawn on the terminal, or as text into a file."""
+"""The destination of a report: drawn on the terminal, or as text into a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the HTML reports have in common: the frame of a page, its style, tables."""
+"""Common parts of the HTML reports: the frame of a page, its style, tables."""
 
 from __future__ import annotations
 

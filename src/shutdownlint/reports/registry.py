@@ -39,7 +39,7 @@ def _load(function: str) -> Any:
 
 
 def pod_description(reporters: Iterable[Reporter]) -> Callable[..., dict[str, Any]] | None:
-    """What the reporters have to know of a pod, by their names; None where they need nothing."""
+    """Return a function that describes a pod for the reporters, by name; None if none needs one."""
     wanted = {each.name: _load(each.describe) for each in reporters if each.describe}
     if not wanted:
         return None

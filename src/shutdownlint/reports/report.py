@@ -1,4 +1,4 @@
-"""What every format of a check gets, and the few things that all of them need."""
+"""The input of every format of a check, and the few helpers that all formats need."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def full_message(finding: Finding) -> str:
 
 
 def safe_line(text: str) -> str:
-    """Return a whole line that begins with text of the input: it is no command of a CI system."""
+    """Return a line that starts with input text, so that it is not a command of a CI system."""
     return f"./{safe(text)}" if text.startswith("::") else safe(text)
 
 
@@ -83,7 +83,7 @@ def _escape_in_json(found: re.Match[str]) -> str:
 
 
 def to_json(data: Any) -> str:
-    """Data as JSON text. Characters that could act on a terminal are escaped."""
+    """Return data as JSON text. Characters that could act on a terminal are escaped."""
     import json  # noqa: PLC0415 - text needs none
 
     text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
@@ -128,9 +128,7 @@ class Report(Struct, dict=True):
         return self._verdicts.get((finding.subject_file, finding.workload))
 
     def replacements(self, finding: Finding) -> list[Replacement]:
-        """Return a finding's fix as text edits, proven once for all formats; none where there is
-        none.
-        """
+        """Return a finding's fix as text edits, verified once for all formats; empty if none."""
         found = self._replacements.get(id(finding))
         if found is None:
             from shutdownlint.fixes.replacements import list_replacements  # noqa: PLC0415
@@ -139,7 +137,7 @@ class Report(Struct, dict=True):
         return found
 
     def description(self, reporter: str, file: str, workload: ObjectId | None) -> Any:
-        """What a format wanted to know of a pod (``Reporter.describe``); None where it is none."""
+        """Return what a format asked of a pod (``Reporter.describe``); None if it is not a pod."""
         if workload is None:
             return None
         return self.result.descriptions.get((file, workload), {}).get(reporter)
@@ -151,7 +149,7 @@ class Report(Struct, dict=True):
 
     @property
     def stats(self) -> ReadStats:
-        """What was counted while reading."""
+        """The counts of the reading."""
         return self.result.stats
 
     @cached_property
@@ -160,7 +158,7 @@ class Report(Struct, dict=True):
         return SourceLines(self.stats)
 
     def count(self, severity: Severity) -> int:
-        """How many findings have this severity; one that decides for several counts once."""
+        """Count the findings of this severity; one that decides for several counts once."""
         return sum(finding.severity is severity for finding in self.placed)
 
     @cached_property
@@ -188,7 +186,7 @@ class Report(Struct, dict=True):
         return f"{found}; {workloads} in {documents} of {plural(self.stats.files, 'file')}"
 
     def summary(self) -> list[str]:
-        """What stops lose, what that rests on, what is not shown, and the counts, line by line."""
+        """Return the losses, their assumptions, what is not shown, and the counts, line by line."""
         return [*self.footnotes(), self.last_line()]
 
     def last_line(self) -> str:
@@ -199,7 +197,7 @@ class Report(Struct, dict=True):
         return f"{self.format_counts()}{f'; {failed} could not be read' if failed else ''}"
 
     def skipped_lines(self) -> list[str]:
-        """What was recognized and not checked, the most frequent reason first."""
+        """Return lines on what was recognized and not checked, the most frequent reason first."""
         skipped = sorted(self.stats.skipped.items(), key=lambda item: -item[1])
         lines: list[str] = []
         shown: Counter[str] = Counter()
@@ -223,7 +221,7 @@ class Report(Struct, dict=True):
         return finding.region.file not in self.stats.texts
 
     def fixable_line(self) -> str | None:
-        """How many findings can be fixed with which option."""
+        """Return a line on how many findings can be fixed with which option."""
         fixes = [f.fix for f in self.placed if f.fix is not None and self.is_fixable(f)]
         safe = sum(fix.safe for fix in fixes)
         counts = ((safe, "--fix"), (len(fixes) - safe, "--unsafe-fixes"))
@@ -243,7 +241,7 @@ class Report(Struct, dict=True):
         return f"{plural(sum(hidden.values()), 'note')} ({first}{rest}): --notes"
 
     def left_out_line(self) -> str | None:
-        """What is not shown because somebody wants it so."""
+        """Return a line on what is not shown because somebody wants it so."""
         result, parts = self.result, []
         if result.unsure:
             findings = plural(result.unsure, "finding")
@@ -255,7 +253,7 @@ class Report(Struct, dict=True):
         return f"not shown: {', '.join(parts)}" if parts else None
 
     def footnotes(self) -> list[str]:
-        """What a reader of the findings must know: what stops lose, and what that rests on."""
+        """Return what a reader of the findings must know: the losses, and what they depend on."""
         lines = (
             *self._about_verdicts(),
             self.unchecked_line(),
@@ -268,7 +266,7 @@ class Report(Struct, dict=True):
         return [*(line for line in lines if line), *skipped]
 
     def _about_verdicts(self) -> list[str]:
-        """What stops lose; a run over files without workloads does not import what knows it."""
+        """Return the losses of stops; import the needed module only for files with workloads."""
         verdicts = self.result.verdicts
         if not verdicts:
             return []
@@ -279,7 +277,7 @@ class Report(Struct, dict=True):
         return [*(line for line in lines if line), *listed]
 
     def unchecked_line(self) -> str | None:
-        """What was not checked and may hold what would be reported."""
+        """Return a line on what was not checked and may hold reportable problems."""
         found: Counter[tuple[str, tuple[str, str]]] = Counter()
         for reason, count in self.stats.skipped.items():
             if reason.thing[0] and count:

@@ -1,4 +1,4 @@
-"""What a run says as a whole: what stops lose, and what that rests on."""
+"""The summary of a run: the losses of stops, and what they depend on."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from shutdownlint.engine.finding import ReportedLoss
     from shutdownlint.linter.verdicts import WorkloadVerdict
 
-#: What a stop of one workload, and of several, does; the order of the parts.
+#: The effects of a stop of one workload, and of several; the order of the parts.
 _VERBS: Final = {
     LossKind.CUT.value: ("cuts requests in flight", "cut requests in flight"),
     LossKind.LATE.value: ("loses requests that arrive late", "lose requests that arrive late"),
@@ -41,7 +41,7 @@ def loses_nothing(verdicts: Sequence[WorkloadVerdict]) -> bool:
 
 
 def describe_losses(verdicts: Sequence[WorkloadVerdict]) -> str | None:
-    """What stops lose, each workload counted by its worst; None where there are none."""
+    """Describe the losses of stops, each workload by its worst; None without workloads."""
     if not verdicts:
         return None
     by_outcome: dict[str, list[WorkloadVerdict]] = {}
@@ -83,7 +83,7 @@ def _name_most(texts: Iterable[str]) -> str:
 
 
 def describe_assumptions(verdicts: Sequence[WorkloadVerdict]) -> str | None:
-    """What the verdicts rest on though no file shows it, and how to say it."""
+    """Describe what the verdicts depend on although no file shows it, and how to state it."""
     programs = {program for verdict in verdicts for program in verdict.programs}
     open_mesh = [verdict for verdict in verdicts if verdict.mesh_is_open]
     open_p99 = sum(verdict.p99_is_open for verdict in verdicts)
@@ -109,7 +109,7 @@ def describe_assumptions(verdicts: Sequence[WorkloadVerdict]) -> str | None:
 
 
 def _describe_hints(verdicts: Sequence[WorkloadVerdict]) -> Iterator[str]:
-    """What would be lost in the meshes that objects nearby leave open."""
+    """Yield what would be lost in the meshes that objects nearby leave open."""
     found: dict[str, list[ReportedLoss]] = {}
     for verdict in verdicts:
         if verdict.hinted is not None and verdict.hinted.loss is not None:

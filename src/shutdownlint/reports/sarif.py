@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from shutdownlint.reports.sarif_flow import FlowStep
     from shutdownlint.yaml_source.location import Region
 
-#: What relative addresses are relative to; GitHub takes it for the root of the repository.
+#: The base of relative addresses; GitHub takes it for the root of the repository.
 _BASE: Final = "%SRCROOT%"
 _BASE_TEXT: Final = "The folder that shutdownlint was started in."
 _MOST_LINES: Final = 20
@@ -166,7 +166,7 @@ class _Writer:
         )
 
     def _code_flows(self, finding: Finding) -> list[CodeFlow] | None:
-        """Return the timeline of the finding's pod; not for advice, which is about more than one."""
+        """Return the timeline of the finding's pod; None for advice, which is about several."""
         if finding.workload is None or finding.severity is Severity.NOTE:
             return None
         steps: tuple[FlowStep, ...] | None = self.report.description(
@@ -215,7 +215,7 @@ class _Writer:
         return self._exists[file]
 
     def _physical(self, region: Region) -> Physical | None:
-        """Return the place in a file, with its text; None where there is no file."""
+        """Return the place in a file, with its text; None without a file."""
         if not self._is_file(region.file):
             return None
         shown = _to_sarif_region(region)

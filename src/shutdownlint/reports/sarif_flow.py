@@ -28,7 +28,7 @@ class FlowStep(Struct, frozen=True):
 
 
 def describe_flow(pod: PlannedPod, findings: Sequence[Finding]) -> tuple[FlowStep, ...]:
-    """Return the events of a pod's shutdown; none where nothing is found of it, or it never runs."""
+    """Return the events of a pod's shutdown; none without findings, or if it never runs."""
     if not findings or pod.plan is None:
         return ()
     explanation = Explanation(pod)

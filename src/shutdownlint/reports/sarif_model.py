@@ -15,7 +15,7 @@ SCHEMA: Final = (
 
 
 class _Sarif(Struct, rename="camel"):
-    """What is None is not written."""
+    """A SARIF object; fields that are None are not written."""
 
 
 class Message(_Sarif, kw_only=True):
@@ -32,7 +32,7 @@ class Help(_Sarif, kw_only=True):
 
 
 class RuleProperties(_Sarif, kw_only=True):
-    """What GitHub reads of a rule: how exact it is and how bad."""
+    """The properties of a rule that GitHub reads: its precision and its severity."""
 
     precision: str
     severity: str = field(name="problem.severity")
@@ -111,7 +111,7 @@ class Logical(_Sarif, kw_only=True):
 
 
 class Location(_Sarif, kw_only=True):
-    """Where."""
+    """A place of a result."""
 
     id: int | None = None
     physical_location: Physical | None = None
@@ -133,14 +133,14 @@ class ThreadFlow(_Sarif, kw_only=True):
 
 
 class CodeFlow(_Sarif, kw_only=True):
-    """How a pod shuts down, step by step."""
+    """The shutdown of a pod, step by step."""
 
     message: Message
     thread_flows: list[ThreadFlow]
 
 
 class ResultProperties(_Sarif, kw_only=True):
-    """What else is known of a result."""
+    """The additional facts about a result."""
 
     confidence: str
     assumed: list[str]
@@ -155,7 +155,7 @@ class SarifReplacement(_Sarif, kw_only=True):
 
 
 class ArtifactChange(_Sarif, kw_only=True):
-    """What a fix does to one file."""
+    """The changes of a fix to one file."""
 
     artifact_location: Artifact
     replacements: list[SarifReplacement]
@@ -201,14 +201,14 @@ class Notification(_Sarif, kw_only=True):
 
 
 class Invocation(_Sarif, kw_only=True):
-    """How the run went."""
+    """The outcome of the run."""
 
     execution_successful: bool
     tool_execution_notifications: list[Notification]
 
 
 class BaseAddress(_Sarif, kw_only=True):
-    """What relative addresses are relative to, in words: the reader knows where it is."""
+    """The base of relative addresses, in words: the reader knows where it is."""
 
     description: Message
 

@@ -38,7 +38,7 @@ _MOST_NAMES: Final = 8
 
 
 def draw_report(report: Report, console: Console) -> None:
-    """The full report; plain text where the console is not a terminal."""
+    """Draw the full report; as plain text if the console is not a terminal."""
     for findings in group_by_cause(report.findings):
         _cause(findings, report, console)
     if report.quiet:

@@ -59,7 +59,7 @@ def format_finding(finding: Finding) -> str:
 
 
 def format_difference(difference: Difference) -> str:
-    """What is different in another case."""
+    """Describe what is different in another case."""
     parts = [
         f"{format_request(answer.prediction.request)}: {format_outcome(answer)}"
         for answer in difference.answers
@@ -80,7 +80,7 @@ def format_window(loss: Loss | ReportedLoss) -> str:
 
 
 def format_loss_cause(loss: Loss, file: str) -> str:
-    """What decides when something is lost, and which setting would have it otherwise."""
+    """Describe what decides when something is lost, and which setting would change that."""
     cause = loss.cause.describe(file)
     if loss.means is not LossMeans.WRITTEN_LIMIT:
         return cause
@@ -89,7 +89,7 @@ def format_loss_cause(loss: Loss, file: str) -> str:
 
 
 def format_arrival(loss: Loss, senders: Sequence[Sender]) -> str:
-    """Which requests are cut: those that begin late; empty where all are."""
+    """Describe the requests that are cut: those that begin late; empty if all are."""
     if not loss.arrival or loss.kind not in (LossKind.CUT, LossKind.LONG):
         return ""
     text = f"those that begin at {format_duration(loss.arrival)}"
@@ -99,7 +99,7 @@ def format_arrival(loss: Loss, senders: Sequence[Sender]) -> str:
 
 
 def format_verdict(verdict: WorkloadVerdict) -> str:
-    """What a stop of a workload costs, in one line."""
+    """Describe the cost of a stop of a workload, in one line."""
     if verdict.reason:
         return f"not analysed: {verdict.reason}"
     condition = ", if the assumptions below are right" if verdict.is_assumed else ""
@@ -121,7 +121,7 @@ def _format_losses(verdict: WorkloadVerdict) -> str:
 
 
 def format_shown_with(explanation: Explanation) -> str:
-    """Which requests the timeline is shown with."""
+    """Describe the requests that the timeline is shown with."""
     if explanation.requests:
         return "shown with the requests below"
     return "shown with a busy app" if explanation.is_shown_busy else "shown without requests"
@@ -145,7 +145,7 @@ def format_late(headroom: Headroom) -> str:
 
 
 def format_weekly_loss(loss: WeeklyLoss) -> str:
-    """How many requests are lost, at each pod's end or in a week."""
+    """Describe how many requests are lost, at each pod's end or in a week."""
     pod, pods = loss.of_a_pod, loss.replicas
     times, how_often = 1.0, "each time a pod stops"
     if pods and loss.rollouts is not None:
@@ -188,7 +188,7 @@ def format_share(row: ShareRow) -> str:
 
 
 def format_share_cost(row: ShareRow, rollout: Rollout | None) -> str:
-    """What serving that share needs, and how long a rollout then waits for old pods."""
+    """Describe what serving that share needs, and how long a rollout then waits for old pods."""
     if row.duration is None:
         return ""
     if row.grace is None:
@@ -211,7 +211,7 @@ def format_request(request: Request) -> str:
 
 
 def format_outcome(answer: Answer) -> str:
-    """What becomes of the request."""
+    """Describe the outcome of the request."""
     prediction = answer.prediction
     at = format_duration(prediction.at)
     if prediction.outcome is Outcome.OK:

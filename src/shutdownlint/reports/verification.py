@@ -1,4 +1,4 @@
-"""What scripts that test a pod have in common: selector, port, what to watch, what is lost."""
+"""Common parts of the scripts that test a pod: selector, port, what to watch, what is lost."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ _ASIDE: Final = ("metric", "prom", "health", "probe", "admin", "debug")
 
 #: Requests in flight are sent so long before the deletion.
 LEAD_SECONDS: Final = 1.0
-#: How much longer than its length a request may take until the client stops waiting.
+#: The additional time after its length until the client stops waiting for a request.
 _PATIENCE_SECONDS: Final = 15.0
 
 
 def sent_seconds(request: Request) -> float:
-    """How long the sent request takes: what is in flight began before the deletion."""
+    """Return how long the sent request takes: one in flight starts before the deletion."""
     length = request.duration.total_seconds()
     return length + LEAD_SECONDS if request.arrival == ZERO else length
 
 
 def limit_seconds(request: Request) -> float:
-    """When a client that sent it stops waiting."""
+    """Return when a client that sent it stops waiting."""
     return sent_seconds(request) + _PATIENCE_SECONDS
 
 
 def file_and_line(plan: VerificationPlan) -> str:
-    """Where the workload is written."""
+    """Return where the workload is written."""
     region = plan.pod.ref.region()
     return f"{region.file}:{region.line}"
 
@@ -95,7 +95,7 @@ def refusal(plan: VerificationPlan) -> str:
 
 
 def observations(plan: VerificationPlan) -> Iterator[Observation]:
-    """What each platform of the pod shows while it stops."""
+    """Yield what each platform of the pod shows while it stops."""
     option = namespace_option(plan)
     for platform in all_platforms():
         for found in platform.observations(plan.pod):
@@ -104,7 +104,7 @@ def observations(plan: VerificationPlan) -> Iterator[Observation]:
 
 
 def namespace_option(plan: VerificationPlan) -> str:
-    """Return the option of kubectl that names the namespace; empty where the manifest writes none."""
+    """Return option of kubectl that names the namespace; empty where the manifest writes none."""
     namespace = plan.pod.id.namespace
     return f"--namespace {shlex.quote(namespace)}" if namespace else ""
 
@@ -121,7 +121,7 @@ def suggested_changes(plan: VerificationPlan) -> Iterator[str]:
 
 
 def describe_lost(plan: VerificationPlan) -> Iterator[str]:
-    """How many requests a restart under load loses."""
+    """Yield how many requests a restart under load loses."""
     kind, name = plan.pod.id.kind, plan.pod.id.name
     if kind in ("Deployment", "StatefulSet", "DaemonSet"):
         option = f" {namespace_option(plan)}".rstrip()
@@ -142,7 +142,7 @@ def _as_many(lost: timedelta) -> str:
 
 
 def assumptions(plan: VerificationPlan) -> list[str]:
-    """What the predictions rest on though the input does not show it."""
+    """Return what the predictions depend on although the input does not show it."""
     return Explanation(plan.pod).assumptions
 
 

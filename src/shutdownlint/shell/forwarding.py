@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class SignalForwarding(StrEnum):
-    """Whether the stop signal gets from the container's first process to the app."""
+    """The forwarding of the stop signal from the container's first process to the app."""
 
     YES = "yes"
     #: The image's shell decides.

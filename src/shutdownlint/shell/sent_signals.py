@@ -1,4 +1,4 @@
-"""Which signals a command sends to the container's app, and when: ``kill -TERM 1; sleep 10``."""
+"""The signals that a command sends to the container's app, and when: ``kill -TERM 1; sleep 10``."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class _Walk:
                 list_begin = self.now
 
     def _compound(self, compound: Compound) -> Iterator[SentSignal]:
-        """What is certain to run: groups and subshells, not the branches of conditions."""
+        """Yield what is certain to run: groups and subshells, not the branches of conditions."""
         if compound.kind in (Kind.GROUP, Kind.SUBSHELL):
             yield from self.list_sent(compound.bodies[0], self.now)
 
@@ -118,7 +118,7 @@ def _signal_of(words: list[str], at: timedelta) -> SentSignal | None:
 
 
 def _read_kill(arguments: Sequence[str], *, names: bool) -> tuple[str, list[str]]:
-    """Return the signal and the targets of ``kill``, or (``names``) of ``pkill`` and ``killall``."""
+    """Return signal and the targets of ``kill``, or (``names``) of ``pkill`` and ``killall``."""
     signal, targets, rest = "TERM", [], list(arguments)
     while rest:
         word = rest.pop(0)

@@ -33,7 +33,7 @@ class ScriptRun(Struct, frozen=True):
 
 
 class _Place(Enum):
-    """Where in its script a program is started."""
+    """The position in its script where a program is started."""
 
     #: With ``exec``: the shell becomes the program.
     EXEC = auto()
@@ -115,7 +115,7 @@ class _Reader:
         self.line_break = script.endswith("\n")
         self.shells = shells
         self.functions: dict[str, Compound] = {}
-        #: What a trap for the stop signal does; None without one.
+        #: The action of a trap for the stop signal; None without one.
         self.traps: str | None = None
         self.odd = False
         self.waits = self.idles = self.replaced = False
@@ -252,7 +252,7 @@ class _Reader:
         yield from self._again(inner, place, sure=sure)
 
     def _again(self, items: Sequence[Item], place: _Place, *, sure: bool) -> Iterator[_Started]:
-        """Yield a list that the shell runs from inside of a command; functions may call themselves."""
+        """Yield a list that the shell runs from inside a command; functions may call themselves."""
         self.calls += 1
         if self.calls > limits.MAX_LAUNCHERS:
             self.odd = True
@@ -276,7 +276,7 @@ class _Reader:
 
 
 def _without_options(words: Sequence[str]) -> tuple[str, ...]:
-    """What ``exec`` starts, without its own options; ``-a`` takes a name."""
+    """Return what ``exec`` starts, without its own options; ``-a`` takes a name."""
     index = 0
     while index < len(words) and words[index].startswith("-"):
         index += 2 if words[index] == "-a" else 1

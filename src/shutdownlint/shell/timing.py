@@ -1,4 +1,4 @@
-"""How long a shell script or a command takes."""
+"""The running time of a shell script or a command."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ _NO_TIME: Final = DurationRange.exact(ZERO)
 def script_time(
     script: str, lookup: Callable[[str], str | None], *, errexit: bool = False
 ) -> DurationRange:
-    """How long a shell takes to run the script; ``errexit`` is its ``-e``."""
+    """Return how long a shell takes to run the script; ``errexit`` is its ``-e``."""
     words = tokens(script)
     if words is None:
         return _UNKNOWN_TIME
@@ -160,7 +160,7 @@ def _compound_time(words: Sequence[str], lookup: Callable[[str], str | None]) ->
 
 
 def command_time(command: Sequence[str], lookup: Callable[[str], str | None]) -> DurationRange:
-    """How long a command takes that is run without a shell."""
+    """Return how long a command takes that is run without a shell."""
     if not command:
         return _NO_TIME
     name = base_name(command[0])

@@ -31,7 +31,7 @@ _ENDLESS = Request(ZERO, UNBOUNDED)
 
 
 class Traffic(Struct, frozen=True):
-    """What else is on the pod besides the requests in question.
+    """The other traffic on the pod besides the requests in question.
 
     ``idle``: keep-alive connections of clients, used before and held open silently. ``pool``:
     such connections of the app to others, through its proxy. ``idle_tcp``: connections of clients
@@ -124,12 +124,12 @@ class ShutdownAnalysis:
 
     @property
     def longest_shutdown(self) -> timedelta:
-        """When the last container has ended at the latest, durations at their low end."""
+        """The latest end of the last container, with durations at their low end."""
         return self.longest_timeline.end
 
     @cached_property
     def latest_end(self) -> timedelta:
-        """When the last container has ended at the latest, whatever is only bounded takes."""
+        """The latest end of the last container, over all values of durations between bounds."""
         return max(self._busy_timeline(plan).end for plan in self.cases)
 
     def timeline(self, requests: Sequence[Request], traffic: Traffic = NO_TRAFFIC) -> Timeline:
@@ -153,7 +153,7 @@ class ShutdownAnalysis:
     def _predict_calls(
         self, plans: Sequence[PodPlan], requests: Sequence[Request], traffic: Traffic
     ) -> list[Answer]:
-        """Return the outcomes for an app that waits for its own calls, and for one that does not."""
+        """Return outcomes for an app that waits for its own calls, and for one that does not."""
         asked = any(request.outbound for request in requests)
         known = all(c.waits_for_calls is not None for c in self.plan.regular)
         choices = (True, False) if asked and not known else (True,)
@@ -203,7 +203,7 @@ class ShutdownAnalysis:
 
     @cached_property
     def _losses_left(self) -> tuple[Loss, ...]:
-        """What a stop loses with the changes of the solution."""
+        """The losses of a stop with the changes of the solution."""
         return ShutdownAnalysis(self.solution.plan).losses
 
     def is_solved(self, loss: Loss) -> bool:
@@ -217,7 +217,7 @@ class ShutdownAnalysis:
 
     @cached_property
     def headroom(self) -> Headroom:
-        """How long a request may take."""
+        """The time that a request may take."""
         cases = [case for cases in self._cases_by_target for case in cases]
         worst = min((_longest_served(case, ZERO) for case in cases), key=_at)
         late = [self._served_late(cases) for cases in self._cases_by_target]
@@ -240,7 +240,7 @@ class ShutdownAnalysis:
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
-        """What a stop loses, the worst first."""
+        """The losses of a stop, the worst first."""
         return find_losses(self._cases_by_target)
 
 
@@ -254,7 +254,7 @@ def _waits_for_idle(container: object) -> bool:
 
 
 def _open_connections(plan: PodPlan, traffic: Traffic) -> list[OpenConnections]:
-    """Return the connections that are open besides the requests: each end of what is only bounded."""
+    """Return the connections that are open besides the requests: at each end of the bounds."""
     proxies = plan.proxies
     found = []
     for kept, own in zip(*_releases(plan), strict=True):
@@ -272,7 +272,7 @@ _Span = tuple[timedelta, timedelta]
 
 
 def _releases(plan: PodPlan) -> tuple[_Span, _Span]:
-    """When a proxy closes idle connections of clients, and of the app: earliest and latest."""
+    """Return when a proxy closes idle connections of clients and of the app: earliest, latest."""
     for proxy in plan.proxies:
         for phase in proxy.process.phases:
             if not isinstance(phase.ending, WhenIdle):
@@ -290,9 +290,7 @@ def _releases(plan: PodPlan) -> tuple[_Span, _Span]:
 
 
 def _with_last_use(answer: Answer, plan: PodPlan) -> Answer:
-    """Return a request that may meet the moment in which a proxy closes its connection has no
-    verdict.
-    """
+    """Return an answer without a verdict if the request may meet its connection's closing."""
     request, outcome = answer.prediction.request, answer.prediction.outcome
     earliest, latest = _releases(plan)[0]
     if outcome is not Outcome.OK or not request.reused:
@@ -325,7 +323,7 @@ def _agree(answers: Sequence[Answer], doubt: Doubt) -> Answer:
 
 
 def _with_probability(answer: Answer, timeline: Timeline, survives: float) -> Answer:
-    """How likely a request is served whose proxy must survive each check before it.
+    """Add the chance of a request to be served, if the proxy must survive each check before.
 
     With r other connections open on average (arriving at random) a check finds none of them with
     probability e^-r; a check during a known request is always survived.
@@ -338,7 +336,7 @@ def _with_probability(answer: Answer, timeline: Timeline, survives: float) -> An
 
 
 def _longest_served(case: Case, arrival: timedelta) -> Instant:
-    """How long the longest request may take that arrives just before then."""
+    """Return how long the longest request may take that arrives just before then."""
     (prediction,) = case.with_endless(arrival).predictions
     if prediction.outcome is Outcome.CUT:
         begin = max(arrival - INSTANT, ZERO)

@@ -51,7 +51,7 @@ class Case:
 
     @cached_property
     def last_arrival(self) -> timedelta:
-        """When the last request arrives that the pod should accept."""
+        """The time at which the last request arrives that the pod should accept."""
         app = self.app
         if app is None:
             return ZERO

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Order(IntEnum):
-    """Which of several actions at the same moment comes first."""
+    """The order of several actions at the same moment."""
 
     FINISH = 0
     CHANGE = 1

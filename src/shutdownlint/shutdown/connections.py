@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class OpenConnections(Struct, frozen=True):
-    """What is open in one simulation. All times are counted from the pod's deletion.
+    """The open connections of one simulation. All times are counted from the pod's deletion.
 
     ``others``: connections stay open to the end. ``idle_until``: until when clients hold idle
     connections. ``kept_until``: when a proxy closes the idle connection that a request on a kept

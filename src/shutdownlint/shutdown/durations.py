@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 ZERO: Final = timedelta(0)
 #: Means "without an end": a century, longer than any grace period in use.
 UNBOUNDED: Final = timedelta(days=36525)
-#: How long requests take at most where nothing says it.
+#: The longest time of requests if nothing states it.
 ORDINARY_REQUEST: Final = timedelta(seconds=10)
 #: The share of the requests that takes p99 at most.
 P99_SHARE: Final = 0.99
 _SECOND: Final = timedelta(seconds=1)
-#: What is lost by adding up shares.
+#: The tolerance for rounding when shares are added up.
 _ROUNDING: Final = 1e-9
 _INSTANT: Final = timedelta(microseconds=1)
 
@@ -62,7 +62,7 @@ def format_duration(duration: timedelta) -> str:
 
 
 class DurationRange(Struct, frozen=True):
-    """A duration between two bounds; ``high`` is None where there is no upper bound."""
+    """A duration between two bounds; ``high`` is None without an upper bound."""
 
     low: timedelta
     high: timedelta | None

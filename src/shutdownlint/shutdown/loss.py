@@ -1,4 +1,4 @@
-"""What a stop loses: the kinds, and what is known of one loss."""
+"""The losses of a stop: their kinds, and the known facts about one loss."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class LossKind(StrEnum):
-    """What is lost, the worst first."""
+    """The kind of a loss, the worst first."""
 
     #: Requests in flight, of any length or of the length that requests are known to have.
     CUT = "cut"
@@ -53,7 +53,7 @@ class LossMeans(StrEnum):
 
 
 class LossWeight(StrEnum):
-    """How much is known of the requests that are lost."""
+    """The degree of knowledge about the lost requests."""
 
     #: Somebody says that there are such requests.
     STATED = "stated"
@@ -69,7 +69,7 @@ class LossWeight(StrEnum):
 
 
 class Loss(Struct, frozen=True):
-    """What one stop of a pod loses: what, by which process, when and because of what.
+    """A loss of one stop of a pod: its kind, the process, the time and the cause.
 
     ``process`` is the container that loses it, ``role`` what it is (None: who sends the requests).
     ``begin`` is the first moment at which something is lost, ``end`` the last one. Requests that
@@ -99,7 +99,7 @@ class Loss(Struct, frozen=True):
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What is the same of this loss in other cases of the pod."""
+        """The properties of this loss that are the same in other cases of the pod."""
         return self.kind, self.means, self.process
 
 

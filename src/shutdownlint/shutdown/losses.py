@@ -108,7 +108,7 @@ def _losses_of(case: Case) -> Iterator[Loss]:
 
 
 class _Cut(Struct, frozen=True):
-    """How a request without end fares that begins at ``arrival``."""
+    """The outcome of a request without an end that starts at ``arrival``."""
 
     arrival: timedelta
     prediction: Prediction
@@ -133,7 +133,7 @@ class _Cut(Struct, frozen=True):
 
     @property
     def limit(self) -> timedelta:
-        """How long a request may take that begins then."""
+        """The time that a request may take that starts then."""
         return max(self.prediction.at - self.arrival, ZERO)
 
     @property
@@ -186,7 +186,7 @@ def _drains_in_hook(plan: ContainerPlan) -> bool:
 
 
 def _in_flight(case: Case) -> Iterator[Loss]:
-    """Requests that the pod has accepted, and that are cut."""
+    """Yield the losses of requests that the pod has accepted, and that are cut."""
     last = case.last_arrival
     first = _Cut.of(case, ZERO)
     cuts = [first, _Cut.of(case, last)] if last > ZERO else [first]
@@ -221,7 +221,7 @@ def _in_flight(case: Case) -> Iterator[Loss]:
 
 
 def _sends_until(case: Case) -> timedelta:
-    """How long something sends new requests to this case's target."""
+    """Return how long something sends new requests to this case's target."""
     if case.plan.no_delay:
         return ZERO
     target = case.app.plan.name if case.app is not None else ""
@@ -290,7 +290,7 @@ def _setting_of(cause: Cause, container: ContainerPlan) -> Setting[object]:
 
 
 def _delay(container: ContainerPlan) -> Setting[object]:
-    """What delays the end of what a container accepts: its stop signal, or a time after it."""
+    """Return the setting that delays a container's closing: its stop signal, or a time after."""
     knob = container.knob(Effect.DELAYS_SIGNAL) or container.knob(Effect.KEEPS_ACCEPTING)
     return knob.setting if knob is not None else container.hook.duration
 
@@ -317,7 +317,7 @@ def _needed_call(case: Case, cut: _Cut) -> Iterator[Loss]:
 
 
 def _late(case: Case) -> Iterator[Loss]:
-    """New requests that something sends while the pod serves none."""
+    """Yield the loss of new requests that something sends while the pod serves none."""
     app = case.app
     assert app is not None
     if case.plan.grace.value.high == ZERO:
@@ -337,7 +337,7 @@ def _late(case: Case) -> Iterator[Loss]:
 
 
 def _closed_from(case: Case) -> timedelta:
-    """When a container on the path of new requests stops accepting them."""
+    """Return when a container on the path of new requests stops accepting them."""
     plan, app = case.plan, case.app
     assert app is not None
     names = [*plan.front, app.plan.name]
@@ -389,7 +389,7 @@ def _leaves_when_idle(container: ContainerPlan) -> bool:
 
 
 def _by_senders(case: Case) -> Iterator[Loss]:
-    """Requests in flight whose connection is closed by who sends them."""
+    """Yield the losses of requests in flight whose connection is closed by their sender."""
     first = _Cut.of(case, ZERO)
     p99 = case.plan.p99
     for sender in case.plan.senders:
@@ -421,7 +421,7 @@ def _by_senders(case: Case) -> Iterator[Loss]:
 
 
 def _own_calls(case: Case) -> Iterator[Loss]:
-    """Calls that the app makes and that fail: while it serves, or while it finishes its work."""
+    """Yield the losses of the app's own calls that fail while it serves or finishes its work."""
     plan, app = case.plan, case.app
     if app is None or plan.edge is not None or plan.runs_to_completion:
         return

@@ -1,4 +1,4 @@
-"""How many requests are lost each time a pod stops, from how many it gets a second."""
+"""The number of requests lost each time a pod stops, from the number it gets per second."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class LostRequests(Struct, frozen=True):
 
     least: float
     most: float
-    #: How long new requests are sent to the pod.
+    #: The time that new requests are sent to the pod.
     window: timedelta
 
 
 def count_lost(
     analysis: ShutdownAnalysis, per_second: float, shares: Sequence[tuple[timedelta, float]]
 ) -> LostRequests:
-    """What a pod loses that gets so many requests a second.
+    """Count the requests that a pod loses that gets so many requests a second.
 
     ``shares`` are the shares of the requests that take at most each duration, ascending.
     """

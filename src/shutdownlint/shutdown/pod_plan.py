@@ -26,7 +26,7 @@ GRACE_FIELD: Final = "grace"
 
 
 class Confidence(StrEnum):
-    """How sure a finding is, given what the input does not show."""
+    """The confidence in a finding, given what the input does not show."""
 
     HIGH = "high"
     MEDIUM = "medium"
@@ -51,7 +51,7 @@ class Assumption(Struct, frozen=True):
 
 
 class Role(StrEnum):
-    """What a container is to the requests of a pod."""
+    """The role of a container for the requests of a pod."""
 
     APP = "app"
     #: In front of the app, behind it, or both.
@@ -65,7 +65,7 @@ class Role(StrEnum):
 
 
 class Effect(StrEnum):
-    """What raising a knob does."""
+    """The effect of raising a knob."""
 
     GRACE_PERIOD = "grace-period"
     #: The container gets its stop signal later.
@@ -167,13 +167,13 @@ class Sender(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """What messages call it: a Service with its kind."""
+        """The name in messages: a Service with its kind."""
         kind = "Service " if self.name.name == "Service" else ""
         return f"{kind}{self.name.value}"
 
     @property
     def likely_window(self) -> timedelta:
-        """How long it sends under ordinary conditions."""
+        """The time that it sends under ordinary conditions."""
         whole = self.window.value
         return whole if self.surely is None else min(whole, self.surely)
 
@@ -227,7 +227,7 @@ class PodPlan(Struct, frozen=True):
 
     @property
     def propagation(self) -> timedelta:
-        """How long new requests are sent to the pod after its termination starts."""
+        """The time that new requests are sent to the pod after its termination starts."""
         return max((sender.window.value for sender in self.senders), default=ZERO)
 
     @property

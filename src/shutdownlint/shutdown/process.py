@@ -24,7 +24,7 @@ class Direction(StrEnum):
 
 
 class Reaction(StrEnum):
-    """What a process does with a request that reaches it."""
+    """The reaction of a process to a request that reaches it."""
 
     SERVES = "serves"
     #: The connection is refused or reset.
@@ -36,7 +36,7 @@ class Reaction(StrEnum):
 
 
 class Acceptance(Struct, frozen=True):
-    """What a process does with new requests during a phase.
+    """The reaction of a process to new requests during a phase.
 
     ``new`` is for requests on new connections, ``reused`` for those on connections that were opened
     before. ``closes_after``, counted from the begin of the phase, is when new connections begin to
@@ -57,7 +57,7 @@ KEPT_ONLY: Final = Acceptance(Reaction.REFUSES, Reaction.SERVES)
 
 
 class Ending(Struct, frozen=True):
-    """What ends a phase."""
+    """The condition that ends a phase."""
 
 
 class After(Ending, frozen=True):
@@ -104,7 +104,7 @@ class Never(Ending, frozen=True):
 
 
 class Trigger(StrEnum):
-    """What begins a phase."""
+    """The event that starts a phase."""
 
     #: The pod's deletion: preStop hooks start then.
     DELETION = "deletion"
@@ -137,12 +137,12 @@ class Phase(Struct, frozen=True):
     cuts: bool = False
 
     def acceptance(self, direction: Direction) -> Acceptance:
-        """What happens to new requests of that direction."""
+        """Return the acceptance of new requests of that direction."""
         return self.inbound if direction is Direction.INBOUND else self.outbound
 
     @property
     def limit(self) -> PhaseLimit | None:
-        """When it is over at the latest; None where only requests or other containers end it."""
+        """The latest end of the phase; None if only requests or other containers end it."""
         ending = self.ending
         if isinstance(ending, After):
             return PhaseLimit(ending.duration, max(ending.duration.value, ZERO), is_fixed=True)

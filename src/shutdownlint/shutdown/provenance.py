@@ -15,12 +15,10 @@ T = TypeVar("T")
 
 
 class OriginLocation(Protocol):
-    """Where a value is written. The model never looks inside; it only prints it."""
+    """The place where a value is written. The model never looks inside; it only prints it."""
 
     def describe(self, file: str | None) -> str:
-        """Return the location in a text about ``file``: ``line 12`` there, ``other.yaml:12``
-        elsewhere.
-        """
+        """Describe it in a text about ``file``: ``line 12`` there, ``other.yaml:12`` elsewhere."""
 
 
 class OriginKind(StrEnum):
@@ -34,7 +32,7 @@ class OriginKind(StrEnum):
 
 
 class Origin(Struct, frozen=True):
-    """Where a value comes from.
+    """The origin of a value.
 
     ``label`` is how messages name it ("the Kubernetes default", "mesh config"). ``location`` is
     where it is written; for a default, the nearest entry where it could have been written.
@@ -50,9 +48,7 @@ class Origin(Struct, frozen=True):
         return self.kind in (OriginKind.EXPLICIT, OriginKind.INHERITED)
 
     def describe(self, file: str | None) -> str:
-        """Return the origin in a text about ``file``: its line, the other file and line, or its
-        label.
-        """
+        """Describe it in a text about ``file``: its line, the other file and line, or its label."""
         if not self.written or self.location is None:
             return self.label
         at = self.location.describe(file)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(StrEnum):
-    """What becomes of a request."""
+    """The outcome of a request."""
 
     OK = "ok"
     #: Accepted, then not answered as the app would have.
@@ -29,7 +29,7 @@ class Outcome(StrEnum):
 
 
 class ClientSees(StrEnum):
-    """What the caller notices. The status of an answer is a field of its own."""
+    """The caller's view of the outcome. The status of an answer is a separate field."""
 
     ANSWER = "answer"
     RESET = "reset"
@@ -57,7 +57,7 @@ class Request(Struct, frozen=True):
 
 
 class Prediction(Struct, frozen=True):
-    """What becomes of a request, when, and what decides it.
+    """The outcome of a request, its time, and the cause.
 
     ``client_sees`` is what the caller notices, with ``status`` where it is an answer.
     ``probability`` is how likely it is served, where that depends on traffic whose extent is known.
@@ -83,7 +83,7 @@ class Instant(Struct, frozen=True):
 
 
 class EventKind(StrEnum):
-    """What happens to a pod or a container."""
+    """The kind of an event in a pod or a container."""
 
     POD_DELETED = "pod-deleted"
     HOOK_STARTS = "hook-starts"

@@ -1,4 +1,4 @@
-"""What becomes of the requests in a simulation: accepted, refused, finished or cut."""
+"""The outcomes of the requests in a simulation: accepted, refused, finished or cut."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class RequestFlow:
     def _refuse(
         self, running: RunningRequest, number: int, cause: Cause, reaction: Reaction, status: int
     ) -> None:
-        """A request that the container of that number on its path does not serve."""
+        """Refuse a request that the container of that number on its path does not serve."""
         if running.request.reused and self.on_release is not None:
             for container in running.path:
                 self.on_release(container)

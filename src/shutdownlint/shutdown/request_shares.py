@@ -1,4 +1,4 @@
-"""What it costs to serve a larger share of the requests: the settings that each share needs."""
+"""The cost of serving a larger share of the requests: the settings that each share needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the simulation of a shutdown keeps of every container and request while it runs."""
+"""The state of every container and request while the simulation of a shutdown runs."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class RunningContainer:
         return self.phases[self.phase] if self.phase >= 0 else None
 
     def reaction(self, direction: Direction, now: timedelta, *, kept: bool) -> tuple[Reaction, int]:
-        """What it does with a request that arrives now; ``kept``: on an open connection."""
+        """Return its reaction to a request that arrives now; ``kept``: on an open connection."""
         if self.exit is not None:
             return Reaction.REFUSES, 0
         phase = self.current

@@ -1,4 +1,4 @@
-"""How many pods of a workload serve while they are replaced, drained, scaled in, or lost.
+"""The number of serving pods of a workload while they are replaced, drained, scaled in, or lost.
 
 A second model beside the timeline of one pod. It counts pods that are ready and not being deleted,
 as the controllers do, whatever a pod that ends still serves. What it says of rollouts, drains and
@@ -17,10 +17,10 @@ from shutdownlint.shutdown.durations import ZERO
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: How often the autoscaler decides (--horizontal-pod-autoscaler-sync-period of
-#: kube-controller-manager, pkg/controller/podautoscaler/config/v1alpha1/defaults.go).
+#: The interval of the autoscaler's decisions (--horizontal-pod-autoscaler-sync-period of kube-
+#: controller-manager, pkg/controller/podautoscaler/config/v1alpha1/defaults.go).
 SCALING_INTERVAL: Final = timedelta(seconds=15)
-#: How long ``kubectl drain`` waits before it asks again for what a budget refused
+#: The delay of ``kubectl drain`` before it retries what a budget refused
 #: (staging/src/k8s.io/kubectl/pkg/drain/drain.go).
 EVICTION_RETRY: Final = timedelta(seconds=5)
 #: Decisions of an autoscaler that are followed: what goes on for longer is cut off there.
@@ -28,7 +28,7 @@ _MAX_DECISIONS: Final = 5000
 
 
 class Replacement(Struct, frozen=True):
-    """How the pods of a workload are replaced.
+    """The replacement of the pods of a workload.
 
     ``surge`` pods may be there besides the replicas, ``unavailable`` may be missing. ``ordered``:
     a new pod starts only once the old one is gone, as in a StatefulSet. ``all_at_once``: all old
@@ -44,12 +44,12 @@ class Replacement(Struct, frozen=True):
 
     @property
     def replaced(self) -> int:
-        """How many pods are replaced."""
+        """The number of pods that are replaced."""
         return max(self.replicas - self.kept, 0)
 
     @property
     def missing(self) -> int:
-        """How many pods may be missing at a time.
+        """The number of pods that may be missing at a time.
 
         Where neither a surge nor a missing pod is allowed, as percentages round, one may be missing
         (kubernetes pkg/controller/deployment/util/deployment_util.go, ResolveFenceposts).
@@ -68,13 +68,13 @@ class Replacement(Struct, frozen=True):
 
     @property
     def batch(self) -> int:
-        """How many pods are replaced at a time."""
+        """The number of pods that are replaced at a time."""
         if self.all_at_once:
             return max(self.replaced, 1)
         return 1 if self.ordered else max(self.surge + self.missing, 1)
 
     def longest_rollout(self, shutdown: timedelta, ready_after: timedelta) -> timedelta:
-        """How long a rollout takes at worst, where each pod is ready ``ready_after`` its start.
+        """Return the longest time of a rollout, if each pod is ready ``ready_after`` its start.
 
         ``shutdown`` is the longest that one pod's shutdown takes: it is waited for only where a new
         pod starts after the old one is gone.
@@ -85,7 +85,7 @@ class Replacement(Struct, frozen=True):
     def serving(
         self, shutdown: timedelta, ready_after: timedelta
     ) -> Iterator[tuple[timedelta, int]]:
-        """How many pods serve from when on, if each step takes as long as it may."""
+        """Yield how many pods serve from when on, if each step takes as long as it may."""
         longest = self.longest_rollout(shutdown, ready_after)
         full, left = divmod(self.replaced, self.batch)
         if full:
@@ -97,7 +97,7 @@ class Replacement(Struct, frozen=True):
 
 
 class Drain(Struct, frozen=True):
-    """How a node is drained of a workload's pods.
+    """The drain of a workload's pods from a node.
 
     ``on_node`` of the ``replicas`` may be on it. ``allowed`` may be missing at a time; None: no
     budget limits them. ``ordered``: a new pod starts only once the old one is gone.
@@ -115,7 +115,7 @@ class Drain(Struct, frozen=True):
 
     @property
     def missing(self) -> int:
-        """How many pods are missing at a time."""
+        """The number of pods that are missing at a time."""
         return self.on_node if self.allowed is None else min(self.on_node, self.allowed)
 
     @property
@@ -124,7 +124,7 @@ class Drain(Struct, frozen=True):
         return self.replicas - self.missing
 
     def longest(self, shutdown: timedelta, ready_after: timedelta) -> timedelta | None:
-        """How long it takes at worst, where each new pod is ready ``ready_after`` its start.
+        """Return the longest time of the drain, if each new pod is ready ``ready_after`` its start.
 
         None where it is blocked. The last pods have to end, the others to be replaced.
         """
@@ -138,19 +138,19 @@ class Drain(Struct, frozen=True):
 
 
 class ScalingPolicy(Struct, frozen=True):
-    """How many pods an autoscaler may remove in each period: a number, or percent of them."""
+    """The number of pods that an autoscaler may remove in each period: a number, or percent."""
 
     value: int
     period: timedelta
     percent: bool = False
 
     def least_left(self, at_begin: int) -> int:
-        """How many pods are left of those that were there when the period began."""
+        """Return how many pods are left of those that were there when the period started."""
         return at_begin * (100 - self.value) // 100 if self.percent else at_begin - self.value
 
 
 class ScaleIn(Struct, frozen=True):
-    """How an autoscaler removes pods: at most from ``most`` to ``least``.
+    """The removal of pods by an autoscaler: at most from ``most`` to ``least``.
 
     The policy that removes the most counts, with ``careful`` the one that removes the fewest.
     Without policies it removes none.
@@ -162,7 +162,7 @@ class ScaleIn(Struct, frozen=True):
     careful: bool = False
 
     def steps(self) -> Iterator[tuple[timedelta, int]]:
-        """When it removes how many pods, if the load ends at once.
+        """Yield when it removes how many pods, if the load ends at once.
 
         As ``calculateScaleDownLimitWithBehaviors`` in pkg/controller/podautoscaler/horizontal.go.
         """

@@ -199,7 +199,7 @@ class Simulation:
         self._pass_on(container, container.signal.cause)
 
     def _signal_by_hook(self, container: RunningContainer, sent: HookSignal) -> None:
-        """The container's own hook signals its first process, while the hook goes on."""
+        """Send the container's first process a signal from its own hook, while the hook goes on."""
         if container.exit is not None or container.hook_end is not None:
             return
         cause = Cause(CauseKind.HOOK_SIGNALS, (container.plan.hook.duration,))
@@ -209,7 +209,7 @@ class Simulation:
         self._pass_on(container, cause)
 
     def _pass_on(self, container: RunningContainer, cause: Cause) -> None:
-        """A signal goes through the wrappers to the process."""
+        """Pass a signal through the wrappers to the process."""
         delay, reaches = ZERO, True
         for wrapper in container.plan.wrappers:
             reached = self.clock.now + delay
@@ -248,7 +248,7 @@ class Simulation:
         return signal.cause
 
     def _deliver(self, container: RunningContainer, cause: Cause) -> None:
-        """The process gets a signal."""
+        """Deliver a signal to the process."""
         if container.exit is not None:
             return
         following = range(container.phase + 1, len(container.phases))

@@ -32,7 +32,7 @@ _SECOND: Final = timedelta(seconds=1)
 
 
 class Targets(Struct, frozen=True):
-    """What the settings should achieve: every request of this length, arriving until then."""
+    """The goals of the settings: every request of this length that arrives until then is served."""
 
     p99: timedelta = ORDINARY_REQUEST
     propagation: timedelta = ZERO
@@ -113,7 +113,7 @@ class Solution(Struct, frozen=True):
         return self.failure is None
 
     def value_of(self, field: str, container: str | None = None) -> timedelta | bool | None:
-        """What a field is changed to; None where it stays."""
+        """Return the new value of a field; None if it is not changed."""
         for change in self.changes:
             if change.field == field and container in (None, change.container):
                 return change.value
@@ -134,7 +134,7 @@ class _Solver:
         self.changes: list[Change] = []
 
     def run(self) -> None:
-        """The app's sleep first, then the proxies, then the grace period around them."""
+        """Change the app's sleep first, then the proxies, then the grace period around them."""
         if self.plan.gets_requests:
             self._raise_app_hooks()
             self._raise_app_limits()
@@ -172,7 +172,7 @@ class _Solver:
                 self._raise(container.name, Effect.FINISH_LIMIT, self.targets.p99, finished)
 
     def _window(self, container: ContainerPlan) -> timedelta:
-        """How long new requests to this container still arrive."""
+        """Return how long new requests to this container still arrive."""
         elsewhere = [
             s.window.value
             for s in self.plan.senders
@@ -188,7 +188,7 @@ class _Solver:
         return self.targets.propagation
 
     def _app_needs(self) -> tuple[timedelta, timedelta]:
-        """When the last app stops accepting, and when its last request is done."""
+        """Return when the last app stops accepting, and when its last request is done."""
         if self.plan.edge is not None:
             until = self.targets.propagation
             return until, until + self.targets.p99
@@ -272,7 +272,7 @@ class _Solver:
         self._put(set_knob(container, knob, needed + more))
 
     def _work(self) -> timedelta:
-        """How long the work takes of a pod that gets no requests.
+        """Return how long the work takes of a pod that gets no requests.
 
         Where nothing says it, a hook is taken to mean that there is some.
         """
@@ -307,7 +307,7 @@ class _Solver:
             self.plan = replace(self.plan, grace=grace)
 
     def _own_grace(self, container: ContainerPlan, served: timedelta) -> timedelta:
-        """How much grace a container needs whose hook has a grace period of its own.
+        """Return the grace that a container needs whose hook has a separate grace period.
 
         ``served`` is when the last request is done, which needs the container or may need it.
         """
@@ -319,7 +319,7 @@ class _Solver:
         return max(hook, max(served, self._own_end(container)) - hook)
 
     def _own_end(self, container: ContainerPlan) -> timedelta:
-        """When a container's own settings say that it has ended, at the latest."""
+        """Return when a container has ended at the latest, according to its own settings."""
         if container.native_sidecar or container.role is Role.MEMBER:
             return ZERO
         end = container.hook.duration.value.low
@@ -381,7 +381,7 @@ def _replace_setting(phase: Phase, old: object, new: Setting[timedelta]) -> Phas
 
 
 def _drain(container: ContainerPlan) -> timedelta:
-    """How long it still accepts after its stop signal, by a fixed time."""
+    """Return how long it still accepts after its stop signal, by a fixed time."""
     for phase in container.process.phases:
         if phase.begins is Trigger.SIGNAL:
             serves = phase.inbound.new is Reaction.SERVES
@@ -396,7 +396,7 @@ def _accepts_until(container: ContainerPlan) -> timedelta:
 
 
 def _accepts_last(plan: PodPlan) -> timedelta:
-    """When the last app stops accepting."""
+    """Return when the last app stops accepting."""
     return max((_accepts_until(c) for c in plan.regular), default=ZERO)
 
 

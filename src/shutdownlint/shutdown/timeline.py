@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ContainerTimeline:
-    """What happened to one container."""
+    """The events of one container."""
 
     def __init__(self, running: RunningContainer, end: timedelta) -> None:
         self._running = running
@@ -41,12 +41,12 @@ class ContainerTimeline:
         self.gave_up = running.gave_up or self.exit
 
     def accepts_until(self, direction: Direction = Direction.INBOUND) -> Instant:
-        """When it stops serving new connections."""
+        """Return when it stops serving new connections."""
         return self._running.accepts_until.get(direction, self.exit)
 
     @property
     def first_check(self) -> timedelta | None:
-        """When it first checks for open connections; None where it does not."""
+        """The time of its first check for open connections; None if it has no checks."""
         signal = self.signal
         for phase in self.plan.process.phases:
             if isinstance(phase.ending, WhenIdle) and signal is not None:
@@ -60,7 +60,7 @@ class ContainerTimeline:
 
     @property
     def listener_closes(self) -> timedelta | None:
-        """When its listener closes if it lives that long; None where it never closes by itself."""
+        """The time its listener closes, if it lives that long; None if it never closes itself."""
         signal = self.signal
         for phase in self.plan.process.phases:
             closes = phase.inbound.closes_after
@@ -69,7 +69,7 @@ class ContainerTimeline:
         return None
 
     def checks_without_request(self, until: timedelta) -> int:
-        """How many checks before then find none of the requests open.
+        """Count the checks before then that find none of the requests open.
 
         Meaningful in a timeline in which other connections stay open to the end.
         """
@@ -90,7 +90,7 @@ class ContainerTimeline:
 
 
 def _ticks(first: timedelta, interval: timedelta, begin: timedelta, end: timedelta) -> int:
-    """How many of the times ``first``, ``first + interval``, … are in [begin, end)."""
+    """Count the times ``first``, ``first + interval``, … in [begin, end)."""
     if end <= begin or end <= first:
         return 0
     before = max(-((first - begin) // interval), 0)
@@ -143,7 +143,7 @@ class Timeline:
 
     @property
     def end(self) -> timedelta:
-        """When the last container has ended."""
+        """The time at which the last container has ended."""
         return max((c.exit.at for c in self.containers), default=ZERO)
 
 

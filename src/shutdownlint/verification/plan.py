@@ -1,4 +1,4 @@
-"""Which requests are worth sending to a pod that is deleted, and what becomes of them.
+"""The requests worth sending to a pod that is deleted, and their outcomes.
 
 They are chosen at the borders of each loss, a second to either side, so that a difference between
 the model and the cluster shows.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from shutdownlint.shutdown.pod_plan import PodPlan
     from shutdownlint.shutdown.solver import Failure, Solution
 
-#: How far from a border a request begins or ends: clusters are not exact to the second.
+#: The distance of a request from a border: clusters are not exact to the second.
 _BESIDE: Final = seconds(1)
 #: By how much a request may miss its time without another outcome.
 _JITTER: Final = seconds(0.4)
@@ -35,12 +35,12 @@ _MOST_IN_FLIGHT: Final = 6
 _MOST_LATE: Final = 8
 #: A test does not wait longer.
 _LONGEST: Final = timedelta(minutes=10)
-#: How many arrivals are tried to find out which share of the time is lost.
+#: The number of arrivals tried to find the share of the time that is lost.
 _SAMPLES: Final = 60
 
 
 class Expectation(StrEnum):
-    """What a test sees of a request."""
+    """The outcome of a request that a test sees."""
 
     SERVED = "served"
     LOST = "lost"
@@ -88,7 +88,7 @@ class VerificationPlan(Struct, frozen=True):
 
 
 def expectation(answer: Answer) -> Expectation:
-    """What a test should see."""
+    """Return what a test should see."""
     outcome = answer.prediction.outcome
     if outcome is Outcome.UNKNOWN:
         return Expectation.EITHER

@@ -64,7 +64,7 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
 
 
 def common_prefix_length(one: Sequence[object], other: Sequence[object]) -> int:
-    """How many items (characters, lines) at the beginning are the same."""
+    """Return how many items (characters, lines) at the start are the same."""
     pairs = zip(one, other, strict=False)
     return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
@@ -302,7 +302,7 @@ class Editor:
         return number
 
     def _fill(self, above: KeyPath, node: ScalarNode, value: dict[str, Any]) -> Edit:
-        """Where there is nothing behind a key."""
+        """Fill an empty place after a key."""
         if read_scalar(node) is not None or not above:
             raise EditError("there is something else in that place")
         if node.end_mark.index > node.start_mark.index:
@@ -325,13 +325,13 @@ class Editor:
         return self._entry(key_path)[1]
 
     def _step(self, above: KeyPath, column: int) -> int:
-        """How far this text indents, seen at the parent."""
+        """Return the indentation of this text, as seen at the parent."""
         key = self._key_of(above)
         step = column - key.start_mark.column if key is not None else _STEP
         return step if 1 <= step <= 8 else _STEP
 
     def _end(self, node: Node) -> int:
-        """Where a node's own text ends; marks of block collections reach to the next token."""
+        """Return where a node's text ends; marks of block collections reach to the next token."""
         self._own(node)
         if isinstance(node, ScalarNode) or getattr(node, "flow_style", False):
             start, end = node.start_mark.index, node.end_mark.index

@@ -1,4 +1,4 @@
-"""What reading YAML can raise, apart from the parser that is slow to import."""
+"""The exceptions of reading YAML, separate from the parser, which is slow to import."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ KeyPath = tuple[str | int, ...]
 
 
 class EntryPart(Enum):
-    """Which part of an entry a region shows."""
+    """The part of an entry that a region shows."""
 
     KEY = "key"
     VALUE = "value"
@@ -30,9 +30,7 @@ class Region(Struct, frozen=True, order=True):
     end_column: int
 
     def describe(self, file: str | None) -> str:
-        """Return the region in a text about ``file``: ``line 12`` there, ``other.yaml:12``
-        elsewhere.
-        """
+        """Describe it in a text about ``file``: ``line 12`` there, ``other.yaml:12`` elsewhere."""
         return f"line {self.line}" if self.file == file else f"{self.file}:{self.line}"
 
     def __str__(self) -> str:

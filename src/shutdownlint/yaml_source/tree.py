@@ -78,7 +78,7 @@ class Tree:
         self.root = root
 
     def entry(self, key_path: KeyPath) -> Entry | None:
-        """Return the entry at ``key_path``; None where there is none."""
+        """Return the entry at ``key_path``; None if it is missing."""
         entry: Entry | None = Entry(None, self.root)
         for step in key_path:
             if entry is None:
@@ -87,9 +87,7 @@ class Tree:
         return entry
 
     def nearest(self, key_path: KeyPath) -> tuple[Entry, KeyPath]:
-        """Return the entry at ``key_path`` or at its nearest existing parent, with that one's
-        route.
-        """
+        """Return the entry at ``key_path`` or at its nearest existing parent, with its route."""
         for length in range(len(key_path), -1, -1):
             entry = self.entry(key_path[:length])
             if entry is not None:
@@ -97,7 +95,7 @@ class Tree:
         return Entry(None, self.root), ()
 
     def region(self, key_path: KeyPath, part: EntryPart, file: str, first_line: int) -> Region:
-        """Where the entry at ``key_path`` is; what does not exist is shown at its parent's key.
+        """Return where the entry at ``key_path`` is; a missing one is shown at its parent's key.
 
         A collection's value is shown by its key, so that a region stays one key or one value
         and never a whole block.
@@ -110,8 +108,7 @@ class Tree:
         return _place(node, file, first_line)
 
     def to_python(self, key_path: KeyPath = (), shape: Shape | None = None) -> Any:
-        """Return the value at ``key_path`` as plain Python data, aliases and merge keys written
-        out.
+        """Return the value at ``key_path`` as Python data, with aliases and merge keys expanded.
 
         Of mappings that ``shape`` knows only the keys it names are taken. A recursive alias reads
         as None where it recurs. Raises ``BudgetExceededError``.
@@ -121,9 +118,7 @@ class Tree:
 
 
 def child(node: Node, step: str | int) -> Entry | None:
-    """Return the entry of a collection by key (the last of duplicates, as Kubernetes reads) or
-    index.
-    """
+    """Return the entry of a collection by index or key (the last duplicate, as in Kubernetes)."""
     if isinstance(step, int):
         if isinstance(node, SequenceNode) and 0 <= step < len(node.value):
             return Entry(None, node.value[step])
@@ -148,9 +143,7 @@ def child(node: Node, step: str | int) -> Entry | None:
 
 
 def _last_first(node: MappingNode) -> Iterator[Entry | MappingNode]:
-    """Yield the entries of a mapping from the last one on, and in their places the mappings merged
-    in.
-    """
+    """Yield the entries of a mapping from the last on, with merged mappings in their places."""
     for key, value in reversed(node.value):
         if _merges(key):
             yield from _merged(node, value)

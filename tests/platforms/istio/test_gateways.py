@@ -82,7 +82,7 @@ data:
 
 
 def outcomes(analysis: ShutdownAnalysis, *requests: tuple[float, float]) -> list[str]:
-    """What becomes of requests (arrival, duration), asked together."""
+    """Return the outcomes of requests (arrival, duration), asked together."""
     asked = [Request(seconds(arrival), seconds(duration)) for arrival, duration in requests]
     return [answer.prediction.outcome for answer in analysis.predict(asked)]
 

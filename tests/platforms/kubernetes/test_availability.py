@@ -1,4 +1,4 @@
-"""What the API server rejects of rollouts, and what replaces all pods at once."""
+"""Rollout settings that the API server rejects, and those that replace all pods at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long Services go on sending: where it is stated, and what is concluded from it."""
+"""The time that Services go on sending: where it is stated, and what is concluded from it."""
 
 from __future__ import annotations
 

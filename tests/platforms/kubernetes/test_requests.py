@@ -1,4 +1,4 @@
-"""Which pods get requests, who sends them, and what is lost of the others."""
+"""The pods that get requests, their senders, and the losses of the other pods."""
 
 from __future__ import annotations
 

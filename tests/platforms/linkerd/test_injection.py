@@ -1,4 +1,4 @@
-"""Which pods get Linkerd's proxy, in which mode, and with which settings."""
+"""The pods that get Linkerd's proxy, its mode, and its settings."""
 
 from __future__ import annotations
 
@@ -256,7 +256,7 @@ def test_an_injected_manifest_is_read_as_it_is() -> None:
 
 
 def outcome(text: str, arrives: float, takes: float, version: str = "2.18") -> str:
-    """What becomes of a request."""
+    """Return the outcome of a request."""
     planned = plan_pod_text(text, user_facts(mesh=[f"linkerd={version}"]))
     assert planned.plan is not None
     request = Request(timedelta(seconds=arrives), timedelta(seconds=takes))

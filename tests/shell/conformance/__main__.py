@@ -17,7 +17,7 @@ _TRIES: Final = 3
 
 
 def differences(script: str, results: Mapping[str, str], stored: Mapping[str, str]) -> list[str]:
-    """What is not as it was stored, also when it is tried again: the end of a shell is a race."""
+    """Return what differs from the stored results, also on retry: a shell's end is a race."""
     different = [shell for shell, result in results.items() if stored.get(shell, result) != result]
     for _ in range(_TRIES if different else 0):
         again = observe_all([script], different).get(script, {})

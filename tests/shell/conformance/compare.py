@@ -1,4 +1,4 @@
-"""What was seen of scripts in shells, beside the program's verdicts."""
+"""The observations of scripts in shells, compared with the program's verdicts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _AT_ONCE: Final = 8
 
 
 def observe_all(scripts: Sequence[str], shells: Sequence[str]) -> dict[str, dict[str, str]]:
-    """What each shell does with each script; a script that a shell cannot run is left out."""
+    """Return what each shell does with each script; leave out scripts that it cannot run."""
     jobs = [(script, shell) for script in scripts for shell in shells]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         results = pool.map(lambda job: observe([*SHELLS[job[1]], "-c", job[0]]), jobs)
@@ -54,7 +54,7 @@ def contradicts(script: str, results: Mapping[str, str]) -> list[str]:
 
 
 def load() -> dict[str, dict[str, str]]:
-    """What was measured before; nothing before the first time."""
+    """Load the earlier measurements; empty before the first time."""
     if not MEASURED.exists():
         return {}
     known: dict[str, dict[str, str]] = json.loads(MEASURED.read_text(encoding="utf-8"))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 APP: Final = Path(__file__).with_name("app.py")
-#: How the five shells are called; ``ash`` is busybox's.
+#: The commands of the five shells; ``ash`` is busybox's.
 SHELLS: Final = {
     "dash": ("dash",),
     "bash": ("bash",),
@@ -40,7 +40,7 @@ def installed_shells() -> list[str]:
 
 
 def observe(command: Sequence[str], seconds: float = 1.0) -> str:
-    """What happens to the app when the first process gets SIGTERM."""
+    """Observe what happens to the app when the first process gets SIGTERM."""
     with tempfile.TemporaryDirectory() as folder:
         marker = Path(folder) / "marker"
         program = Path(folder) / "app"

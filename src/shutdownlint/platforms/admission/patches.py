@@ -1,4 +1,4 @@
-"""What Gatekeeper's mutators and mutating admission policies write into an object.
+"""The changes that Gatekeeper's mutators and mutating admission policies write into an object.
 
 Sources: Gatekeeper's documentation of mutation (locations, path tests), read for 3.17; Kubernetes'
 documentation of MutatingAdmissionPolicy, read for 1.34.
@@ -38,7 +38,7 @@ _GLOB: Final = "\0*"
 def assign(
     policy: NodeRef, target: NodeRef, _injected: Sequence[str], *, only_missing: bool = False
 ) -> list[Graft]:
-    """What an Assign (or AssignMetadata, which writes ``only_missing``) writes.
+    """Return what an Assign (or AssignMetadata, which writes ``only_missing``) writes.
 
     Raises ``UnreadablePatchError``.
     """
@@ -112,7 +112,7 @@ def _places(
 
 
 def apply_configurations(policy: NodeRef, target: NodeRef, _injected: Sequence[str]) -> list[Graft]:
-    """What the ApplyConfigurations of a policy write. Raises ``UnreadablePatchError``."""
+    """Return what the ApplyConfigurations of a policy write. Raises ``UnreadablePatchError``."""
     mutations = policy.document.tree.to_python((*policy.key_path, "spec", "mutations"))
     found: list[Graft] = []
     if not isinstance(mutations, list) or len(mappings(mutations)) != len(mutations):
@@ -134,7 +134,7 @@ def apply_configurations(policy: NodeRef, target: NodeRef, _injected: Sequence[s
 
 
 def _merge(data: Any, node: Node | None, at: KeyPath, source: EmbeddedNodeRef) -> Iterator[Graft]:
-    """What an object that is applied writes: mappings are merged, lists by name or replaced."""
+    """Yield what an applied object writes: mappings are merged, lists by name or replaced."""
     if isinstance(data, dict):
         for name, value in data.items():
             entry = child(node, name) if isinstance(node, MappingNode) else None

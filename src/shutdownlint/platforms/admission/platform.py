@@ -37,7 +37,7 @@ _APPLIED_BY: Final = {
     "MutatingPolicy": KYVERNO_WEBHOOK,
     **dict.fromkeys(_GATEKEEPER, "gatekeeper-mutating-webhook-configuration"),
 }
-#: What a policy may say about the objects that it changes without its depending on more.
+#: The fields that a policy may use to select objects without depending on more.
 _PLAIN_MATCH: Final = frozenset(("scope", "kinds", "namespaces", "source"))
 _PLAIN_CONSTRAINTS: Final = frozenset(("resourceRules", "matchPolicy"))
 _RESOURCE_KINDS: Final = {
@@ -148,7 +148,7 @@ def _is_plain_rule(rule: dict[str, Any]) -> bool:
 
 
 def _gatekeeper_patch(obj: RawObject, data: dict[str, Any]) -> Patch | None:
-    """What a mutator writes; None where that, or which objects it is for, is not in the file."""
+    """Return what a mutator writes; None if that, or its objects, cannot be known from the file."""
     match = value_at(data, "spec", "match")
     match = {} if match is None else match
     if obj.entry.kind == "ModifySet" or not isinstance(match, dict):

@@ -1,4 +1,4 @@
-"""What Consul's sidecar does at its stop signal, and the annotations that decide it."""
+"""The behaviour of Consul's sidecar at its stop signal, and the annotations that decide it."""
 
 from __future__ import annotations
 

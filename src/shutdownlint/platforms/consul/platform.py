@@ -38,7 +38,7 @@ _GRACE_FIELD: Final = "consulGrace"
 
 
 class ConsulProxyFacts(Struct, frozen=True):
-    """What Consul's rules look at."""
+    """The facts that Consul's rules use."""
 
     grace: Setting[timedelta]
 

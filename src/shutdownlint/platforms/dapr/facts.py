@@ -1,4 +1,4 @@
-"""What Dapr's sidecar does at its stop signal, and the annotations that decide it."""
+"""The behaviour of Dapr's sidecar at its stop signal, and the annotations that decide it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GRACEFUL_ANNOTATION: Final = f"{_PREFIX}graceful-shutdown-seconds"
 BLOCK_ANNOTATION: Final = f"{_PREFIX}block-shutdown-duration"
 #: Since 1.18.
 NATIVE_ANNOTATION: Final = f"{_PREFIX}enable-native-sidecar"
-#: What counts as true in Dapr's annotations; everything else is false.
+#: The values that are true in Dapr's annotations; everything else is false.
 TRUTHY: Final = ("1", "y", "yes", "t", "true", "on")
 ANNOTATIONS: Final = (ENABLED, GRACEFUL_ANNOTATION, BLOCK_ANNOTATION, NATIVE_ANNOTATION)
 

@@ -43,7 +43,7 @@ _BLOCK_FIELD: Final = "daprBlock"
 
 
 class DaprFacts(Struct, frozen=True):
-    """What Dapr's rules look at. ``classic``: its sidecar gets its stop signal with the app."""
+    """The facts for Dapr's rules. ``classic``: its sidecar gets its stop signal with the app."""
 
     block: Setting[timedelta]
     classic: bool

@@ -1,4 +1,4 @@
-"""How Envoy Gateway reads an EnvoyProxy, with sources (tags v1.2 to v1.9)."""
+"""Envoy Gateway's reading of an EnvoyProxy, with sources (tags v1.2 to v1.9)."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ MINIMUM_DRAIN: Final = SourcedValue(seconds(10), _MANAGER)
 HEALTH_CHECK_DELAY: Final = SourcedValue(
     ZERO, "envoy-gateway docs graceful-shutdown.md:43-47 (v1.9.0)"
 )
-#: How often the manager looks at the connections, and how many may be left.
+#: The interval of the manager's checks, and the number of connections that may be left.
 CHECK_INTERVAL: Final = SourcedValue(seconds(1), _MANAGER)
 EXIT_AT_CONNECTIONS: Final = SourcedValue(0, _MANAGER)

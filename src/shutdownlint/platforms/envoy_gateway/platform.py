@@ -73,7 +73,7 @@ class Plugin(Platform):
             envoy.take(WhenIdle(interval, delay, threshold=least, immediately=True, limit=limit))
 
     def context_problems(self, context: AnalysisContext) -> Iterator[Problem]:
-        """What is wrong with the times of EnvoyProxy objects."""
+        """Yield the problems with the times of EnvoyProxy objects."""
         for loaded in context.index.all_of(EnvoyProxy):
             yield from _problems(loaded)
 

@@ -82,7 +82,7 @@ def ignored_annotations(workload: Workload) -> Iterator[Problem]:
 
 
 def ineffective_settings(workload: Workload) -> Iterator[IstioProblem]:
-    """What has no effect on the pod: variables that nothing reads, values that mean nothing."""
+    """Yield what has no effect on the pod: variables that nothing reads, meaningless values."""
     metadata, ref = workload.template.metadata, workload.annotations
     native = metadata.annotations.get(facts.NATIVE_ANNOTATION)
     if native is not None and not has_placeholder(native):

@@ -39,7 +39,7 @@ _ISTIO_DEFAULT: Final = "Istio's default"
 
 
 class EffectiveConfig(Struct):
-    """What has been merged so far.
+    """The settings that have been merged so far.
 
     ``unresolved``: a setting is a placeholder, so the timing is not known.
     ``replaced``: variables of the mesh that an old release drops for those of the annotation.
@@ -130,7 +130,7 @@ def merge_config(
 
 
 def _merge_written(sidecar: Sidecar, annotation: ProxyConfigText, merged: EffectiveConfig) -> None:
-    """An injected proxy: PROXY_CONFIG and its environment, taken as they are."""
+    """Merge the settings of an injected proxy: PROXY_CONFIG and its environment, as they are."""
     assert sidecar.written is not None
     assert sidecar.ref is not None
     for index, variable in enumerate(sidecar.written.env):
@@ -164,7 +164,7 @@ def env_setting(
     nearest: NodeRef,
     found_problems: list[Problem],
 ) -> Setting[T]:
-    """Return a variable that the agent reads; what does not parse is the default, with a log line."""
+    """Return a variable of the agent; the default, with a log line, if it does not parse."""
     unset = Setting(name, default.value, Origin(OriginKind.DEFAULT, _ISTIO_DEFAULT, nearest))
     found = merged.env.get(name)
     if found is None or found[0] == "":

@@ -32,8 +32,7 @@ NATIVE_AUTO_SINCE: Final = SourcedValue(
 COMPATIBILITY_WITHOUT_NATIVE: Final = ("1.24", "1.25", "1.26")
 #: The agent's settings for exit-on-zero exist from this release on (releasenotes/notes/35059.yaml).
 EXIT_ON_ZERO_SINCE: Final = SourcedValue(Version(1, 12, 0), "releasenotes/notes/35059.yaml")
-#: Releases whose exit-on-zero never sees zero, since the statistic it reads is not there.
-#: What sidecars and gateways retry where no route says otherwise. The statuses are 503, once.
+#: The retries of sidecars and gateways if no route sets others. The statuses are 503, once.
 DEFAULT_RETRIES: Final = SourcedValue(
     ("connect-failure", "refused-stream", "unavailable", "cancelled", "retriable-status-codes"),
     "istio/api networking/v1alpha3/virtual_service.proto (HTTPRoute.retries); measured",
@@ -41,6 +40,7 @@ DEFAULT_RETRIES: Final = SourcedValue(
 DEFAULT_RETRIES_WITHOUT_503: Final = SourcedValue(
     Version(1, 24, 0), "releasenotes/notes/50506.yaml; measured with a gateway and two pods"
 )
+#: Releases whose exit-on-zero never sees zero, since the statistic it reads is not there.
 STATS_BUG: Final = SourcedValue(
     VersionRange.parse(">=1.12,<1.12.9 || >=1.13,<1.13.5"), "PR 37573, backport 39286 (tag scan)"
 )
@@ -55,11 +55,11 @@ EARLY_IDLE_DRAIN_SINCE: Final = SourcedValue(
     Version(1, 32, 0),
     "istio/proxy ENVOY_VERSION.txt (1.31.0-rc.0: 1.39.1, master: 1.40.0); Envoy 1.40 measured",
 )
-#: How long Envoy drains a connection whose idle timeout is over, before it closes it.
+#: The time that Envoy drains a connection after its idle timeout, before it closes it.
 CONNECTION_DRAIN: Final = SourcedValue(
     timedelta(seconds=5), "Envoy's drain_timeout, http_connection_manager.proto; measured"
 )
-#: How much longer Envoy waits for the client to close a drained connection.
+#: The additional time that Envoy waits for the client to close a drained connection.
 DELAYED_CLOSE: Final = SourcedValue(
     timedelta(seconds=1), "Envoy's delayed_close_timeout, http_connection_manager.proto; measured"
 )
@@ -144,7 +144,7 @@ UNKNOWN_ANNOTATIONS: Final = SourcedValue(
     },
     "istio/api annotation/annotations.yaml; the first is misspelled in the notes of 1.24 and 1.27",
 )
-#: What a ProxyConfig object has no field for (istio/api networking/v1beta1/proxy_config.proto:112).
+#: The fields that a ProxyConfig object lacks (istio/api networking/v1beta1/proxy_config.proto:112).
 NOT_IN_PROXY_CONFIG_OBJECT: Final = (
     "drainDuration",
     "terminationDrainDuration",

@@ -114,7 +114,7 @@ def _overridden(
     mesh: Mesh,
     version: Version | None,
 ) -> tuple[PodSpec | None, NodeRef | None]:
-    """What the Gateway's parameters change of its Deployment, and where that is written.
+    """Return what the Gateway's parameters change in its Deployment, and where that is written.
 
     None for parameters that are not among the files: they may change anything.
     """
@@ -147,9 +147,7 @@ def _pod_spec(text: str) -> PodSpec:
 
 
 def requested_service(workload: Workload, *, waypoint: bool) -> RequestedService | None:
-    """Return the Service that istiod makes for a Gateway, if it is reached from outside the
-    cluster.
-    """
+    """Return the Service that istiod makes for a Gateway, if reachable from outside the cluster."""
     service_type = workload.owner.annotations.get(facts.SERVICE_TYPE, "LoadBalancer")
     if waypoint or service_type not in ("LoadBalancer", "NodePort"):
         return None

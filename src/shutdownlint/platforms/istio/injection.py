@@ -99,9 +99,7 @@ def _is_sidecar(container: Container | None, workload: Workload) -> bool:
 
 
 def _deployed(workload: Workload, mesh: Mesh, overridden: Sidecar | None) -> Sidecar:
-    """Return the pod that istiod deploys for a Gateway; ``overridden`` is what its parameters
-    change.
-    """
+    """Return istiod's pod for a Gateway; ``overridden`` is what the Gateway's parameters change."""
     revision = workload.owner.labels.get(facts.REVISION)
     origin = Origin(OriginKind.EXPLICIT, "Gateway", workload.ref / "spec" / "gatewayClassName")
     return Sidecar(
@@ -115,7 +113,7 @@ def _deployed(workload: Workload, mesh: Mesh, overridden: Sidecar | None) -> Sid
 
 
 def is_gateway(workload: Workload) -> bool:
-    """Whether the pod is a gateway: all its listeners drain, and there is no app behind it."""
+    """Return whether the pod is a gateway: all its listeners drain, and no app is behind it."""
     if facts.GATEWAY_TEMPLATE in _templates(workload):
         return True
     return bool({"router", "waypoint"} & set(_proxy_arguments(workload)))
@@ -166,8 +164,8 @@ def _explicit_proxy(workload: Workload) -> Sidecar | None:
 
 
 def _has_plain_init_proxy(workload: Workload) -> bool:
-    """Return a plain init container of that name: neither injected nor merged, so nothing is
-    certain.
+    """Return whether a plain init container has the proxy's name. It is neither injected nor
+    merged, so nothing is certain.
     """
     return any(
         c.name == facts.PROXY_CONTAINER and c.restartPolicy != "Always"
@@ -184,7 +182,7 @@ def _is_istiod(workload: Workload) -> bool:
 
 
 def _injected(workload: Workload, mesh: Mesh) -> tuple[tuple[Assumption, ...], str | None] | None:
-    """What had to be assumed, and the revision; None where the webhook does not inject."""
+    """Return the necessary assumptions, and the revision; None if the webhook does not inject."""
     metadata = workload.template.metadata
     spec = workload.template.spec
     namespace = workload.namespace

@@ -139,7 +139,7 @@ class Mesh:
         return max(shown) if len(minors) == 1 else None
 
     def problems(self) -> Iterator[Problem]:
-        """What is wrong with the mesh's own configuration."""
+        """Yield the problems of the mesh's own configuration."""
         for config in self.configs:
             if config.unreadable is not None:
                 yield config.unreadable
@@ -157,7 +157,7 @@ class Mesh:
 
 
 def _missing_fields(loaded: LoadedResource[ProxyConfigResource]) -> Iterator[Problem]:
-    """Settings that a ProxyConfig object has no field for: the API server prunes them."""
+    """Yield the settings that a ProxyConfig object has no field for: the API server prunes them."""
     for name in facts.NOT_IN_PROXY_CONFIG_OBJECT:
         location = loaded.ref / "spec" / name
         if location.exists:
@@ -188,6 +188,6 @@ def _merge_istiod_env(configs: list[MeshConfig]) -> list[MeshConfig]:
 
 
 def revision_version(revision: str | None) -> Version | None:
-    """Return the release that a revision is named after, as Istio's guides name them: ``1-24-2``."""
+    """Return the release that a revision is named after, as in Istio's guides: ``1-24-2``."""
     found = _REVISION.fullmatch(revision or "")
     return Version.find(".".join(part for part in found.groups() if part)) if found else None

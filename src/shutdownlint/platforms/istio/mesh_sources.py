@@ -1,4 +1,4 @@
-"""Where a mesh configuration is written: istiod's ConfigMap, installations, istiod's Deployment."""
+"""The places of a mesh configuration: istiod's ConfigMap, installations, istiod's Deployment."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class MeshConfig(Struct, eq=False):
 
     @property
     def drain_settings(self) -> tuple[object, ...]:
-        """What it says about how proxies drain, to compare with another one."""
+        """The settings for the drain of proxies, to compare with another configuration."""
         proxy = self.proxy
         return (
             proxy.drain_duration and proxy.drain_duration[0],
@@ -96,7 +96,7 @@ class MeshConfig(Struct, eq=False):
 
 
 class _Install(Struct, frozen=True, eq=False):
-    """Where an installation of Istio keeps its Helm values.
+    """The place of an Istio installation's Helm values.
 
     ``mesh_config`` is the key path of another place for the mesh configuration, where there is
     one; ``rendered``: the values become the mesh's ConfigMap as they are, types included. What
@@ -245,7 +245,7 @@ def _read_installs(obj: RawObject) -> tuple[MeshConfig | None, ...]:
 
 
 def _from_install(install: _Install) -> MeshConfig | None:
-    """Return an installation's values: an IstioOperator, Sail's Istio, a Helm release of the chart."""
+    """Return an installation's values: an IstioOperator, Sail's Istio, or a Helm release."""
     ref, tree = install.helm.ref, install.helm.ref.document.tree
     config = MeshConfig(f"mesh config ({install.helm.kind})", "", ref)
     config.typed_strictly = install.rendered
@@ -298,7 +298,7 @@ def _read_native(config: MeshConfig, ref: NodeRef, values: HelmValues) -> None:
 
 
 def _read_lifecycle(config: MeshConfig, values: HelmValues) -> None:
-    """The hooks that ``global.proxy.lifecycle`` gives every proxy."""
+    """Read the hooks that ``global.proxy.lifecycle`` gives every proxy."""
     lifecycle = (*values.key_path, "global", "proxy", "lifecycle")
     # An empty one is none: the template asks whether it is true.
     written = values.tree.entry(lifecycle)

@@ -28,7 +28,7 @@ _Hosts: TypeAlias = "dict[tuple[str, Scope | str], LoadedResource[VirtualService
 
 
 def find_own_object(workload: Workload, mesh: Mesh) -> str | None:
-    """Return the object that concerns the workload, in words; None where there is none."""
+    """Return a description of the object that concerns the workload; None without one."""
     context = mesh.context
     labels = workload.template.metadata.labels
     for policy in context.in_namespace_of(MeshPolicy, workload):

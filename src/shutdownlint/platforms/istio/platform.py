@@ -63,7 +63,7 @@ class Plugin(Platform):
         return deployed_gateways(context.state(Mesh))
 
     def context_problems(self, context: AnalysisContext) -> Iterator[Problem]:
-        """What is wrong with the mesh's own configuration."""
+        """Yield the problems of the mesh's own configuration."""
         return context.state(Mesh).problems()
 
     def alternatives(self, pod: PlannedPod, context: AnalysisContext) -> Iterable[Alternative]:

@@ -1,4 +1,4 @@
-"""What can be wrong in how a pod, or a mesh, is configured for Istio."""
+"""The problems in the Istio configuration of a pod or a mesh."""
 
 from __future__ import annotations
 

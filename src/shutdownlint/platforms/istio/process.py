@@ -31,8 +31,8 @@ from shutdownlint.shutdown.process import (
 )
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting, with_value
 
-#: How often the agent checks for open connections (activeConnectionCheckDelay,
-#: pkg/envoy/agent.go:37); the first check is one interval after the minimum drain.
+#: The interval of checks for open connections (activeConnectionCheckDelay, pkg/envoy/agent.go:37);
+#: the first check is one interval after the minimum drain.
 CHECK_INTERVAL: Final = timedelta(seconds=1)
 #: Envoy 1.40 drains idle connections in the last third of the drain, up to 5 s before its end
 #: (measured; the guard is envoy.reloadable_features.use_connection_event_drain), and closes them
@@ -42,7 +42,7 @@ _AT_ONCE: Final = Setting("at once", ZERO, Origin(OriginKind.DEFAULT, "it has dr
 
 
 class ProxyMode(StrEnum):
-    """How the proxy is put into the pod."""
+    """The way in which the proxy is put into the pod."""
 
     CLASSIC = "classic"
     NATIVE = "native"
@@ -112,7 +112,7 @@ def _ending(settings: ProxySettings) -> Ending:
 
 
 def _idle_closed(settings: ProxySettings) -> timedelta | None:
-    """How long after its last use an idle connection is closed, drained and all."""
+    """Return how long after its last use an idle connection is closed, including the drain."""
     timeout = settings.idle_timeout
     if timeout is None or timeout.value <= ZERO:  # 0 turns it off
         return None
@@ -120,7 +120,7 @@ def _idle_closed(settings: ProxySettings) -> timedelta | None:
 
 
 def _idle_released(settings: ProxySettings) -> DurationRange | None:
-    """When idle connections of clients are closed; None: never."""
+    """Return when idle connections of clients are closed; None: never."""
     drain = settings.drain_duration.value
     if not settings.early_idle_drain or drain / 3 <= _EARLY_DRAIN_MARGIN:
         return None
@@ -128,7 +128,7 @@ def _idle_released(settings: ProxySettings) -> DurationRange | None:
 
 
 def proxy_knobs(settings: ProxySettings) -> tuple[Knob, ...]:
-    """Return the numbers that change this shutdown; those without effect in this mode are left out."""
+    """Return numbers that change this shutdown; those without effect in this mode are omitted."""
     if settings.keeps_listening:
         return ()
     life = (

@@ -68,7 +68,7 @@ _VARIABLES = ("exitOnZero", "minimumDrain")
 
 
 class IstioProxyFacts(Struct, frozen=True):
-    """What Istio's rules look at.
+    """The facts that Istio's rules use.
 
     ``stats_matched``: the statistic that exit-on-zero reads is turned on in proxyStatsMatcher.
     ``calls_quit``: a command of the pod asks the proxy to end (/quitquitquit). ``waypoint``: it
@@ -136,7 +136,7 @@ def plan_proxy(
 
 
 def _assume_grace() -> Assumption:
-    """That a waypoint's grace period is that of current releases."""
+    """Return the assumption that a waypoint's grace period is that of current releases."""
     grace, versions = facts.WAYPOINT_GRACE.value, facts.WAYPOINT_GRACE_IN.value
     text = (
         "Istio's version is not known: a current one is assumed; waypoints of Istio "
@@ -146,7 +146,7 @@ def _assume_grace() -> Assumption:
 
 
 def _mesh_defaults(config: MeshConfig | None, mesh: Mesh, workload: Workload) -> Setting[str]:
-    """Where the defaults of the proxies could be set for many pods at once."""
+    """Return where the defaults of the proxies could be set for many pods at once."""
     labels = mesh.context.namespace_labels(workload) or {}
     injected = facts.REVISION in labels or labels.get(facts.NAMESPACE_INJECTION) == "enabled"
     namespace = mesh.context.namespace_ref(workload) if injected else None
@@ -221,7 +221,7 @@ def _add_container(
 def _note_edit_targets(
     container: ContainerDraft, settings: ProxySettings, hook: HookSettings, workload: Workload
 ) -> None:
-    """Where the proxy's settings are written, or would be."""
+    """Note where the proxy's settings are written, or would be."""
     host = workload.annotations / facts.CONFIG_ANNOTATION
     named: dict[str, Setting[object]] = {
         "terminationDrain": settings.termination_drain,
@@ -250,9 +250,7 @@ def _note_edit_targets(
 def _exit_on_zero_broken(
     version: Version | None, merged: EffectiveConfig, *, waypoint: bool
 ) -> bool:
-    """Return the releases whose statistic is missing (unless the matcher asks for it) or never
-    zero.
-    """
+    """Return whether the statistic is missing (unless the matcher asks for it) or never zero."""
     if version is None:
         return False
     if waypoint and version in facts.WAYPOINT_STATS_BUG.value:
@@ -274,7 +272,7 @@ def _connection_settings(
 def _idle_timeout(
     merged: EffectiveConfig, connection: dict[str, Setting[timedelta]]
 ) -> Setting[timedelta] | None:
-    """When idle connections are closed: the field wins over the variable."""
+    """Return when idle connections are closed: the field takes precedence over the variable."""
     name = facts.IDLE_TIMEOUT_ENV.value
     if facts.IDLE_TIMEOUT_FIELD in connection or name not in merged.env:
         return connection.get(facts.IDLE_TIMEOUT_FIELD)
@@ -307,7 +305,7 @@ def _words_of(container: Container) -> Iterator[str]:
 
 
 def _nearest(workload: Workload) -> NodeRef:
-    """Where a pod's proxy settings could have been written; its nearest parent is shown."""
+    """Return where a pod's proxy settings could have been written; its nearest parent is shown."""
     return (workload.annotations / facts.CONFIG_ANNOTATION).key
 
 

@@ -148,7 +148,7 @@ class ProxyConfigText(Struct):
     ignored: list[KeyFinding] = field(default_factory=list)
     #: Fields of older releases.
     removed: list[KeyFinding] = field(default_factory=list)
-    #: What Istio's validation is read to refuse, though that was not run.
+    #: The fields that Istio's validation seems to refuse, from its code; this was not tested.
     doubtful: list[KeyFinding] = field(default_factory=list)
     #: Variables that Istio does not read, with a name close to one that it does.
     misspelled: list[KeyFinding] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What Istio's proxies retry by themselves."""
+"""The retries that Istio's proxies make by default."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KEY: Final = "defaultHttpRetryPolicy"
 def default_retries(
     mesh: Mesh, sidecar: Sidecar, workload: Workload, version: Version | None
 ) -> DefaultRetries:
-    """Return the policy of callers in the mesh; not known where the mesh configuration has its own."""
+    """Return the policy of callers in the mesh; unknown if the mesh configuration has its own."""
     config, _ = mesh.config_for(sidecar.revision, workload)
     if config is not None and _KEY in config.location.document.text:
         return DefaultRetries(None)

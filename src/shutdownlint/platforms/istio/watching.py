@@ -1,4 +1,4 @@
-"""What Istio's agent and Envoy show of a pod's shutdown."""
+"""The signs of a pod's shutdown in Istio's agent and Envoy."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FLAGS: Final = Observation(
 
 
 def istio_observations(pod: PlannedPod) -> Iterator[Observation]:
-    """Yield the agent's log lines, in the order in which they come, and the statistics it looks at."""
+    """Yield the agent's log lines, in their order, and the statistics it looks at."""
     for name, noted in pod.container_facts.items():
         facts: IstioProxyFacts | None = noted.get(IstioProxyFacts)
         if facts is None:

@@ -1,4 +1,4 @@
-"""What Knative does with its pods at their end, with sources."""
+"""Knative's handling of its pods at their end, with sources."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Plugin(Platform):
     problems = (KnativeTimeoutShort, KnativeGraceRejected)
 
     def context_problems(self, context: AnalysisContext) -> Iterator[Problem]:
-        """Times of Services with which their pods cannot stop in an orderly way."""
+        """Yield the times of Services that prevent an orderly stop of their pods."""
         for loaded in context.index.all_of(KnativeService):
             template, here = loaded.model.template, loaded.ref / "spec" / "template" / "spec"
             timeout = template.get("timeoutSeconds")

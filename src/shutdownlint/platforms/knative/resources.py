@@ -15,6 +15,6 @@ class KnativeService(Resource, frozen=True):
 
     @property
     def template(self) -> dict[str, Any]:
-        """The spec of its template; empty where there is none."""
+        """The spec of its template; empty without one."""
         data = value_at(self.spec, "template", "spec")
         return data if isinstance(data, dict) else {}

@@ -1,4 +1,4 @@
-"""How KServe completes its objects, with sources (kserve at aaac4e29, tags to 0.20.0)."""
+"""The way KServe completes its objects, with sources (kserve at aaac4e29, tags to 0.20.0)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PRESET_GRACE: Final = SourcedValue(
 PRESET_SLEEP: Final = SourcedValue(
     15, "kserve config/llmisvcconfig/config-llm-template.yaml, config-llm-scheduler.yaml:31"
 )
-#: What the presets leave for vLLM's own end, in seconds.
+#: The seconds that the presets leave for vLLM's own end.
 PRESET_RESERVE: Final = SourcedValue(5, "kserve pkg/.../llmisvc/config_merge.go:766-788")
 #: The release of vLLM from which the presets pass the flag.
 DRAINS_SINCE: Final = SourcedValue(

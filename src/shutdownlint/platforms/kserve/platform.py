@@ -58,7 +58,7 @@ class Plugin(Platform):
                 )
 
     def contribute(self, draft: PodDraft) -> None:
-        """The presets of an LLMInferenceService."""
+        """Apply the presets of an LLMInferenceService."""
         workload = draft.workload
         if workload.group != facts.GROUP or workload.incomplete is not None:
             return

@@ -80,7 +80,7 @@ def of_llm_service(loaded: LoadedResource[LLMInferenceService]) -> Iterator[Work
 
 
 def scheduler_grace(loaded: LoadedResource[LLMInferenceService]) -> int | None:
-    """Return the scheduler's grace period in seconds; None where there is no scheduler of its own."""
+    """Return the grace period of the object's own scheduler, in seconds; None without one."""
     scheduler = value_at(loaded.model.spec, "router", "scheduler")
     if not isinstance(scheduler, dict) or _has_other_presets(loaded):
         return None
@@ -92,9 +92,7 @@ def scheduler_grace(loaded: LoadedResource[LLMInferenceService]) -> int | None:
 
 
 def pods_grace(loaded: LoadedResource[LLMInferenceService]) -> int | None:
-    """Return the longest grace period of the pods that serve, in seconds; None where one is not
-    known.
-    """
+    """Return the longest grace period of the serving pods, in seconds; None if one is not known."""
     found = []
     for path in (("template",), ("prefill", "template")):
         if len(path) == 1 or isinstance(value_at(loaded.model.spec, *path[:-1]), dict):

@@ -25,7 +25,7 @@ _SCALED: Final = ("Deployment", "StatefulSet")
 def availability_problems(
     workload: Workload, context: AnalysisContext, *, serves: bool
 ) -> Iterator[Problem]:
-    """What keeps pods from being replaced, or replaces all of them at once."""
+    """Yield what prevents the replacement of pods, or replaces all of them at once."""
     if workload.incomplete is None and not workload.unresolved and workload.group == "apps":
         yield from _selector(workload)
         yield from _strategy(workload, context, serves=serves)

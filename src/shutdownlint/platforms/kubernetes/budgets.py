@@ -102,7 +102,7 @@ def disruptions_allowed(
     index: WorkloadIndex,
     budgets: Sequence[LoadedResource[PodDisruptionBudget]],
 ) -> Setting[int] | None:
-    """How many pods of a workload its budget lets go at a time, where that is certain."""
+    """Return how many pods of a workload its budget lets go at a time, if that is certain."""
     if entry.id.kind not in SCALED_KINDS or entry.replicas == 0:
         return None  # drains leave DaemonSets alone, and where nothing runs nothing is blocked
     for budget in budgets:
@@ -131,7 +131,7 @@ def _selected_pods(
     entry: WorkloadEntry,
     index: WorkloadIndex,
 ) -> int | None:
-    """How many pods a budget counts, of all workloads that it selects; None if that is open."""
+    """Count the pods of all workloads that a budget selects; None if the number is open."""
     key = id(selector), entry.scope
     if key not in index.selected:
         found = [
@@ -144,9 +144,7 @@ def _selected_pods(
 
 
 def _count_pods(entries: Iterable[WorkloadEntry], file: str) -> int | None:
-    """Return the pods of the workloads; of one that several files have, those that are nearest
-    count.
-    """
+    """Count the pods of the workloads; of one in several files, only the nearest count."""
     by_id: dict[ObjectId, list[WorkloadEntry]] = {}
     for entry in entries:
         by_id.setdefault(entry.id, []).append(entry)

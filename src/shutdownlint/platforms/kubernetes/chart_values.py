@@ -43,7 +43,7 @@ _INJECT: Final = {"sidecar.istio.io/inject": "true"}
 
 
 def values_workloads(context: AnalysisContext) -> Iterator[Workload]:
-    """Yield the pods that values describe: of whole files, and of the parts for charts in a chart."""
+    """Yield the pods that values describe: of whole files, and of parts for subcharts."""
     seen: set[tuple[int, KeyPath]] = set()
     for obj in context.index.raw:
         if not context.index.read(obj, _describes_pods):

@@ -27,7 +27,7 @@ GRACE_FIELD = "terminationGracePeriodSeconds"
 
 
 class ContainerFacts(Struct, frozen=True):
-    """What rules look at: the hook's handler, how the container is started, its probes.
+    """The facts for rules: the hook's handler, how the container is started, its probes.
 
     ``start_script`` is what a shell runs as the first process, empty where no shell does;
     ``command`` is all that starts it, arguments included, where that is written. The probes' own
@@ -112,7 +112,7 @@ def first_process(container: Container, spec: PodSpec) -> tuple[str, ...]:
 
 
 def note_edit_targets(draft: ContainerDraft, facts: ContainerFacts, *, sleep_action: bool) -> None:
-    """Where the container's settings are written, or would be.
+    """Note where the container's settings are written, or would be.
 
     ``sleep_action``: the cluster runs a hook's sleep action.
     """

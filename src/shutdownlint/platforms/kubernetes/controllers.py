@@ -1,4 +1,4 @@
-"""How many pods a workload has, and how they are replaced."""
+"""The number of pods of a workload, and their replacement."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SCALED_KINDS: Final = ("Deployment", "StatefulSet", "ReplicaSet", "Rollout")
 
 
 class Rollout(Struct, frozen=True):
-    """How a workload replaces its pods, and what their shutdown costs then.
+    """The replacement of a workload's pods, and the cost of their shutdown.
 
     ``strategy`` is its type. ``replicas`` is None where the number of nodes or an autoscaler
     decides it; ``batch`` pods are replaced at a time; ``waits``: a new pod starts only once the old
@@ -49,7 +49,7 @@ class Rollout(Struct, frozen=True):
 
     @property
     def steps(self) -> int | None:
-        """How many pods (or batches) are waited for one after the other."""
+        """The number of pods (or batches) that are waited for one after the other."""
         if self.all_at_once:
             return 1
         return None if self.replicas is None else -(-self.replicas // self.batch)
@@ -120,7 +120,7 @@ def scalers_of(workload: Workload, context: AnalysisContext) -> Iterator[LoadedR
 
 
 def least_replicas(scaler: LoadedResource[Scaler]) -> tuple[str, int | None]:
-    """Return the fewest pods that an autoscaler leaves, with its key; None where that is not known."""
+    """Return the fewest pods that an autoscaler leaves, with its key; None if that is not known."""
     spec = scaler.model.spec
     if spec.minReplicaCount is not None:
         return "minReplicaCount", _count(spec.minReplicaCount)
@@ -141,7 +141,7 @@ def _count(value: Any) -> int | None:
 
 
 def read_replicas(workload: Workload, context: AnalysisContext) -> Setting[int] | None:
-    """How many pods it has; None where the nodes or an autoscaler decide."""
+    """Return the number of pods; None if the nodes or an autoscaler decide."""
     if workload.id.kind not in SCALED_KINDS:
         return None
     for scaler in scalers_of(workload, context):
@@ -161,7 +161,7 @@ def read_replicas(workload: Workload, context: AnalysisContext) -> Setting[int] 
 
 
 def _fixed_by(scaler: LoadedResource[Scaler]) -> Setting[int] | None:
-    """Return the number of pods of an autoscaler whose bounds are the same; None where they differ."""
+    """Return the number of pods of an autoscaler whose bounds are the same; None if they differ."""
     spec, here = scaler.model.spec, scaler.ref / "spec"
     for low, high in (("minReplicas", "maxReplicas"), ("minReplicaCount", "maxReplicaCount")):
         most = getattr(spec, high)
@@ -173,7 +173,7 @@ def _fixed_by(scaler: LoadedResource[Scaler]) -> Setting[int] | None:
 
 
 def read_rollout(workload: Workload, count: Setting[int] | None) -> Setting[Rollout] | None:
-    """How its pods are replaced; None for kinds that do not replace them."""
+    """Return how the pods are replaced; None for kinds that do not replace them."""
     update_spec, kind = workload.update, workload.id.kind
     field = "strategy" if kind == "Deployment" else "updateStrategy"
     strategy = _mapping(getattr(update_spec, field))

@@ -1,4 +1,4 @@
-"""What lets too many pods go at a time, or none: budgets, probes, spread and how pods are updated.
+"""The causes of too many, or no, pods going at a time: budgets, probes, spread and updates.
 
 Most of it is advice: it depends on objects that may not be among the files.
 """
@@ -50,7 +50,7 @@ def disruption_problems(
     services: Sequence[LoadedResource[Service]],
     budgets: Sequence[LoadedResource[PodDisruptionBudget]],
 ) -> Iterator[Problem]:
-    """What is wrong, or missing, where these pods are drained, scaled in or updated.
+    """Yield what is wrong, or missing, when these pods are drained, scaled in or updated.
 
     ``services`` and ``budgets`` are those that select them.
     """
@@ -156,7 +156,7 @@ def _service_problems(
 
 
 class _Selections:
-    """What selectors select, each worked out once, and all together within a limit."""
+    """The results of selectors, each computed once, and all together within a limit."""
 
     def __init__(self, index: WorkloadIndex) -> None:
         self._index = index
@@ -213,7 +213,7 @@ def _probes(workload: Workload, services: Sequence[LoadedResource[Service]]) -> 
 
 
 def _asked(probe: Probe) -> tuple[Any, ...]:
-    """What a probe asks, and how long it may fail."""
+    """Return what a probe asks, and how long it may fail."""
     times = (probe.periodSeconds or 10, probe.failureThreshold or 3, probe.timeoutSeconds or 1)
     return (probe.httpGet, probe.tcpSocket, probe.exec, probe.grpc, *times)
 

@@ -1,4 +1,4 @@
-"""What Kubernetes does by itself. Sources are paths in kubernetes/kubernetes v1.36.2."""
+"""The built-in behaviour of Kubernetes. Sources are paths in kubernetes/kubernetes v1.36.2."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def _disruptions_allowed(view: WorkloadView) -> Setting[int] | None:
 
 
 def _budgets(view: WorkloadView) -> Setting[int] | None:
-    """How many PodDisruptionBudgets of different names select the pods; at the second one."""
+    """Return how many differently named PodDisruptionBudgets select the pods; at the second one."""
     folder = view.entry.region.file.rpartition("/")[0]
     found = {
         budget.model.metadata.name: budget

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 _NODE: Final = "kubernetes.io/hostname"
 _ZONE: Final = "topology.kubernetes.io/zone"
-#: How many nodes or zones there are is not in manifests.
+#: The assumed number of nodes or zones, which is not in manifests.
 DOMAINS: Final = 3
-#: How long a new pod takes to be ready where no probe says.
+#: The time until a new pod is ready, if no probe states it.
 READY_ASSUMED: Final = timedelta(seconds=10)
 _MINUTE: Final = timedelta(minutes=1)
 #: Periods and delays are written by hand; a longer one is a typing error.
@@ -48,7 +48,7 @@ _LONGEST: Final = 10**6
 
 
 class Spread(Struct, frozen=True):
-    """How pods are kept apart in one kind of domain: nodes or zones.
+    """The spread of pods over one kind of domain: nodes or zones.
 
     ``skew`` is how much fuller than another one domain may be; None: nothing keeps them apart.
     ``alone``: no two of them are in one. ``preferred``: only where it is possible.
@@ -68,7 +68,7 @@ class Spread(Struct, frozen=True):
 
 
 class Disruption(Struct, frozen=True):
-    """What may take pods: its name, what it leaves as a sentence, and the pods over time.
+    """An event that may take pods: its name, what it leaves as a sentence, and the pods over time.
 
     ``least`` of ``replicas`` pods serve at the least; None where that is not counted. ``steps`` say
     from when on how many serve.
@@ -106,7 +106,7 @@ class Fleet(Struct, frozen=True):
     scale_down_period: Setting[timedelta] | None = None
 
     def disruptions(self, shutdown: timedelta) -> Iterator[Disruption]:
-        """What a rollout, a drain, a lost zone and a scale-in leave.
+        """Yield what a rollout, a drain, a lost zone and a scale-in leave.
 
         ``shutdown`` is the longest that one pod's shutdown takes.
         """
@@ -168,7 +168,7 @@ class Fleet(Struct, frozen=True):
         return f"all {most}" if most == self.replicas else f"{most} of them"
 
     def _together(self, spread: Spread, at: str, what: str) -> str:
-        """How many pods may be in one domain."""
+        """Describe how many pods may be in one domain."""
         most = spread.most(self.replicas)
         if self.replicas == 1:
             return f"the only pod is {at} one {what}"
@@ -237,7 +237,7 @@ def read_fleet(
 
 
 def _allowed(budgets: Sequence[LoadedResource[PodDisruptionBudget]], replicas: int) -> int | None:
-    """How many of these pods one budget lets go; percentages round up."""
+    """Return how many of these pods one budget lets go; percentages round up."""
     if len(budgets) != 1:
         return None
     spec = budgets[0].model.spec
@@ -249,7 +249,7 @@ def _allowed(budgets: Sequence[LoadedResource[PodDisruptionBudget]], replicas: i
 
 
 def _spread(workload: Workload, key: str) -> Spread:
-    """What the pod's template says of one kind of domain."""
+    """Return what the pod's template states about one kind of domain."""
     spec, labels = workload.template.spec, workload.template.metadata.labels
     if key == _NODE and spec.hostNetwork is True:
         return Spread(alone=True)
@@ -280,7 +280,7 @@ def _matches(selector: Any, labels: dict[str, str]) -> bool:
 
 
 def _ready(workload: Workload) -> Setting[timedelta]:
-    """How long a new pod takes to count as ready, as far as its probes and minReadySeconds say."""
+    """Return how long a new pod takes to be ready, by its probes and minReadySeconds."""
     delays = [
         probe.initialDelaySeconds
         for container in workload.template.spec.containers
@@ -300,7 +300,7 @@ def _ready(workload: Workload) -> Setting[timedelta]:
 def _scale_in(
     scaler: LoadedResource[Scaler], least: int, most: int
 ) -> tuple[Setting[timedelta] | None, ScaleIn]:
-    """How an autoscaler removes pods; with the shortest period of its policies, if written."""
+    """Return how an autoscaler removes pods, and its policies' shortest period, if written."""
     spec = scaler.model.spec
     nested = ("advanced", "horizontalPodAutoscalerConfig", "behavior")
     behavior = (

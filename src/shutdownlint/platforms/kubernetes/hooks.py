@@ -30,7 +30,7 @@ _UNKNOWN: Final = DurationRange(ZERO, None)
 
 
 class HookKind(StrEnum):
-    """What a preStop hook does."""
+    """The kind of action of a preStop hook."""
 
     NONE = "none"
     EXEC = "exec"
@@ -98,7 +98,7 @@ def no_hook(name: str, location: NodeRef) -> HookSettings:
 
 
 def environment(container: Container) -> Callable[[str], str | None]:
-    """Looks up the variables that the manifest itself gives a value."""
+    """Return a function that looks up the variables that the manifest itself gives a value."""
     values = {e.name: e.value for e in container.env if e.value is not None and e.valueFrom is None}
 
     def lookup(name: str) -> str | None:

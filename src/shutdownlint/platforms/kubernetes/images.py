@@ -1,4 +1,4 @@
-"""What the names of container images show: official ones, their tags, and their shell."""
+"""The properties that image names show: official ones, their tags, and their shell."""
 
 from __future__ import annotations
 

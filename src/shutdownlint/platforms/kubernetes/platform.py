@@ -104,7 +104,7 @@ class Plugin(Platform):
         return values_workloads(context)
 
     def replicas(self, workload: Workload, context: AnalysisContext) -> Setting[int] | None:
-        """How many pods a workload has."""
+        """Return the number of pods of a workload."""
         return read_replicas(workload, context)
 
     def observations(self, pod: PlannedPod) -> Iterator[Observation]:
@@ -172,7 +172,7 @@ def _note_pod_facts(
 
 
 def _plan_app(container: ContainerDraft, draft: PodDraft) -> None:
-    """What an app's container does, by what the user says, else as it is assumed."""
+    """Plan the behaviour of an app's container, by the user's statements, else by assumptions."""
     spec, ref = container.spec, container.ref
     assert spec is not None
     assert ref is not None
@@ -236,7 +236,7 @@ def set_behaviour(container: ContainerDraft, behaviour: Setting[str]) -> None:
 def _read_behaviour(
     container: ContainerDraft, draft: PodDraft, forwarding: Setting[SignalForwarding]
 ) -> tuple[Setting[timedelta], Setting[str]]:
-    """How long the app still accepts after its signal, and what it does then."""
+    """Return how long the app still accepts after its signal, and its behaviour then."""
     ref = container.ref
     assert ref is not None
     location = ref / "name"

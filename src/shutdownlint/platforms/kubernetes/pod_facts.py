@@ -1,4 +1,4 @@
-"""What rules look at besides a pod's timing: rollout, network, operating system."""
+"""The facts for rules besides a pod's timing: rollout, network, operating system."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class PodFacts(Struct, frozen=True):
-    """What is known of a pod besides its timing.
+    """The facts about a pod besides its timing.
 
     ``rollout`` is None for pods that are not replaced, ``fleet`` where their number is not known.
     """

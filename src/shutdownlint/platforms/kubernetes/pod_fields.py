@@ -64,7 +64,7 @@ def _strategy(view: CaseView) -> Setting[str] | None:
 
 
 def proxy_assumptions(view: CaseView) -> tuple[Assumption, ...]:
-    """What is assumed of the pod's proxies."""
+    """Return the assumptions about the pod's proxies."""
     return tuple(a for proxy in view.plan.proxies for a in proxy.assumptions)
 
 

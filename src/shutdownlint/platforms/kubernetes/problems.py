@@ -1,4 +1,4 @@
-"""What can be wrong in how a pod's shutdown is written, besides its timing."""
+"""The problems in the way a pod's shutdown is written, besides its timing."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class KeyMisspelled(KubernetesProblem, frozen=True, kw_only=True):
 
 
 class InitLifecycle(KubernetesProblem, frozen=True, kw_only=True):
-    """``lifecycle`` on an init container that is no sidecar."""
+    """``lifecycle`` on an init container that is not a sidecar."""
 
     key: str
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
 
-#: What is asked by monitoring only, in names of ports.
+#: Parts of the names of ports that only monitoring uses.
 _MONITORING: Final = ("metric", "prom", "health", "probe", "debug", "pprof")
 
 

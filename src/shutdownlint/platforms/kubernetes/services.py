@@ -1,4 +1,4 @@
-"""Which containers of a pod its Services lead to."""
+"""The containers of a pod that its Services lead to."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def serving_service(
 
 
 def service_problems(services: Iterable[LoadedResource[Service]]) -> Iterator[Problem]:
-    """What a Service says that undoes every delay: pods stay in it while they terminate."""
+    """Yield the Service settings that undo every delay: pods stay in it while they terminate."""
     for service in services:
         model = service.model
         if model.spec.publishNotReadyAddresses is True and not model.headless:

@@ -1,4 +1,4 @@
-"""What the user says about a workload: how long its requests, jobs and endpoints take."""
+"""The user's statements about a workload: the durations of its requests, jobs and endpoints."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def read_duration(
     annotation: str,
     configured: Callable[[AppFacts], timedelta | None],
 ) -> Setting[timedelta] | None:
-    """What the user says of a workload: by an annotation, else in the configuration."""
+    """Return what the user states about a workload: by an annotation, else in the configuration."""
     workload = draft.workload
     places = (
         (workload.template.metadata, workload.ref),
@@ -55,7 +55,7 @@ def read_duration(
 
 
 def note_measured_requests(draft: PodDraft) -> None:
-    """How the workload's requests were measured, and whether its p99 is only a lower bound."""
+    """Note how the workload's requests were measured, and whether its p99 is only a lower bound."""
     apps = list(draft.context.user_facts.apps_for(draft.workload.id))
     measured = next((app for app in apps if app.shares), None)
     if measured is not None:
@@ -70,7 +70,7 @@ def note_measured_requests(draft: PodDraft) -> None:
 
 
 def read_propagation(draft: PodDraft, service: Setting[str] | None) -> Setting[timedelta]:
-    """How long the Service goes on sending: as the user says, else as it is assumed."""
+    """Return how long the Service goes on sending: as the user states, else as it is assumed."""
     location = service.origin.location if service is not None else None
     for app in draft.context.user_facts.apps_for(draft.workload.id):
         if app.propagation is None or draft.workload.runs_to_completion:

@@ -109,7 +109,7 @@ def find_problems(workload: Workload) -> Iterator[Problem]:
 
 
 def _scale_down_delays(workload: Workload) -> Iterator[Problem]:
-    """What Argo Rollouts' own delay leaves of the time that a switch of traffic needs."""
+    """Yield problems if Argo Rollouts' own delay is too short for a switch of traffic."""
     strategy = workload.update.strategy
     key = "scaleDownDelaySeconds"
     for name in ("blueGreen", "canary"):

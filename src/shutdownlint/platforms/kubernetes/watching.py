@@ -1,4 +1,4 @@
-"""What Kubernetes shows of a pod's shutdown."""
+"""The signs of a pod's shutdown in Kubernetes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Kuma's sidecar does at its stop signal, and the annotations that decide it."""
+"""The behaviour of Kuma's sidecar at its stop signal, and the annotations that decide it."""
 
 from __future__ import annotations
 

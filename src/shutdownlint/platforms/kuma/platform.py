@@ -44,7 +44,7 @@ _ENABLED: Final = ("enabled", "true")
 
 
 class KumaProxyFacts(Struct, frozen=True):
-    """What Kuma's rules look at."""
+    """The facts that Kuma's rules use."""
 
     drain: Setting[timedelta]
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from shutdownlint.manifests.object_index import LoadedResource, ObjectIndex, RawObject
 
-#: What a rule may say besides, without its depending on more than the object's kind and place.
+#: The other fields of a rule that depend only on the object's kind and place.
 _PLAIN_RULE: Final = frozenset(("name", "match", "mutate", "skipBackgroundRequests"))
-#: What a policy may say without its depending on more.
+#: The fields of a policy that do not depend on more.
 _PLAIN_SPEC: Final = frozenset(
     (
         "rules",
@@ -41,7 +41,7 @@ _PLAIN_FILTER: Final = frozenset(("kinds", "namespaces", "operations"))
 
 
 def read_mutations(index: ObjectIndex) -> list[Mutation]:
-    """What the policies may change of pods' shutdown."""
+    """Return what the policies may change in the shutdown of pods."""
     excepted = set().union(*(index.read(obj, _excepted) for obj in index.raw))
     found = []
     for loaded in index.all_of(KyvernoPolicy):

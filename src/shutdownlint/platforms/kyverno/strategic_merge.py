@@ -1,4 +1,4 @@
-"""What a Kyverno rule writes into an object, as far as it depends on nothing else.
+"""The changes that a Kyverno rule writes into an object, if they depend on nothing else.
 
 Sources: Kyverno's documentation of mutate rules (patchStrategicMerge with conditional and
 add-if-not-present anchors, patchesJson6902, foreach), read for 1.13.
@@ -32,7 +32,7 @@ _ANCHOR: Final = lazy_pattern(r"([^(]?)\((.+)\)")
 _ELEMENT_NAME: Final = lazy_pattern(r"\{\{\s*element\.name\s*\}\}")
 #: A range of numbers, as Kyverno's patterns write it.
 _RANGE: Final = lazy_pattern(r"[\d.]++\w*+\s*+!?-\s*[\d.]++\w*")
-#: What the API server sets where it is not written, before policies see the object.
+#: The fields that the API server sets by default, before policies see the object.
 _DEFAULTED: Final = (
     "terminationGracePeriodSeconds",
     "restartPolicy",
@@ -51,7 +51,7 @@ class _ConditionFailsError(Exception):
 
 
 def read_patch(mutate: NodeRef, target: NodeRef, injected: Sequence[str]) -> list[Graft]:
-    """What the ``mutate`` block of a rule writes into an object.
+    """Return what the ``mutate`` block of a rule writes into an object.
 
     ``injected`` are the containers that a mesh adds before Kyverno's webhook is called.
 
@@ -111,7 +111,7 @@ class _Merge:
     def merge(
         self, patch: Node, target: Node | None, at: KeyPath, source: NodeRef
     ) -> Iterator[Graft]:
-        """What a part of the patch writes at ``at``. ``target``: what is there."""
+        """Yield what a part of the patch writes at ``at``. ``target``: what is there."""
         self.left -= 1
         if len(at) > limits.MAX_POLICY_PATCH_DEPTH or self.left < 0:
             raise UnreadablePatchError

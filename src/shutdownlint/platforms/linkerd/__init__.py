@@ -1,1 +1,1 @@
-"""What Linkerd does to a pod."""
+"""The changes that Linkerd makes to a pod."""

@@ -81,9 +81,7 @@ class Annotations:
 
 
 def read_proxy_duration(text: str) -> timedelta:
-    """Return a duration as the proxy itself reads it: one number with one unit. Raises
-    ``ValueError``.
-    """
+    """Return a duration as the proxy reads it: one number and unit. Raises ``ValueError``."""
     found = _PROXY_DURATION.fullmatch(text)
     if found is None or (found[2] is None and int(found[1]) != 0):
         raise ValueError("is not one number with one unit, such as 30s")

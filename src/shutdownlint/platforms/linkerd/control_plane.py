@@ -1,4 +1,4 @@
-"""What the files show about Linkerd's control plane: its version and its defaults for proxies."""
+"""The Linkerd control plane shown by the files: its version and its defaults for proxies."""
 
 from __future__ import annotations
 

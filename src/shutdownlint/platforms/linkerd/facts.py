@@ -12,11 +12,11 @@ from typing import Final
 from shutdownlint.platforms.facts import SourcedValue, VersionTable
 from shutdownlint.platforms.versions import Version, VersionRange
 
-#: How long the proxy lets its requests finish after its stop signal.
+#: The time that the proxy lets its requests finish after its stop signal.
 SHUTDOWN_GRACE_PERIOD: Final = SourcedValue(
     timedelta(seconds=120), "linkerd2-proxy linkerd/app/src/env.rs:313-314,907"
 )
-#: How long a classic proxy sleeps in its preStop hook.
+#: The time that a classic proxy sleeps in its preStop hook.
 WAIT_BEFORE_EXIT: Final = SourcedValue(timedelta(0), "charts/linkerd-control-plane/values.yaml:232")
 NATIVE_BY_DEFAULT_SINCE: Final = SourcedValue(
     Version(2, 20, 0), "charts/linkerd-control-plane/values.yaml:255 at version-2.19 and 2.20"

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
 
 class LinkerdProxyFacts(Struct, frozen=True):
-    """What Linkerd's rules look at. ``unused_wait`` is a wait that a native proxy does not do."""
+    """The facts that Linkerd's rules use. ``unused_wait`` is a wait that a native proxy skips."""
 
     settings: ProxySettings
     version: Version | None = None
@@ -186,7 +186,7 @@ class Plugin(Platform):
     def _note_edit_targets(
         self, draft: PodDraft, container: ContainerDraft, settings: ProxySettings
     ) -> None:
-        """An injected proxy's settings are annotations of the pod."""
+        """Note where an injected proxy's settings are written: in annotations of the pod."""
         if container.spec is not None:
             if settings.grace.origin.kind is OriginKind.EXPLICIT:
                 container.editable(

@@ -1,4 +1,4 @@
-"""What can be wrong in how a pod is configured for Linkerd."""
+"""The problems in the Linkerd configuration of a pod."""
 
 from __future__ import annotations
 

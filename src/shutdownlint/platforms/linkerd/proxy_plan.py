@@ -81,14 +81,14 @@ def is_injected(workload: Workload, mesh: LinkerdMesh, annotations: Annotations)
 def membership_assumptions(
     workload: Workload, mesh: LinkerdMesh, annotations: Annotations
 ) -> list[Assumption]:
-    """What is assumed where only other objects suggest that the pods are in the mesh."""
+    """Return the assumptions if only other objects suggest that the pods are in the mesh."""
     own = annotations.get(facts.INJECT)
     sign = _sign(workload, mesh, annotations) if own is None else None
     return [] if sign is None else [assume_member(sign, workload)]
 
 
 def _sign(workload: Workload, mesh: LinkerdMesh, annotations: Annotations) -> str | None:
-    """What suggests the mesh where neither the user nor a file shows it."""
+    """Return what suggests the mesh if neither the user nor a file shows it."""
     declared = mesh.context.declared_mesh(workload.namespace)
     if declared is not None or annotations.namespace_known:
         return None
@@ -196,7 +196,7 @@ def _mode_setting(*, native: bool, origin: Origin) -> Setting[str]:
 
 
 def origin_of(annotation: Annotation) -> Origin:
-    """Where an annotation's value comes from."""
+    """Return the origin of an annotation's value."""
     kind = OriginKind.INHERITED if annotation.inherited else OriginKind.EXPLICIT
     label = "the namespace" if annotation.inherited else annotation.key
     return Origin(kind, label, annotation.location)
@@ -205,7 +205,7 @@ def origin_of(annotation: Annotation) -> Origin:
 def _wait(
     workload: Workload, mesh: LinkerdMesh, annotations: Annotations
 ) -> Setting[DurationRange]:
-    """How long a classic proxy's preStop hook sleeps."""
+    """Return how long a classic proxy's preStop hook sleeps."""
     name = "proxy-wait-before-exit-seconds"
     found = annotations.get(facts.WAIT_ANNOTATION)
     nearest = workload.annotations / facts.WAIT_ANNOTATION

@@ -1,4 +1,4 @@
-"""Which load balancer sends a workload's pods requests, by its Services and what refers to them.
+"""The load balancer of a workload's pods, found by its Services and the objects that refer to them.
 
 Those count that send to the pods' own addresses, and those that send to nodes with pods of the
 Service only (externalTrafficPolicy Local) and find out by health checks. One that sends to any node
@@ -88,7 +88,7 @@ def _of_service(
 
 
 def _window(fact: SourcedValue[timedelta]) -> Setting[timedelta]:
-    """How long a load balancer may go on sending, by its vendor's guide."""
+    """Return how long a load balancer may go on sending, by its vendor's guide."""
     return Setting("load balancer window", fact.value, Origin(OriginKind.ASSUMED, "its guide"))
 
 

@@ -1,4 +1,4 @@
-"""What load balancers of the clouds do, each with its source.
+"""The behaviour of the clouds' load balancers, each with its source.
 
 LBC is kubernetes-sigs/aws-load-balancer-controller, EKSBP aws/aws-eks-best-practices.
 """
@@ -10,8 +10,8 @@ from typing import Final
 
 from shutdownlint.platforms.facts import SourcedValue
 
-#: How long AWS' load balancers may go on sending to a pod whose address they hold. The guide's
-#: example, no measured bound.
+#: The time that AWS load balancers may send to a pod whose address they hold. The guide's example,
+#: not a measured bound.
 AWS_WINDOW: Final = SourcedValue(
     timedelta(seconds=10), "EKSBP networking/loadbalancing.adoc:356-371"
 )
@@ -24,11 +24,11 @@ AGIC_WINDOW: Final = SourcedValue(
     timedelta(seconds=90),
     "Azure/application-gateway-kubernetes-ingress minimize-downtime-during-deployments.md:61",
 )
-#: How long a load balancer in front of a gateway may go on sending to it.
+#: The time that a load balancer in front of a gateway may go on sending to it.
 GATEWAY_WINDOW: Final = SourcedValue(
     timedelta(seconds=10), "EKSBP networking/loadbalancing.adoc:356"
 )
-#: What a deregistration delay may be, in seconds.
+#: The range of a deregistration delay, in seconds.
 DEREGISTRATION_RANGE: Final = SourcedValue(
     (0, 3600), "LBC docs/guide/ingress/annotations.md:1103, docs/guide/service/annotations.md:308"
 )
@@ -52,7 +52,7 @@ AGIC_CLASSES: Final = ("azure/application-gateway", "azure-application-gateway")
 AGIC_DRAINING: Final = "appgw.ingress.kubernetes.io/connection-draining"
 AGIC_TIMEOUT: Final = "appgw.ingress.kubernetes.io/connection-draining-timeout"
 
-#: How often health checks come, in seconds, and how many must fail: of an NLB with nodes as
+#: The interval of health checks, in seconds, and the failures needed: for an NLB with nodes as
 #: targets, behind a Service with externalTrafficPolicy Local.
 NLB_CHECKS: Final = SourcedValue((10, 2), "LBC pkg/service/model_builder.go:158-164")
 NLB_CHECK_KEYS: Final = (

@@ -1,4 +1,4 @@
-"""What can be wrong in how a load balancer is configured."""
+"""The problems in the configuration of a load balancer."""
 
 from __future__ import annotations
 

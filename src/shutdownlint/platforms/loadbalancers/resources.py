@@ -9,7 +9,7 @@ from shutdownlint.manifests.resources import BackendConfigSpec, Resource, Target
 
 
 class GCPBackendPolicySpec(ApiModel, frozen=True):
-    """What GKE's Gateway reads about a Service."""
+    """The settings of a Service that GKE's Gateway reads."""
 
     default: BackendConfigSpec | None = None
     targetRef: TargetReference | None = None  # noqa: N815
@@ -29,7 +29,7 @@ class TargetGroupAttribute(ApiModel, frozen=True):
 
 
 class TargetGroupProps(ApiModel, frozen=True):
-    """What AWS's controller gives a target group."""
+    """The settings that AWS's controller gives a target group."""
 
     targetType: Str | None = None  # noqa: N815
     targetGroupAttributes: list[TargetGroupAttribute] = field(  # noqa: N815
@@ -38,7 +38,7 @@ class TargetGroupProps(ApiModel, frozen=True):
 
 
 class TargetGroupConfigurationSpec(ApiModel, frozen=True):
-    """What AWS's Gateway reads about a Service."""
+    """The settings of a Service that AWS's Gateway reads."""
 
     targetReference: TargetReference | None = None  # noqa: N815
     defaultConfiguration: TargetGroupProps | None = None  # noqa: N815

@@ -38,7 +38,7 @@ class Plugin(Platform):
     problems = (NginxProxyWithoutPreStop,)
 
     def context_problems(self, context: AnalysisContext) -> Iterator[Problem]:
-        """Data planes that are shaped here, and cut their requests."""
+        """Yield the data planes that are configured here and cut their requests."""
         for loaded in context.index.all_of(NginxProxy):
             for kind in ("deployment", "daemonSet"):
                 shape = value_at(loaded.model.spec, "kubernetes", kind)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def spot_notice(spec: PodSpec, ref: NodeRef) -> Setting[timedelta] | None:
-    """What the nodes give that the pod asks for, where those can be taken away any time."""
+    """Return the notice of the requested nodes, if those can be taken away at any time."""
     for name, value, location in _required(spec, ref):
         found = facts.SPOT_NOTICE.value.get((name, value))
         if found is not None:
@@ -55,7 +55,7 @@ def _notice(found: tuple[str, timedelta], location: NodeRef) -> Setting[timedelt
 def node_pool_grace(
     spec: PodSpec, ref: NodeRef, context: AnalysisContext
 ) -> tuple[Setting[timedelta] | None, Setting[timedelta] | None]:
-    """What the pod's NodePool grants its pods at most, and one that may take the pod."""
+    """Return the most that the pod's NodePool grants, and that of one that may take the pod."""
     wanted = {value for name, value, _ in _required(spec, ref) if name == facts.NODE_POOL_LABEL}
     anywhere = not list(_required(spec, ref, single=False))
     pools = context.read_once(_read_pools)
@@ -66,7 +66,7 @@ def node_pool_grace(
 
 
 class _Pools(Struct):
-    """What the NodePools grant: by name, and the shortest of those without taints first."""
+    """The grace of the NodePools: by name, and the shortest of those without taints first."""
 
     by_name: dict[str, list[Setting[timedelta]]] = field(default_factory=dict)
     open: list[tuple[str, Setting[timedelta]]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""How long nodes give their pods when they are taken away, each with its source."""
+"""The time that nodes give their pods when they are taken away, each with its source."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Final
 
 from shutdownlint.platforms.facts import SourcedValue
 
-#: How long nodes of a kind that can be taken away any time give their pods then: by the label that
-#: a pod asks for such a node with. A pod that only tolerates them is not meant.
+#: The time that nodes that can be taken away at any time give their pods: by the label with which a
+#: pod asks for such a node. A pod that only tolerates them is excluded.
 SPOT_NOTICE: Final = SourcedValue(
     {
         ("cloud.google.com/gke-spot", "true"): ("GKE Spot", timedelta(seconds=15)),
@@ -37,7 +37,7 @@ NODE_POOL_GRACE: Final = SourcedValue(
     "overrides the pod's",
     "karpenter pkg/apis/v1/nodeclaim.go:57-73, terminator/eviction.go:226-303",
 )
-#: What the cluster autoscaler grants at most when it takes a node away.
+#: The longest grace that the cluster autoscaler grants when it takes a node away.
 AUTOSCALER_LIMIT: Final = SourcedValue(
     timedelta(seconds=600), "kubernetes/autoscaler FAQ.md:886 (--max-graceful-termination-sec)"
 )

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class NodeFacts(Struct, frozen=True):
-    """What the pod gets at most when its node is taken away; ``possible``: if it lands there."""
+    """The most time a pod gets when its node is taken away; ``possible``: if it runs there."""
 
     spot_notice: Setting[timedelta] | None
     possible_spot_notice: Setting[timedelta] | None

@@ -11,7 +11,7 @@ from shutdownlint.manifests.resources import Metadata, Resource
 
 
 class NodeClaimSpec(ApiModel, frozen=True):
-    """What Karpenter's nodes are made with; the duration is as written."""
+    """The settings of Karpenter's nodes; the duration is as written."""
 
     terminationGracePeriod: Str | None = None  # noqa: N815
     taints: Any = None
@@ -25,7 +25,7 @@ class NodeClaimTemplate(ApiModel, frozen=True):
 
 
 class NodePoolSpec(ApiModel, frozen=True):
-    """What a NodePool says of its nodes' end."""
+    """The settings of a NodePool for the end of its nodes."""
 
     template: NodeClaimTemplate = field(default_factory=NodeClaimTemplate)
 

@@ -1,4 +1,4 @@
-"""What programs do at their stop signal, measured with each as process 1."""
+"""The behaviour of programs at their stop signal, measured with each as process 1."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class AtSignal(StrEnum):
-    """What a program does at its stop signal."""
+    """The behaviour of a program at its stop signal."""
 
     #: It stops accepting and finishes the requests that it has.
     FINISHES = "finishes"

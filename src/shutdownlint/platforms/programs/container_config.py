@@ -1,4 +1,4 @@
-"""What a container is configured with: its variables and files, as far as the files show them."""
+"""The configuration of a container: its variables and files, if the input shows them."""
 
 from __future__ import annotations
 
@@ -51,16 +51,14 @@ class ContainerConfig(Struct):
 
 
 def canonical(name: str) -> str:
-    """Return a property's name as relaxed binding compares it: without dashes, underscores and
-    case.
-    """
+    """Return a property's name for relaxed binding: without dashes, underscores and case."""
     return name.replace("-", "").replace("_", "").lower()
 
 
 def read_container_config(
     container: Container, ref: NodeRef, workload: Workload, context: AnalysisContext
 ) -> ContainerConfig:
-    """What the files show of it, the weakest source first."""
+    """Read the configuration that the files show of the container, the weakest source first."""
     found = ContainerConfig()
     maps = {c.model.metadata.name: c for c in context.in_namespace_of(ConfigMap, workload)}
     for source in mappings(container.env_from):
@@ -93,7 +91,7 @@ def _add_all(
     maps: dict[str | None, LoadedResource[ConfigMap]],
     found: ContainerConfig,
 ) -> None:
-    """An entry of envFrom."""
+    """Add the variables of an entry of envFrom."""
     reference = source.get("configMapRef")
     name = reference.get("name") if isinstance(reference, dict) else None
     config_map = maps.get(name) if isinstance(name, str) else None
@@ -122,9 +120,7 @@ def _referred(
 def _mounted(
     container: Container, workload: Workload, maps: dict[str | None, LoadedResource[ConfigMap]]
 ) -> Iterator[tuple[LoadedResource[ConfigMap], dict[str, str]]]:
-    """Yield the ConfigMaps among the files that the container mounts, with the files it sees by
-    key.
-    """
+    """Yield the ConfigMaps of the input that the container mounts, with its files by key."""
     for volume in mappings(workload.template.spec.volumes):
         mounts = [mount for mount in container.volumeMounts if mount.name == volume.get("name")]
         projected = volume.get("projected")

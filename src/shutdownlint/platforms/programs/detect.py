@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class DefaultLimit(Struct, frozen=True):
-    """What a program does where no limit is written: by its defaults.
+    """The behaviour of a program if no limit is written: its defaults.
 
     They can be changed in a file of the image, so they are assumptions. ``default`` is its limit
     (None: there is none, or it is not known), ``unbounded``: it waits without one, ``delay`` how
@@ -53,12 +53,12 @@ class DefaultLimit(Struct, frozen=True):
 
 
 class ProgramFacts(Struct):
-    """What is known about a container's program. ``behaviour`` is set where it does not wait."""
+    """The facts about a container's program. ``behaviour`` is set if it does not wait."""
 
     finish_within: Setting[timedelta] | None = None
     #: The flag, variable or property of ``finish_within`` with its value.
     finish_setting: str = ""
-    #: How long it goes on accepting after its stop signal.
+    #: The time that it goes on accepting after its stop signal.
     drain: Setting[timedelta] | None = None
     defaults: DefaultLimit | None = None
     behaviour: Setting[str] | None = None
@@ -72,7 +72,7 @@ class ProgramFacts(Struct):
     known_program: str = ""
     telemetry_helper: bool = False
     exit_tail: Setting[timedelta] | None = None
-    #: What it answers requests after its stop signal, also on connections that clients keep.
+    #: The status that it answers requests with after its stop signal, also on kept connections.
     late_status: int | None = None
     problems: list[SettingIgnored] = field(default_factory=list)
 
@@ -143,7 +143,7 @@ def _asked_to_wait(
 
 
 def _knative_drain(container: Container, ref: NodeRef) -> Setting[timedelta] | None:
-    """How long a server of Knative goes on, which the header of its probe shows."""
+    """Return how long a server of Knative goes on, as the header of its probe shows."""
     probe = container.readinessProbe
     asked = probe.httpGet if probe is not None else None
     headers = asked.get("httpHeaders") if isinstance(asked, dict) else None
@@ -167,7 +167,7 @@ def _serves_on(words: Sequence[Word]) -> Setting[timedelta] | None:
 
 
 def _words(container: Container, ref: NodeRef) -> Iterator[Word]:
-    """Yield the words of a command line whose program is not clear, a shell's script taken apart."""
+    """Yield words of a command line whose program is not clear, a shell's script taken apart."""
     script = shell_script(container.command + container.args)
     for name in ("command", "args"):
         for index, word in enumerate(getattr(container, name)):
@@ -177,7 +177,7 @@ def _words(container: Container, ref: NodeRef) -> Iterator[Word]:
 
 
 def _further_words(known: ContainerConfig) -> Iterator[Word]:
-    """Flags that Gunicorn takes from its variable."""
+    """Yield the flags that Gunicorn takes from its variable."""
     further = known.variables.get(facts.GUNICORN_ARGUMENTS)
     if further is not None:
         for part in _split(further.text):
@@ -211,7 +211,7 @@ def _java_options(known: ContainerConfig, words: Sequence[Word]) -> dict[str, Wr
 
 
 def _runs(programs: tuple[str, ...], words: Sequence[Word]) -> Word | None:
-    """Where the command line runs one of these programs: first, or behind what starts it."""
+    """Return where the command line runs one of these programs: first, or after its launcher."""
     if not programs:
         return None
     for index, word in enumerate(words):
@@ -229,7 +229,7 @@ def _proof(
     known: ContainerConfig,
     ref: NodeRef,
 ) -> WrittenText | None:
-    """What shows that the framework runs here."""
+    """Return the evidence that the framework runs here."""
     program = _runs(framework.programs, words)
     if program is not None:
         # Of Celery's commands only its worker runs tasks.
@@ -296,7 +296,7 @@ _COMMENT: Final = lazy_pattern(r"(?m)(?<!\S)#.*$")
 def _directives(
     framework: Framework, words: Sequence[Word], known: ContainerConfig
 ) -> Iterator[tuple[str, WrittenText]]:
-    """Yield the limit in a server's own configuration: on its command line, or in a mounted file."""
+    """Yield limit in a server's own configuration: on its command line, or in a mounted file."""
     name = framework.directive
     if not name:
         return
@@ -321,7 +321,7 @@ def _abrupt(
     known: ContainerConfig,
     problems: list[SettingIgnored],
 ) -> Setting[str] | None:
-    """What is configured not to wait for its requests."""
+    """Return the setting with which the program does not wait for its requests."""
     mode = canonical(facts.SPRING_MODE.value)
     hidden = known.open_ended or known.variables.get("SERVER_SHUTDOWN", "") is None
     files = None if hidden else known.properties.get(mode)  # a variable is stronger
@@ -380,7 +380,7 @@ def _default_limit(
     limited: bool,
     by_image: bool,
 ) -> DefaultLimit | None:
-    """What it does where nothing is written; None where that may be set where it is not visible."""
+    """Return its behaviour if nothing is written; None if it may be set invisibly elsewhere."""
     delay = _delay(framework, options, known)
     origin = Origin(OriginKind.DEFAULT, f"{framework.name}'s default", proof.location)
     name = Setting("framework", framework.name, origin)

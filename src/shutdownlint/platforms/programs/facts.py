@@ -1,4 +1,4 @@
-"""What frameworks do at their stop signal, and where their limit is configured.
+"""The behaviour of frameworks at their stop signal, and the places of their limits.
 
 Only settings count; that an image's name sounds like a framework proves nothing.
 """
@@ -254,11 +254,11 @@ FRAMEWORKS: Final = (
 #: Flags that name a configuration file, which may set anything; PM2 takes it as an argument.
 CONFIG_FLAGS: Final = ("-c", "--config", "-C")
 CONFIG_FILES: Final = lazy_pattern(r"-[cC].+|--config=.*|.*\.config\.(?:c?js|json|ya?ml)")
-#: How long servers built on Kubernetes' API machinery accept requests after their stop signal.
+#: The time that Kubernetes API machinery servers accept requests after their stop signal.
 SERVE_ON_FLAG: Final = SourcedValue(
     "--shutdown-delay-duration", "kubernetes staging/src/k8s.io/apiserver/pkg/server/config.go"
 )
-#: What a program's name may follow on a command line.
+#: The words that a program's name may follow on a command line.
 LAUNCHERS: Final = frozenset(
     (
         "&&",
@@ -354,7 +354,7 @@ WAIT_SETTING: Final = {
     QUARKUS: "quarkus.shutdown.timeout",
     MICRONAUT: MICRONAUT_SWITCH.value + "=true",
 }
-#: How long requests to model servers usually take where no file shows it: a minute at least.
+#: The usual time of requests to model servers if no file shows it: at least a minute.
 MODEL_REQUEST: Final = SourcedValue(
     seconds(60),
     "gateway-api-inference-extension PR 614: 55s at the 99th percentile; KServe's presets since "
@@ -362,7 +362,7 @@ MODEL_REQUEST: Final = SourcedValue(
 )
 #: vLLM drains only with this flag.
 VLLM_FLAG: Final = "--shutdown-timeout"
-#: How long su and runuser let a program live after its stop signal.
+#: The time that su and runuser let a program live after its stop signal.
 SU_LIMIT: Final = SourcedValue(seconds(2), "measured: util-linux su -c, runuser --")
 SQL_PROXIES: Final = SourcedValue(
     ("cloud-sql-proxy", "cloud_sql_proxy", "alloydb-auth-proxy"),
@@ -380,7 +380,7 @@ WORKER_SHUTDOWN: Final = SourcedValue(
 )
 #: The key of its ConfigMap.
 WORKER_SHUTDOWN_KEY: Final = "worker-shutdown-timeout"
-#: How long a node of Ray goes on serving after its stop signal.
+#: The time that a node of Ray goes on serving after its stop signal.
 RAY_DRAIN: Final = SourcedValue(
     seconds(30), "measured: ray 2.60.0 (RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S; ray 64454)"
 )

@@ -1,4 +1,4 @@
-"""Which containers of the same pod a container talks to: by loopback addresses that it names."""
+"""The containers of the same pod that a container talks to: by loopback addresses that it names."""
 
 from __future__ import annotations
 

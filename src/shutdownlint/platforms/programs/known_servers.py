@@ -48,7 +48,7 @@ KEDA_INTERCEPTOR: Final = "keda-http-interceptor"
 
 
 class KnownServer(Struct, frozen=True):
-    """How a server stops, by its flags.
+    """The shutdown of a server, by its flags.
 
     ``hook`` is what ends its preStop hook, where that is the server itself. ``helper``: the app
     calls it, and requests need it. ``model_limit``: it serves models, whose requests take minutes,
@@ -123,7 +123,7 @@ def _ingress_nginx(
 def _worker_shutdown(
     started: StartedProgram, config_map: Callable[[str], LoadedResource[ConfigMap] | None]
 ) -> tuple[Setting[timedelta] | None, tuple[Assumption, ...]]:
-    """How long nginx's workers may take, by the controller's ConfigMap; None: it cannot be read."""
+    """Read the limit of nginx's workers in the controller's ConfigMap; None: it cannot be read."""
     name = facts.WORKER_SHUTDOWN_KEY
     origin = Origin(OriginKind.DEFAULT, "ingress-nginx's default", started.location)
     default = Setting(name, facts.WORKER_SHUTDOWN.value, origin)
@@ -189,7 +189,7 @@ def _pgbouncer(started: StartedProgram, version: Version | None) -> KnownServer 
 
 
 def _helper(started: StartedProgram, life: Setting[timedelta], remedy: str) -> KnownServer:
-    """Return a container that the app calls, and that goes on for some time after its stop signal."""
+    """Return a container that the app calls, and that goes on for a time after its stop signal."""
     phases = (Phase(Trigger.SIGNAL, After(life), OPEN, OPEN),)
     text = f"requests are taken to need {started.name}, which serves until it exits"
     return KnownServer(

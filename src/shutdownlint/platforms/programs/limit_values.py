@@ -67,9 +67,7 @@ def read_limit(framework: Framework, name: str, written: WrittenText) -> ReadLim
 
 
 def _duration(framework: Framework, text: str) -> tuple[timedelta | None, str]:
-    """Return the duration as the program reads it, None where it reads none, and what is wrong with
-    it.
-    """
+    """Return the duration as the program reads it (None if it reads none), and what is wrong."""
     milliseconds = framework.unit < seconds(1)
     wanted = f"a number of {'milliseconds' if milliseconds else 'seconds'}"
     if framework.suffixes:

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.programs.known_servers import KnownServer
 
 _D = FieldType.DURATION
-#: What makes it certain that a program gets the stop signal.
+#: The change that ensures that a program gets the stop signal.
 _EXEC: Final = "put exec before the last command"
 
 
@@ -78,7 +78,7 @@ def _default(get: Callable[[Any], Any]) -> Callable[[CaseView], Any]:
 
 
 def _app_serves_for(view: CaseView) -> timedelta:
-    """How long the app's slowest container accepts requests."""
+    """Return how long the app's slowest container accepts requests."""
     apps = (c.name for c in view.plan.regular if c.role is Role.APP)
     timeline = view.analysis.idle_timeline
     return max((timeline.container(name).accepts_until().at for name in apps), default=ZERO)
@@ -166,7 +166,7 @@ class Plugin(Platform):
     problems = PROBLEMS
 
     def contribute(self, draft: PodDraft) -> None:
-        """What each of the app's containers does at its stop signal, where the files show it."""
+        """Plan what each of the app's containers does at its stop signal, if the files show it."""
         started: dict[str, StartedProgram] = {}
         for container in draft.containers:
             regular = container.owner is None and not container.native_sidecar
@@ -314,7 +314,7 @@ class Plugin(Platform):
             container.process = Process((phase,))
 
     def alternatives(self, pod: PlannedPod, context: AnalysisContext) -> Iterator[Alternative]:
-        """What the code of a program may do instead of what is assumed of it."""
+        """Yield what the code of a program may do instead of what is assumed of it."""
         from shutdownlint.platforms.alternatives import (  # noqa: PLC0415 - for explain only
             Alternative,
             with_behaviour,
@@ -347,7 +347,7 @@ def _drain_in_hook(handler: Setting[HookHandler], ref: NodeRef) -> tuple[Phase, 
 def _note_model_requests(
     container: ContainerDraft, name: str, limit: Setting[timedelta] | None = None
 ) -> None:
-    """How long requests to a model server take: as long as somebody lets it finish, or a minute."""
+    """Note how long requests to a model server take: its limit for finishing them, or a minute."""
     assert container.ref is not None
     if limit is not None and limit.value > ZERO:
         container.usual_request = limit
@@ -357,7 +357,7 @@ def _note_model_requests(
 
 
 def _take_hook_signals(container: ContainerDraft, started: StartedProgram | None) -> None:
-    """What the program does at each signal that its own preStop hook sends."""
+    """Record what the program does at each signal that its own preStop hook sends."""
     written: ContainerFacts = container.facts[ContainerFacts]
     sent = written.handler.value.signals
     if not sent:
@@ -440,7 +440,7 @@ def _note_program(started: StartedProgram, found: ProgramFacts) -> None:
 
 
 def _limit(found: ProgramFacts, draft: PodDraft) -> Setting[timedelta] | None:
-    """How long the program lets its requests finish: as it is written, else its default."""
+    """Return how long the program lets its requests finish: as written, else its default."""
     delay = found.defaults.delay if found.defaults is not None else None
     if found.defaults is not None and delay is not None:
         text = f"{delay.name} {format_duration(delay.value)} is assumed to have no effect"

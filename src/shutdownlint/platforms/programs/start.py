@@ -1,4 +1,4 @@
-"""Which program a container starts, and what is between it and the stop signal."""
+"""The program that a container starts, and the steps between it and the stop signal."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class StartedProgram(Struct, frozen=True):
 
     @property
     def location(self) -> SourceLocation:
-        """Where it is written."""
+        """The place where it is written."""
         return self.words[0].location
 
 
@@ -113,7 +113,7 @@ _REFERENCE: Final = lazy_pattern(r"\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
 
 
 def _inside(started: StartedProgram) -> StartedProgram | None:
-    """What a launcher, an init or a shell starts; None for any other program."""
+    """Return what a launcher, an init or a shell starts; None for any other program."""
     name, words = started.name, started.words
     if is_shell(name) or name == "busybox":
         return _in_shell(started)

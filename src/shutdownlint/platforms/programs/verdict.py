@@ -1,4 +1,4 @@
-"""What a container's program does at its stop signal: certain, or decided by its code."""
+"""The behaviour of a container's program at its stop signal: certain, or decided by its code."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 _GRACEFUL, _ABRUPT, _IGNORING = "graceful", "abrupt", "ignoring"
 _SETTLE: Final = "set 'app' in the configuration"
 _STOPS: Final = "at its stop signal it stops accepting and finishes what it has"
-#: What the code, or the image, may do instead: when that is, and the behaviour.
+#: Another possible behaviour of the code, or the image: when it applies, and the behaviour.
 _Other = tuple[str, str]
 
 
 class Verdict(Struct, frozen=True):
-    """What a program does at its stop signal.
+    """The behaviour of a program at its stop signal.
 
     ``behaviour`` is set where that is certain, ``assumption`` where it is not; ``others`` are the
     cases that fit as well. ``late`` is what it does with requests after the signal. ``restarts``:
@@ -62,7 +62,7 @@ class Verdict(Struct, frozen=True):
 def read_verdict(
     container: Container, ref: NodeRef, started: StartedProgram | None, found: ProgramFacts
 ) -> Verdict:
-    """What the container's program does, by its command line, its image and its settings."""
+    """Read the program's behaviour from the container's command line, image and settings."""
     return _Reader(container, ref, started, found).read()
 
 
@@ -90,9 +90,7 @@ class _Image(ImageName):
         return Version.find(self.tag)
 
     def version_of(self, program: str) -> Version | None:
-        """Return the version of a program, if the image is its own: also behind a registry's
-        mirror.
-        """
+        """Return a program's version, if the image is its own, also behind a registry's mirror."""
         own = (path for path, name in IMAGE_PROGRAMS.value.items() if name == program)
         known = any(self.path == path or self.path.endswith(f"/{path}") for path in own)
         return self.version if known else None
@@ -151,7 +149,7 @@ class _Reader:
         return self._by_signal(entry, started, at_signal)
 
     def _at_unknown_signal(self, entry: Behaviour, started: StartedProgram) -> Verdict:
-        """What it does where an image that is not official may set a signal."""
+        """Return its behaviour if an image that is not official may set a signal."""
         name, (other, at_other) = entry.name, entry.by_signal[0]
         if at_other is AtSignal.FINISHES:
             text = f"{name} is assumed to get {other}, which its official image sets"
@@ -259,7 +257,7 @@ class _Reader:
         return Verdict(entry.name, None, Assumption(text, remedy), (other,))
 
     def _at_signal(self, entry: Behaviour, started: StartedProgram) -> AtSignal | None:
-        """What the program does at the signal it gets; None where that is not known."""
+        """Return what the program does at the signal it gets; None if that is not known."""
         arguments = started.arguments
         if entry.by_signal:
             signal = self._stop_signal()
@@ -305,7 +303,7 @@ class _Reader:
         return self.image.stop_signal
 
     def _framework(self) -> Verdict | None:
-        """What a framework of the JVM does, which variables and properties show."""
+        """Return the behaviour of a JVM framework, which variables and properties show."""
         for name, since in facts.WAITS_ONLY_IF_ASKED.value:
             if name not in self.found.frameworks:
                 continue
@@ -359,7 +357,7 @@ def _serves_nothing(started: StartedProgram) -> bool:
 
 
 def find_behaviour(started: StartedProgram) -> Behaviour | None:
-    """What is known about a program, by its name or as a module of Python."""
+    """Return the known behaviour of a program, by its name or as a module of Python."""
     name, arguments = started.name, started.arguments
     module = _value_of(started, ("-m",)) if name.startswith("python") else None
     return find_by_name(name, arguments, module)
@@ -368,7 +366,7 @@ def find_behaviour(started: StartedProgram) -> Behaviour | None:
 def find_by_name(
     name: str, arguments: Iterable[str] = (), module: str | None = None
 ) -> Behaviour | None:
-    """What is known about a program of that name, or a module of Python."""
+    """Return the known behaviour of a program of that name, or of a module of Python."""
     for fact in BEHAVIOURS:
         entry = fact.value
         if module is not None and module in entry.modules:
@@ -387,12 +385,12 @@ _TAKES_NEXT: Final = frozenset(
 )
 
 
-#: How the files end that PM2 starts; its options take values of any form.
+#: The endings of the files that PM2 starts; its options take values of any form.
 _PM2_FILES: Final = (".js", ".mjs", ".cjs", ".ts", ".json", ".yml", ".yaml")
 
 
 def script_name(started: StartedProgram) -> str:
-    """Return the script, module or jar that an interpreter runs, as it is written; empty for none."""
+    """Return the script, module or jar that an interpreter runs, as it is written; else empty."""
     arguments = list(started.arguments)
     if started.name.startswith("pm2"):
         return next((a.rpartition("/")[2] for a in arguments if a.endswith(_PM2_FILES)), "")

@@ -1,4 +1,4 @@
-"""Annotations that limit how long a request takes, with sources. Defaults are no evidence."""
+"""Annotations that limit how long a request takes, with sources. Defaults are not evidence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shutdownlint.platforms.facts import SourcedValue
 
 
 class Unit(StrEnum):
-    """How a limit is written."""
+    """The unit in which a limit is written."""
 
     #: A whole number of seconds.
     SECONDS = "whole seconds"

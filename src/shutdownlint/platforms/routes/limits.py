@@ -1,4 +1,4 @@
-"""How long requests to a Service may take, by the routes that lead to it."""
+"""The time that requests to a Service may take, by the routes that lead to it."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
 
 class RouteLimit(Struct, frozen=True):
-    """How long a request may take on a route. ``total``: all of it, else only each pause."""
+    """The time that a request may take on a route. ``total``: all of it, else only each pause."""
 
     setting: Setting[timedelta]
     total: bool
 
     @property
     def unlimited(self) -> bool:
-        """Whether the route says that there is no limit."""
+        """Whether the route states that it has no limit."""
         return self.setting.value == UNBOUNDED
 
 
@@ -255,7 +255,7 @@ def _route_name(loaded: LoadedResource[Any], where: NodeRef) -> Setting[str]:
 
 
 def _http_route_retries(written: Any, name: Setting[str]) -> RetryPolicy | None:
-    """What an HTTPRoute's rule retries: its statuses. More is left to the controller."""
+    """Return the retries of an HTTPRoute's rule: its statuses. More is left to the controller."""
     codes = written.get("codes") if isinstance(written, dict) else None
     if not isinstance(codes, list):
         return None
@@ -263,7 +263,7 @@ def _http_route_retries(written: Any, name: Setting[str]) -> RetryPolicy | None:
 
 
 def _istio_retries(written: Any, name: Setting[str]) -> RetryPolicy | None:
-    """What a VirtualService's route retries; None where it writes no conditions of its own."""
+    """Return the retries of a VirtualService's route; None if it writes no own conditions."""
     if not isinstance(written, dict):
         return None
     if str(written.get("attempts")) == "0":
