@@ -30,6 +30,8 @@ _CLIENT: Final = {
     ClientSees.REFUSED: "a refused connection",
     ClientSees.HANGS: "no answer",
 }
+#: Statuses that a proxy answers with if the app does not accept; for plain TCP it resets.
+_OF_PROXIES: Final = (502, 503)
 
 
 class LossView(Struct, frozen=True):
@@ -95,10 +97,21 @@ def _window(view: LossView) -> Setting[timedelta] | None:
     return view.loss.sender.window if view.loss.sender is not None else None
 
 
+def _stops(view: LossView) -> str:
+    """Return the verb for the end of accepting; that of an unknown program is assumed."""
+    process = view.process
+    assumed = process is not None and any(a.program for a in process.assumptions)
+    return "is assumed to stop accepting" if assumed else "stops accepting"
+
+
 def _client(view: LossView) -> str:
     loss = view.loss
     if loss.client_sees is None:
         return "an error"
+    if loss.sender is not None and loss.sender.is_udp:
+        return "no answer"
+    if loss.client_sees is ClientSees.STATUS and loss.status in _OF_PROXIES:
+        return f"HTTP {loss.status}, or a reset connection where the port is not HTTP"
     return _CLIENT.get(loss.client_sees, f"HTTP {loss.status}")
 
 
@@ -177,6 +190,12 @@ LOSS_FIELDS: Final[tuple[Field, ...]] = (
         _S,
         "the container that loses it, or who sends the requests",
         lambda v: v.loss.process,
+    ),
+    plain_field(
+        "stops",
+        _S,
+        "that it stops accepting, or is assumed to because its program is not known, in words",
+        _stops,
     ),
     plain_field("workload", _S, "the workload's name", lambda v: v.pod.id.name),
     plain_field(

@@ -171,6 +171,7 @@ class ServicePort(ApiModel, frozen=True):
     name: Str | None = None
     port: Int | None = None
     targetPort: Any = None  # noqa: N815
+    protocol: Str | None = None
 
 
 class ServiceSpec(ApiModel, frozen=True):

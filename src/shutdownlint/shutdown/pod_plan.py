@@ -151,7 +151,8 @@ class Sender(Struct, frozen=True):
 
     ``containers`` are those that it leads to; empty: any that serve. ``surely`` is the part of
     ``window`` that holds under ordinary conditions; None: all of it. ``closes_after`` is when it
-    closes the connections that it still has, counted from the deletion.
+    closes the connections that it still has, counted from the deletion. ``is_udp``: it sends UDP
+    only.
     """
 
     name: Setting[str]
@@ -159,6 +160,7 @@ class Sender(Struct, frozen=True):
     containers: frozenset[str] = frozenset()
     surely: timedelta | None = None
     closes_after: Setting[timedelta] | None = None
+    is_udp: bool = False
 
     @property
     def is_shown(self) -> bool:

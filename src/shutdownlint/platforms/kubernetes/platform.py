@@ -147,18 +147,19 @@ class Plugin(Platform):
     def _add_service(self, draft: PodDraft, services: list[LoadedResource[Service]]) -> None:
         service = serving_service(draft.workload, services, draft.context)
         window = read_propagation(draft, service)
+        is_udp = False
         if service is not None:
+            named = [each for each in services if each.model.metadata.name == service.value]
+            written = [port for each in named for port in each.model.spec.ports]
+            is_udp = bool(written) and all(port.protocol == "UDP" for port in written)
             ports = [
-                port.targetPort if port.targetPort is not None else port.port
-                for each in services
-                if each.model.metadata.name == service.value
-                for port in each.model.spec.ports
+                port.targetPort if port.targetPort is not None else port.port for port in written
             ]
             known = tuple(port for port in ports if isinstance(port, (int, str)))
             draft.note(ServiceFacts(service, window, known))
         if service is not None or window.origin.kind is OriginKind.MEASURED:
             name = service or Setting("sender", "something", window.origin)
-            draft.senders.append(Sender(name, window))
+            draft.senders.append(Sender(name, window, is_udp=is_udp))
 
 
 def _note_pod_facts(

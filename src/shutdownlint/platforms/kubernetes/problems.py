@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta  # noqa: TC003 - the types of fields are read
+
 from shutdownlint.platforms.problem import Problem
 
 
@@ -125,6 +127,8 @@ class ScaleDownDelay(KubernetesProblem, frozen=True, kw_only=True):
 
     key: str
     value: int
+    window: timedelta
+    recommended: timedelta
 
 
 class ScaleDownDelayRejected(KubernetesProblem, frozen=True, kw_only=True):

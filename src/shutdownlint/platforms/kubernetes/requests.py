@@ -6,13 +6,14 @@ any of these has its own work only.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from shutdownlint.manifests.decoding import value_at
 from shutdownlint.manifests.resources import Service
 from shutdownlint.platforms.context import scope_of
 from shutdownlint.platforms.kubernetes import facts
 from shutdownlint.platforms.kubernetes.images import ImageName
+from shutdownlint.platforms.kubernetes.services import is_monitoring, is_only_monitored
 from shutdownlint.platforms.kubernetes.stated import read_propagation
 from shutdownlint.shutdown.durations import ZERO
 from shutdownlint.shutdown.pod_plan import Assumption, Sender
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.resources import Container, Probe
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
-
-#: Parts of the names of ports that only monitoring uses.
-_MONITORING: Final = ("metric", "prom", "health", "probe", "debug", "pprof")
 
 
 def note_requests(draft: PodDraft, services: Sequence[LoadedResource[Service]]) -> None:
@@ -81,7 +79,7 @@ def _is_stated(draft: PodDraft) -> bool:
 def _listens(container: Container) -> bool:
     """Whether a container shows a port for requests, or a probe over the network."""
     ports = (port.name or "" for port in container.ports)
-    if any(not _is_monitoring(name) for name in ports):
+    if any(not is_monitoring(name) for name in ports):
         return True
     probes = (container.livenessProbe, container.startupProbe)
     return container.readinessProbe is not None or any(_asks_network(probe) for probe in probes)
@@ -91,10 +89,6 @@ def _asks_network(probe: Probe | None) -> bool:
     if probe is None:
         return False
     return any(each is not None for each in (probe.httpGet, probe.tcpSocket, probe.grpc))
-
-
-def _is_monitoring(name: str) -> bool:
-    return any(word in name.lower() for word in _MONITORING)
 
 
 def _waits(container: ContainerDraft) -> bool:
@@ -113,7 +107,7 @@ def _why_no_delay(
         return "its only pod is replaced after it has ended"
     apps = list(_apps(draft))
     ports = [port for service in services for port in service.model.spec.ports]
-    if ports and all(_is_monitoring(port.name or "") for port in ports):
+    if is_only_monitored(ports):
         return "it is only monitored"
     names = [ImageName(each.image or "").path.rpartition("/")[2] for each in apps]
     if any(word in name for name in names[:1] for word in facts.EXPORTERS.value):

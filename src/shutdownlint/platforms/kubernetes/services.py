@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from shutdownlint.platforms.kubernetes import problems
 from shutdownlint.platforms.kubernetes.images import is_pause
@@ -17,6 +17,20 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.context import AnalysisContext
     from shutdownlint.platforms.pod_draft import ContainerDraft
     from shutdownlint.platforms.problem import Problem
+
+
+#: Parts of the names of ports that only monitoring uses.
+_MONITORING: Final = ("metric", "prom", "health", "probe", "debug", "pprof")
+
+
+def is_monitoring(port: str) -> bool:
+    """Whether a port of this name is used by monitoring only."""
+    return any(word in port.lower() for word in _MONITORING)
+
+
+def is_only_monitored(ports: Sequence[ServicePort]) -> bool:
+    """Whether all ports of a Service are used by monitoring only."""
+    return bool(ports) and all(is_monitoring(port.name or "") for port in ports)
 
 
 def leads_to(port: ServicePort, container: Container) -> bool:
@@ -72,12 +86,17 @@ def serving_service(
 ) -> Setting[str] | None:
     """Return the Service that sends the pods requests: one of the same file, if there is.
 
-    It is assumed where another application may have it.
+    One for monitoring counts only where there is no other. It is assumed where another application
+    may have it.
     """
     if workload.runs_to_completion:
         return None
     here = workload.ref.document.file
-    for service in sorted(services, key=lambda each: each.ref.document.file != here):
+
+    def rank(service: LoadedResource[Service]) -> tuple[bool, bool]:
+        return is_only_monitored(service.model.spec.ports), service.ref.document.file != here
+
+    for service in sorted(services, key=rank):
         if not service.model.headless:
             location = service.ref / "metadata" / "name"
             shown = context.surely_selects(service, workload, services)

@@ -11,6 +11,7 @@ from shutdownlint.platforms.kubernetes.containers import GRACE_FIELD, read_probe
 from shutdownlint.platforms.kubernetes.hooks import MAX_SECONDS, HookSettings, read_pre_stop
 from shutdownlint.platforms.kubernetes.own_annotations import unknown_annotations
 from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
+from shutdownlint.platforms.traffic import DEFAULT_PROPAGATION
 from shutdownlint.shutdown.durations import ZERO, DurationRange, seconds
 from shutdownlint.shutdown.pod_plan import Assumption
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
@@ -120,8 +121,14 @@ def _scale_down_delays(workload: Workload) -> Iterator[Problem]:
         location = workload.object_ref / "spec" / "strategy" / name / key
         if name == "canary" and not own.get("trafficRouting"):
             yield problems.ScaleDownDelayRejected(location=location.key, key=key)
-        elif seconds(value) < facts.SCALE_DOWN_DELAY.value:
-            yield problems.ScaleDownDelay(location=location, key=key, value=value)
+        elif seconds(value) < DEFAULT_PROPAGATION.value:
+            yield problems.ScaleDownDelay(
+                location=location,
+                key=key,
+                value=value,
+                window=DEFAULT_PROPAGATION.value,
+                recommended=facts.SCALE_DOWN_DELAY.value,
+            )
 
 
 def field_rejected(ref: NodeRef, error: FieldError, above: str = "") -> Problem:
