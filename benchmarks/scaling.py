@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from shutdownlint.engine.evaluator import ExpressionCache
-from shutdownlint.linter.lint_run import LintOptions
 from shutdownlint.linter.linter import check
-from shutdownlint.manifests.discovery import FileSearch, discover
-from shutdownlint.manifests.loader import InputSource
+from shutdownlint.linter.options import LintOptions
+from shutdownlint.linter.read import read
+from shutdownlint.manifests.discovery import FileSearch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -264,8 +264,7 @@ def measure(files: _Files) -> float:
             Path(name).parent.mkdir(parents=True, exist_ok=True)
             Path(name).write_text(text, encoding="utf-8")
         begin = time.process_time()
-        sources = [InputSource(file) for file in discover(["."], FileSearch())]
-        check(sources, LintOptions(expressions=_EXPRESSIONS))
+        check(read(["."], FileSearch()), LintOptions())
         return time.process_time() - begin
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pages.pictures import finding_picture, timeline_picture
 from shutdownlint import limits
-from shutdownlint.engine.cache import RuleLoader
 from shutdownlint.engine.loader import load_schema
+from shutdownlint.engine.rule_loader import load_all_bundled
 from shutdownlint.engine.subjects import format_value
 from shutdownlint.platforms.facts import SourcedValue, VersionTable
 from shutdownlint.platforms.programs.behaviours import BEHAVIOURS, AtSignal
@@ -89,7 +89,7 @@ def limits_page() -> str:
 
 def platforms_page() -> str:
     """Every platform: versions, kinds of objects, rules, and how it was verified."""
-    rules = RuleLoader().load_all_bundled()
+    rules = load_all_bundled()
     rows = []
     for entry in PLATFORMS:
         plugin = import_module(entry.module).Plugin
@@ -105,7 +105,7 @@ def platforms_page() -> str:
 def rules_page() -> str:
     """Return the list of all rules."""
     rows = []
-    for rule in RuleLoader().load_all_bundled():
+    for rule in load_all_bundled():
         schema = load_schema(Path(rule.file))
         parts = [f"problem `{schema.problem}`"] if schema.problem else []
         if schema.when:

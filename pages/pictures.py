@@ -7,14 +7,15 @@ from contextlib import chdir
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
-from shutdownlint.linter.lint_run import LintOptions
 from shutdownlint.linter.linter import check, plan_workloads
+from shutdownlint.linter.options import LintOptions
 from shutdownlint.manifests.discovery import InputFile, discover
-from shutdownlint.manifests.loader import InputSource
+from shutdownlint.manifests.inputs import Inputs, InputSource
 from shutdownlint.reports.explain_svg import draw_svg
 from shutdownlint.reports.explanation import explain_pods
 from shutdownlint.reports.report import Report
@@ -66,25 +67,25 @@ _FRAME: Final = (
 )
 
 
-def _sources() -> list[InputSource]:
+def _inputs() -> Inputs:
     """Return the example shop, named as from the project's folder."""
-    return [
-        InputSource(InputFile(found.path, f"{_SHOP}/{found.path.name}"))
-        for found in discover([str(ROOT / _SHOP)])
-        if isinstance(found, InputFile) and found.path is not None
-    ]
+    return Inputs(
+        tuple(
+            InputSource(InputFile(found.path, f"{_SHOP}/{found.path.name}"))
+            for found in discover([str(ROOT / _SHOP)])
+            if isinstance(found, InputFile) and found.path is not None
+        )
+    )
 
 
 def finding_picture() -> str:
     """Return the finding of the workload."""
-    result = check(_sources(), LintOptions())
-    result.findings = [
-        f for f in result.findings if f.workload is not None and f.workload.name == _WORKLOAD
-    ]
+    result = check(_inputs(), LintOptions())
+    own = [f for f in result.findings if f.workload is not None and f.workload.name == _WORKLOAD]
     drawn = io.StringIO()
     console = Console(file=drawn, force_terminal=True, color_system="standard", highlight=False)
     with chdir(ROOT):
-        draw_report(Report(result, quiet=True), console)
+        draw_report(Report(replace(result, findings=own), quiet=True), console)
     screen = Console(record=True, width=_WIDTH, file=io.StringIO(), force_terminal=True)
     screen.print(Text("$ shutdownlint check examples/\n", "bold"))
     for line in drawn.getvalue().rstrip().splitlines():
@@ -97,7 +98,7 @@ def finding_picture() -> str:
 
 def timeline_picture() -> str:
     """Return the timeline of the workload."""
-    run = plan_workloads(_sources(), LintOptions())
-    findings = check(_sources(), LintOptions()).findings
+    run = plan_workloads(_inputs(), LintOptions())
+    findings = check(_inputs(), LintOptions()).findings
     pods = [pod for pod in run.pods if pod.id.name == _WORKLOAD]
     return draw_svg(explain_pods(pods, (), NO_TRAFFIC, findings))

@@ -8,13 +8,13 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from shutdownlint.engine.cache import GENERAL_FOLDER, RuleLoader
 from shutdownlint.engine.loader import load_schema
-from shutdownlint.linter.lint_run import LintOptions
+from shutdownlint.engine.rule_loader import GENERAL_FOLDER, load_all_bundled
 from shutdownlint.linter.linter import plan_workloads
+from shutdownlint.linter.options import LintOptions
 from shutdownlint.linter.rule_examples import example_facts
 from shutdownlint.manifests.discovery import InputFile
-from shutdownlint.manifests.loader import InputSource
+from shutdownlint.manifests.inputs import Inputs, InputSource
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.registry import PLATFORMS
 from shutdownlint.reports.explain_html import draw_tables
@@ -72,7 +72,7 @@ def rules_by_title() -> dict[str, list[RuleSchema]]:
     """Return the rules of every folder, by the title of its platform."""
     titles = {GENERAL_FOLDER: _GENERAL_TITLE, **{e.name: e.title for e in PLATFORMS}}
     found: dict[str, list[RuleSchema]] = {title: [] for title in titles.values()}
-    for rule in RuleLoader().load_all_bundled():
+    for rule in load_all_bundled():
         found[titles[rule.folder]].append(load_schema(Path(rule.file)))
     return {title: rules for title, rules in found.items() if rules}
 
@@ -138,8 +138,8 @@ def _rule(rule: RuleSchema) -> str:
 
 def _picture(text: str, example: Example, numbers: Iterator[int]) -> str:
     """Return the timelines of an example's pods, each with what it shows as tables."""
-    source = InputSource(InputFile(None, "example.yaml", text.encode()))
-    run = plan_workloads([source], LintOptions(example_facts(example.options)))
+    inputs = Inputs((InputSource(InputFile(None, "example.yaml", text.encode())),))
+    run = plan_workloads(inputs, LintOptions(example_facts(example.options)))
     p99 = example.options.p99 if example.options is not None else None
     parts: list[str] = []
     for pod in run.pods:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-from shutdownlint.engine.cache import RuleLoader
+from shutdownlint.engine.compile_rules import write_compiled_rules
+from shutdownlint.installation import checkout_state
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -26,24 +26,16 @@ def corpus_folder() -> Path | None:
     return folder if folder.is_dir() else None
 
 
-@pytest.fixture(scope="session")
-def _warm_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a cache folder in which every bundled rule is checked."""
-    folder = tmp_path_factory.mktemp("cache")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SHUTDOWNLINT_CACHE_DIR", str(folder))
-        RuleLoader().load_all_bundled()
-    return folder
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile the rules of a checkout once: otherwise every process that a test starts does it."""
+    if checkout_state() and not hasattr(config, "workerinput"):
+        write_compiled_rules()
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(
-    _warm_cache: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Every test has a cache folder of its own, so none sees what another wrote."""
-    folder = tmp_path_factory.mktemp("cache") / "rules"
-    shutil.copytree(_warm_cache, folder)
-    monkeypatch.setenv("SHUTDOWNLINT_CACHE_DIR", str(folder))
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give every test a cache folder of its own, so none sees what another wrote."""
+    monkeypatch.setenv("SHUTDOWNLINT_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
 
 
 @pytest.fixture(scope="session")

@@ -12,14 +12,13 @@ from typer.testing import CliRunner
 
 from shutdownlint.cli.app import command_line
 from shutdownlint.config import Config
-from shutdownlint.engine.cache import RuleLoader
-from shutdownlint.engine.evaluator import ExpressionCache
 from shutdownlint.engine.loader import load_schema
+from shutdownlint.engine.rule_loader import load_all_bundled
 from shutdownlint.engine.selection import RuleSelection
-from shutdownlint.linter.lint_run import LintOptions
 from shutdownlint.linter.linter import check, plan_workloads
+from shutdownlint.linter.options import LintOptions
 from shutdownlint.manifests.discovery import InputFile
-from shutdownlint.manifests.loader import InputSource
+from shutdownlint.manifests.inputs import Inputs, InputSource
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.registry import mesh_names
 from shutdownlint.platforms.user_facts import AppFacts, parse_mesh
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from shutdownlint.engine.finding import Finding
     from shutdownlint.engine.rule import Rule
     from shutdownlint.engine.schema import RuleSchema
-    from shutdownlint.linter.lint_run import LintResult, PlannedRun
+    from shutdownlint.linter.result import LintResult, PlannedRun
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.user_facts import UserFacts
     from shutdownlint.shutdown.pod_plan import PodPlan
@@ -48,14 +47,11 @@ spec:
   - {name: app, image: i, lifecycle: {preStop: {exec: {command: [sleep, "20"]}}}}
 """
 
-#: Compiled conditions, shared by all tests.
-_EXPRESSIONS = ExpressionCache()
-
 
 @cache
 def rules() -> tuple[Rule, ...]:
     """Return the bundled rules."""
-    return tuple(RuleLoader().load_all_bundled())
+    return tuple(load_all_bundled())
 
 
 @cache
@@ -73,22 +69,24 @@ def user_facts(
 ) -> UserFacts:
     """Create the facts that a user states."""
     versions = {"kubernetes": kubernetes, "istio": istio}
+    stated = []
+    if p99:
+        stated.append(AppFacts("*", p99=go_duration(p99), source_label="--p99"))
+    if propagation:
+        facts = AppFacts("*", propagation=go_duration(propagation), source_label="--propagation")
+        stated.append(facts)
     config = Config(
         versions={name: Version.parse(text) for name, text in versions.items() if text},
-        meshes=[parse_mesh(text, mesh_names()) for text in mesh],
+        meshes=tuple(parse_mesh(text, mesh_names()) for text in mesh),
+        command_line=tuple(stated),
     )
-    if p99:
-        config.command_line.append(AppFacts("*", p99=go_duration(p99), source_label="--p99"))
-    if propagation:
-        stated = AppFacts("*", propagation=go_duration(propagation), source_label="--propagation")
-        config.command_line.append(stated)
     return config.user_facts()
 
 
 def lint_options(facts: UserFacts | None = None, *, notes: bool = True) -> LintOptions:
     """Return the options of a run with all rules; internal errors are raised."""
     selection = RuleSelection(notes=notes)
-    return LintOptions(facts or user_facts(), selection, debug=True, expressions=_EXPRESSIONS)
+    return LintOptions(facts or user_facts(), selection, debug=True)
 
 
 def check_text(
@@ -110,15 +108,15 @@ def plan_files(files: Mapping[str, str | bytes], facts: UserFacts | None = None)
         return plan_workloads(write_sources(files, Path(folder)), lint_options(facts))
 
 
-def write_sources(files: Mapping[str, str | bytes], folder: Path) -> list[InputSource]:
-    """Write files to a folder, as sources of a run."""
+def write_sources(files: Mapping[str, str | bytes], folder: Path) -> Inputs:
+    """Write files to a folder, as the inputs of a run."""
     sources = []
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(dedent(text).encode() if isinstance(text, str) else text)
         sources.append(InputSource(InputFile(path, name)))
-    return sources
+    return Inputs(tuple(sources))
 
 
 def dedent(text: str) -> str:
@@ -181,7 +179,7 @@ def served(
         """)
 
 
-def rule_lines(findings: list[Finding], *, notes: bool = False) -> list[tuple[str, int]]:
+def rule_lines(findings: Iterable[Finding], *, notes: bool = False) -> list[tuple[str, int]]:
     """Rule and line of each finding."""
     return [(f.rule, f.region.line) for f in findings if notes or f.severity != "note"]
 

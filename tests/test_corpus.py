@@ -12,10 +12,10 @@ import jsonschema
 import pytest
 
 from shutdownlint.engine.finding import Finding
-from shutdownlint.linter.lint_run import LintResult
 from shutdownlint.linter.linter import check
-from shutdownlint.manifests.discovery import discover
-from shutdownlint.manifests.loader import InputSource
+from shutdownlint.linter.read import read
+from shutdownlint.linter.result import LintResult
+from shutdownlint.manifests.discovery import FileSearch
 from shutdownlint.manifests.skips import CRDS, GO_TEMPLATE
 from shutdownlint.reports.output import ReportOutput
 from shutdownlint.reports.report import Report
@@ -41,8 +41,7 @@ pytestmark = pytest.mark.slow
 
 @cache
 def run(corpus: Path) -> LintResult:
-    sources = [InputSource(file) for file in discover([str(corpus)])]
-    return check(sources, lint_options())
+    return check(read([str(corpus)], FileSearch()), lint_options())
 
 
 def findings(corpus: Path, part: str) -> list[Finding]:
@@ -110,7 +109,7 @@ def test_istios_own_injected_pods_stay_silent(corpus: Path) -> None:
     files = [str(path) for path in sorted(folder.glob("*.injected"))]
     assert len(files) > 100
     for file in files:
-        result = check([InputSource(f) for f in discover([file])], lint_options())
+        result = check(read([file], FileSearch()), lint_options())
         found = [f.rule for f in result.findings if f.severity != "note" and f.rule not in DEFAULTS]
         assert found == TRUE_OF_FIXTURES.get(Path(file).name, []), file
 

@@ -142,16 +142,16 @@ def test_a_file_that_vanishes_or_cannot_be_read(
 ) -> None:
     for name in ("a", "b", "c"):
         (tmp_path / f"{name}.yaml").write_text(GOOD)
-    honest = files.read_manifest
+    honest = files.read_file
 
-    def read_manifest(path: Path) -> bytes:
+    def read_file(path: Path) -> bytes:
         if path.name == "b.yaml":
             raise PermissionError(13, "Permission denied")
         if path.name == "a.yaml":
             (tmp_path / "c.yaml").unlink(missing_ok=True)
         return honest(path)
 
-    monkeypatch.setattr(files, "read_manifest", read_manifest)
+    monkeypatch.setattr(files, "read_file", read_file)
     result = CliRunner().invoke(command_line(), ["check", "--format", "json", str(tmp_path)])
     assert result.exit_code == 2
     data = json.loads(result.stdout)

@@ -12,12 +12,12 @@ from shutdownlint.engine.loss_texts import report_loss
 from shutdownlint.engine.subjects import losses_by_setting
 from shutdownlint.fixes.fixer import fix_files
 from shutdownlint.fixes.suggest import make_suggestions
-from shutdownlint.linter.lint_run import LintResult
 from shutdownlint.linter.linter import check, plan_workloads
+from shutdownlint.linter.read import read
+from shutdownlint.linter.result import LintResult
 from shutdownlint.linter.rule_examples import example_facts
 from shutdownlint.linter.verdicts import OUTCOMES, count_outcomes, judge_pod
-from shutdownlint.manifests.discovery import discover
-from shutdownlint.manifests.loader import InputSource
+from shutdownlint.manifests.discovery import FileSearch
 from shutdownlint.shutdown.analysis import ShutdownAnalysis
 from shutdownlint.shutdown.loss import LossKind, LossMeans, LossWeight
 from shutdownlint.verification.plan import plan_verification
@@ -165,7 +165,7 @@ def test_what_a_fix_addressed_is_gone(seed: int, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_corpus(corpus: Path) -> None:
-    sources = [InputSource(file) for file in discover([str(corpus)])]
+    sources = read([str(corpus)], FileSearch())
     pods = plan_workloads(sources, lint_options()).pods
     found = compare(pods, check(sources, lint_options()), user_facts())
     assert set(found) <= set(OUTCOMES)

@@ -75,7 +75,7 @@ def test_a_plain_run_imports_nothing_that_it_does_not_use(
 ) -> None:
     (tmp_path / "shop.yaml").write_text(served(sleep=10))
     imported = _imported(*arguments, folder=tmp_path)
-    assert "shutdownlint.linter.check_run" in imported
+    assert "shutdownlint.linter.evaluate" in imported
     found = {name for name in imported for bad in _FORBIDDEN if f"{name}.".startswith(f"{bad}.")}
     assert found == set()
 

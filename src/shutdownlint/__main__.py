@@ -6,7 +6,6 @@ call it do not wait.
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 
@@ -45,9 +44,7 @@ def run() -> NoReturn:
     if sys.argv[1:] in (["--version"], ["-V"]):
         sys.stdout.write(f"shutdownlint {__version__}\n")
         raise SystemExit(0)
-    # A run is short and makes few cycles: looking for them costs more than they hold.
-    gc.disable()
-    from shutdownlint.cli.start import run_command  # noqa: PLC0415 - see the module's docstring
+    from shutdownlint.cli.start import run_command  # noqa: PLC0415 - see above
 
     try:
         run_command()

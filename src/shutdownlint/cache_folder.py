@@ -51,7 +51,7 @@ def _named_folder() -> str | None:
     return f"{os.environ.get('XDG_CACHE_HOME') or f'{home}/.cache'}/shutdownlint"
 
 
-class KeptEntries:
+class CacheEntries:
     """A folder of entries, each with a digest of its data; the least lately used are removed."""
 
     def __init__(self, folder: str) -> None:

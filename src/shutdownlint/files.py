@@ -1,9 +1,9 @@
-"""All that a check reads of the file system goes through here, so that it can be noted.
+"""Reads of the file system, recorded where a run is to be cached.
 
-A run is kept with what it has read (``cli/run_cache.py``), and is valid as long as everything that
-it asked gives the same answers: the bytes of files, the names in folders, where links lead, and
-what does not exist. Only what is imported here at once may be imported: a run that is unchanged
-has to be known for one in a few milliseconds.
+A cached run (``cli/run_cache.py``) is valid as long as everything that it read has the same result:
+the bytes of files, the names in folders, where links lead, and what does not exist. So all modules
+read through this one. Import nothing else at the top: whether a run is unchanged has to be known in
+a few milliseconds.
 """
 
 from __future__ import annotations
@@ -11,91 +11,90 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from itertools import islice
+from contextlib import contextmanager
+from contextvars import ContextVar
+from hashlib import blake2b
 
 from shutdownlint import limits
-
-try:  # the module of hashlib that is needed; hashlib itself loads OpenSSL
-    from _blake2 import blake2b
-except ImportError:
-    from hashlib import blake2b
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any, Final, TypeVar
+    from typing import Any, Final
 
-    _Made = TypeVar("_Made")
+#: A read: its kind, the path, and what else the result depends on.
+Read = tuple[str, str, str]
 
-#: A question: what is asked, the path, and what else the answer depends on.
-Question = tuple[str, str, str]
-
-#: The questions of this run, in their order, with a digest of the answers; None: nothing is noted.
-_notes: dict[Question, str] | None = None
-#: Why this run cannot be kept; empty where it can.
-_obstacle = ""
 _DIGEST_BYTES: Final = 16
-_MANIFEST: Final = "manifest"
 _FOLDER: Final = "folder"
-_SEARCHED: Final = "searched folder"
 KEPT_BY_GIT: Final = "kept by git"
 _SEPARATOR: Final = "/"
 
 
-def start_notes() -> None:
-    """Begin to note what is asked."""
-    global _notes, _obstacle
-    _notes, _obstacle = {}, ""
+class Recording:
+    """The reads of a run in their order, with digests of their results.
+
+    ``obstacle`` is the reason why the run cannot be cached; empty if it can.
+    """
+
+    def __init__(self) -> None:
+        self.reads: dict[Read, str] = {}
+        self.obstacle = ""
+
+    def add(self, read: Read, result: str) -> None:
+        """Add a read; one that gives another result than before cannot be cached."""
+        if any("\0" in part for part in read):  # it separates them where they are stored
+            self.disable("a path has a NUL")
+        elif self.reads.setdefault(read, result) != result:
+            self.disable(f"{read[1]} was changed while it was read")
+
+    def disable(self, reason: str) -> None:
+        """Note why the run cannot be cached; the first reason stays."""
+        self.obstacle = self.obstacle or reason
+
+    def merge(self, other: Recording) -> None:
+        """Add the reads of another process of this run."""
+        for read, result in other.reads.items():
+            self.add(read, result)
+        self.disable(other.obstacle)
 
 
-def take_notes() -> dict[Question, str] | None:
-    """Return the questions asked; None if nothing was noted, or if the run cannot be kept."""
-    return None if _obstacle else _notes
+_recording: Final[ContextVar[Recording | None]] = ContextVar("recording", default=None)
 
 
-def count_notes() -> int:
-    """Return the number of questions, for ``notes_since``."""
-    return len(_notes or ())
-
-
-def notes_since(count: int) -> dict[Question, str] | None:
-    """Return the questions after the first ``count``; None if the run cannot be kept."""
-    if _notes is None or _obstacle:
-        return None
-    return dict(islice(reversed(_notes.items()), len(_notes) - count))
-
-
-def end_notes() -> None:
-    """Note nothing more."""
-    global _notes  # noqa: PLW0603
-    _notes = None
-
-
-def add_notes(notes: dict[Question, str] | None) -> None:
-    """Add what another process of this run has asked."""
-    if _notes is None:
-        return
-    if notes is None:
-        forbid("another process could not note what it read")
-    else:
-        for question, answer in notes.items():
-            _note(question, answer)
-
-
-def without_notes(make: Callable[[], _Made]) -> _Made:
-    """Make something of what belongs to the installation, and is not noted."""
-    global _notes  # noqa: PLW0603
-    kept, _notes = _notes, None
+@contextmanager
+def recording() -> Iterator[Recording]:
+    """Record the reads inside of the block, and give them."""
+    made = Recording()
+    token = _recording.set(made)
     try:
-        return make()
+        yield made
     finally:
-        _notes = kept
+        _recording.reset(token)
 
 
-def forbid(reason: str) -> None:
-    """Do not keep this run: it depends on something that is not read through this module."""
-    global _obstacle  # noqa: PLW0603
-    _obstacle = _obstacle or reason
+@contextmanager
+def without_recording() -> Iterator[None]:
+    """Record nothing inside of the block: reads of the installation itself."""
+    token = _recording.set(None)
+    try:
+        yield
+    finally:
+        _recording.reset(token)
+
+
+def merge_reads(other: Recording) -> None:
+    """Add the reads of another process to those that are recorded, if any are."""
+    current = _recording.get()
+    if current is not None:
+        current.merge(other)
+
+
+def disable_caching(reason: str) -> None:
+    """Do not cache this run: it depends on something that is not read through this module."""
+    current = _recording.get()
+    if current is not None:
+        current.disable(reason)
 
 
 def digest(data: bytes) -> str:
@@ -103,38 +102,30 @@ def digest(data: bytes) -> str:
     return blake2b(data, digest_size=_DIGEST_BYTES).hexdigest()
 
 
-def is_unchanged(question: Question, answer: str) -> bool:
-    """Whether a question still has its answer."""
-    kind, path, more = question
-    ask, shorten = _KINDS[kind]
+def is_unchanged(read: Read, result: str) -> bool:
+    """Whether a read still has its result."""
+    kind, path, more = read
+    run, shorten = _KINDS[kind]
     try:
-        found = shorten(ask(path, more))
+        found = shorten(run(path, more))
     except OSError as error:
         found = _error(error)
-    return found == answer
+    return found == result
 
 
-def _ask(kind: str, path: str | os.PathLike[str], more: str = "") -> Any:
-    ask, shorten = _KINDS[kind]
+def _read(kind: str, path: str | os.PathLike[str], more: str = "") -> Any:
+    run, shorten = _KINDS[kind]
     name = os.fspath(path)
+    current = _recording.get()
     try:
-        value = ask(name, more)
+        value = run(name, more)
     except OSError as error:
-        if _notes is not None:
-            _note((kind, name, more), _error(error))
+        if current is not None:
+            current.add((kind, name, more), _error(error))
         raise
-    if _notes is not None:
-        _note((kind, name, more), shorten(value))
+    if current is not None:
+        current.add((kind, name, more), shorten(value))
     return value
-
-
-def _note(question: Question, answer: str) -> None:
-    if _notes is None:
-        return
-    if any("\0" in part for part in question):  # what separates them where they are kept
-        forbid("a question has a NUL")
-    elif _notes.setdefault(question, answer) != answer:
-        forbid(f"{question[1]} was changed while it was read")
 
 
 def _error(error: OSError) -> str:
@@ -146,16 +137,7 @@ def read_file(path: str | os.PathLike[str], most: int = -1) -> bytes:
 
     Raises ``OSError``; of a file that is larger than ``limits.MAX_FILE_BYTES`` with ``EFBIG``.
     """
-    data: bytes = _ask("bytes", path, "" if most < 0 else str(most))
-    return data
-
-
-def read_manifest(path: str | os.PathLike[str]) -> bytes:
-    """Return the bytes of a file that is read for its contents, in pieces. Raises ``OSError``.
-
-    A question of its own: what a run keeps of a file depends on some of its pieces only.
-    """
-    data: bytes = _ask(_MANIFEST, path)
+    data: bytes = _read("bytes", path, "" if most < 0 else str(most))
     return data
 
 
@@ -176,7 +158,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 def size_of(path: str | os.PathLike[str]) -> int:
     """Return the size of a file in bytes. Raises ``OSError``."""
-    size: int = _ask("size", path)
+    size: int = _read("size", path)
     return size
 
 
@@ -186,7 +168,7 @@ def _size(path: str, _: str) -> int:
 
 def type_of(path: str | os.PathLike[str]) -> int:
     """Return the type of a file, as in ``stat.S_IFMT``, links followed. Raises ``OSError``."""
-    found: int = _ask("type", path)
+    found: int = _read("type", path)
     return found
 
 
@@ -196,7 +178,7 @@ def _type(path: str, _: str) -> int:
 
 def own_type_of(path: str | os.PathLike[str]) -> int:
     """Return the type of a file itself, which may be a link. Raises ``OSError``."""
-    found: int = _ask("own type", path)
+    found: int = _read("own type", path)
     return found
 
 
@@ -249,7 +231,7 @@ def is_link(path: str | os.PathLike[str]) -> bool:
 
 def real_path(path: str | os.PathLike[str]) -> str:
     """Return the absolute path with all links followed."""
-    found: str = _ask("real path", path)
+    found: str = _read("real path", path)
     return found
 
 
@@ -266,7 +248,7 @@ def list_folder(
     with one of the endings (in small letters) are given. Links to folders are folders. Raises
     ``OSError``.
     """
-    found: list[tuple[str, bool, bool]] = _ask(_FOLDER, path, _SEPARATOR.join(endings))
+    found: list[tuple[str, bool, bool]] = _read(_FOLDER, path, _SEPARATOR.join(endings))
     return found
 
 
@@ -305,35 +287,17 @@ def walk(
     root: str | os.PathLike[str],
     endings: tuple[str, ...] = ("",),
     on_error: Callable[[OSError], None] | None = None,
-) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Each folder with the folders and the files in it, from the root down, as ``os.walk`` does.
+) -> Iterator[tuple[str, list[str], list[str], set[str]]]:
+    """Yield each folder from the root down: its path, its folders, its files, and the links.
 
-    Links to folders are not followed. The caller may remove folders from the list.
+    The last are the names of those that are not plain (``list_folder``). Links to folders are not
+    followed. The caller may remove folders from the list.
     """
-    for top, folders, names, _ in _walk(_FOLDER, root, endings, on_error):
-        yield top, folders, names
-
-
-def search(
-    root: str | os.PathLike[str],
-    endings: tuple[str, ...],
-    on_error: Callable[[OSError], None] | None = None,
-) -> Iterator[tuple[str, list[str], list[str], set[str]]]:
-    """Walk as ``walk`` does, and also give the names that are not plain (``list_folder``)."""
-    return _walk(_SEARCHED, root, endings, on_error)
-
-
-def _walk(
-    kind: str,
-    root: str | os.PathLike[str],
-    endings: tuple[str, ...],
-    on_error: Callable[[OSError], None] | None,
-) -> Iterator[tuple[str, list[str], list[str], set[str]]]:
     pending = [os.fspath(root)]
     while pending:
         top = pending.pop()
         try:
-            entries = _ask(kind, top, _SEPARATOR.join(endings))
+            entries = list_folder(top, endings)
         except OSError as error:
             if on_error is not None:
                 on_error(error)
@@ -348,7 +312,7 @@ def find_folders_with(
     root: str | os.PathLike[str], name: str, skipped: tuple[str, ...]
 ) -> list[str]:
     """Return the folders at and below the root with an entry of this name; skip some folders."""
-    found: list[str] = _ask("folders with", root, _SEPARATOR.join((name, *skipped)))
+    found: list[str] = _read("folders with", root, _SEPARATOR.join((name, *skipped)))
     return found
 
 
@@ -362,25 +326,23 @@ def _folders_with(root: str, names: str) -> list[str]:
     return found
 
 
-#: The kinds of questions: how each is asked, and how its answer is kept.
+#: The kinds of reads: the function, and the one that makes a short text of its result.
 _KINDS: Final[dict[str, tuple[Callable[[str, str], Any], Callable[[Any], str]]]] = {
     "bytes": (_bytes, digest),
-    _MANIFEST: (_bytes, digest),
     "size": (_size, str),
     "type": (_type, str),
     "own type": (_own_type, str),
     "real path": (_real_path, str),
     _FOLDER: (_folder, _short_folder),
-    _SEARCHED: (_folder, _short_folder),
     "folders with": (_folders_with, short_names),
 }
 
 
-def add_kind(kind: str, ask: Callable[[str, str], Any], shorten: Callable[[Any], str]) -> None:
-    """Add a kind of questions that another module asks."""
-    _KINDS[kind] = ask, shorten
+def add_kind(kind: str, run: Callable[[str, str], Any], shorten: Callable[[Any], str]) -> None:
+    """Add a kind of reads that another module defines."""
+    _KINDS[kind] = run, shorten
 
 
-def ask(kind: str, path: str, more: str = "") -> Any:
-    """Ask a question of an added kind."""
-    return _ask(kind, path, more)
+def read(kind: str, path: str, more: str = "") -> Any:
+    """Return the result of a read of an added kind. Raises ``OSError``."""
+    return _read(kind, path, more)

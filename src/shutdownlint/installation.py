@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from typing import Final
 
 _PACKAGE: Final = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - no pathlib
-_state = ""
+#: The rules that come with shutdownlint, compiled when the package is built.
+COMPILED_RULES: Final = f"{_PACKAGE}/compiled_rules.bin"
+#: The end of what a checkout's state leaves out: it is made of the other files.
+_MADE: Final = ".bin"
 
 
 def bundled_rules() -> str:
@@ -35,23 +38,34 @@ def installation_state() -> str:
     writes; a checkout by size and time of each file. The folders of libraries count by the time of
     the last change.
     """
-    global _state  # noqa: PLW0603 - it does not change in a run
-    if not _state:
-        lines = [__version__, sys.version, *_own_files()]
-        for folder in sorted({path for path in sys.path if path.endswith("-packages")}):
-            try:
-                lines.append(f"{folder} {os.stat(folder).st_mtime_ns}")  # noqa: PTH116
-            except OSError:
-                continue
-        _state = digest("\n".join(lines).encode(errors="surrogateescape"))
-    return _state
+    lines = [__version__, sys.version, *_own_files()]
+    for folder in sorted({path for path in sys.path if path.endswith("-packages")}):
+        try:
+            lines.append(f"{folder} {os.stat(folder).st_mtime_ns}")  # noqa: PTH116
+        except OSError:
+            continue
+    return digest("\n".join(lines).encode(errors="surrogateescape"))
+
+
+def read_compiled_rules() -> bytes:
+    """Return the data of the compiled rules. Raises ``OSError``."""
+    with open(COMPILED_RULES, "rb") as file:  # noqa: PTH123 - no pathlib
+        return file.read()
+
+
+def checkout_state() -> str:
+    """Return a short name of a checkout's files; empty for an installed package."""
+    rules = bundled_rules()
+    if rules.startswith(_PACKAGE):
+        return ""
+    lines = [*_describe(_PACKAGE), *_describe(rules)]
+    return digest("\n".join(lines).encode(errors="surrogateescape"))
 
 
 def _own_files() -> Iterator[str]:
-    rules = bundled_rules()
-    if not rules.startswith(_PACKAGE):
-        yield from _describe(_PACKAGE)
-        yield from _describe(rules)
+    checkout = checkout_state()
+    if checkout:
+        yield checkout
         return
     listed = f"{os.path.dirname(_PACKAGE)}/shutdownlint-{__version__}.dist-info/RECORD"  # noqa: PTH120
     try:
@@ -68,6 +82,6 @@ def _describe(folder: str) -> Iterator[str]:
             if entry.is_dir(follow_symlinks=False):
                 if entry.name != "__pycache__":
                     yield from _describe(entry.path)
-            else:
+            elif not entry.name.endswith(_MADE):
                 status = entry.stat(follow_symlinks=False)
                 yield f"{entry.path} {status.st_size} {status.st_mtime_ns}"

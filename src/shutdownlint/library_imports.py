@@ -48,6 +48,6 @@ def import_msgspec() -> None:
     """
     try:
         with compiled_when_used(), without_module("typing_extensions"):
-            import msgspec  # noqa: F401, PLC0415
+            import msgspec  # noqa: F401, PLC0415 - the point of the function
     except ImportError:  # then another release of it does need the module
         pass

@@ -1,15 +1,17 @@
-"""Everything that a run writes for people to read goes through here, so that it can be noted.
+"""Outputs of a run, recorded where the run is to be cached.
 
-Only what is imported here at once may be imported: a run that is unchanged writes through this
-module as well.
+Import nothing else at the top: a run that is unchanged writes through this module as well.
 """
 
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Final
 
 #: stdout, in the encoding of the terminal.
@@ -23,35 +25,30 @@ FILE: Final = "file"
 
 #: A destination, the path where it is a file, and the text.
 Output = tuple[str, str, str]
-_notes: list[Output] | None = None
+_recording: Final[ContextVar[list[Output] | None]] = ContextVar("outputs", default=None)
 
 
-def start_notes() -> None:
-    """Begin to note what the run writes."""
-    global _notes  # noqa: PLW0603 - one run in a process
-    _notes = []
+@contextmanager
+def recording() -> Iterator[list[Output]]:
+    """Record the outputs inside of the block, in their order."""
+    made: list[Output] = []
+    token = _recording.set(made)
+    try:
+        yield made
+    finally:
+        _recording.reset(token)
 
 
-def take_notes() -> list[Output]:
-    """All texts so far, in their order."""
-    return _notes or []
-
-
-def end_notes() -> None:
-    """Note nothing more."""
-    global _notes  # noqa: PLW0603
-    _notes = None
-
-
-def note(where: str, text: str, file: str = "") -> None:
-    """Note a text that the caller writes itself."""
-    if _notes is not None:
-        _notes.append((where, file, text))
+def record(where: str, text: str, file: str = "") -> None:
+    """Record a text that the caller writes itself."""
+    current = _recording.get()
+    if current is not None:
+        current.append((where, file, text))
 
 
 def write(where: str, text: str) -> None:
     """Write to the terminal, as data to stdout, or to stderr."""
-    note(where, text)
+    record(where, text)
     if where == ERRORS:
         sys.stderr.write(text)
     elif where == SCREEN:

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from shutdownlint import cache_folder, files, limits, outputs
+from shutdownlint import cache_folder, limits
 from shutdownlint.cli import start
-from shutdownlint.cli.run_cache import KeptRun
+from shutdownlint.cli.run_cache import CachedRun
 from tests.conftest import ROOT
 from tests.helpers import served
 
@@ -118,8 +118,6 @@ class Screen:
         self.monkeypatch.setattr("sys.argv", ["shutdownlint", "check", *words])
         with pytest.raises(SystemExit) as end:
             start.run_command()
-        files.end_notes()
-        outputs.end_notes()
         out, err = self.capfd.readouterr()
         assert isinstance(end.value.code, int)
         return end.value.code, out, err
@@ -134,14 +132,14 @@ def screen(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -
 def repeated(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Whether each run was a kept one."""
     found: list[bool] = []
-    honest = KeptRun.repeat
+    honest = CachedRun.replay
 
-    def repeat(self: KeptRun) -> int | None:
+    def replay(self: CachedRun) -> int | None:
         code = honest(self)
         found.append(code is not None)
         return code
 
-    monkeypatch.setattr(KeptRun, "repeat", repeat)
+    monkeypatch.setattr(CachedRun, "replay", replay)
     return found
 
 
@@ -277,7 +275,7 @@ def test_there_are_only_so_many_kept_runs(screen: Screen, monkeypatch: pytest.Mo
 def test_they_take_only_so_much_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MAX_CACHE_ENTRIES", 10)
     monkeypatch.setattr(limits, "MAX_CACHE_BYTES", 20_000)
-    entries, random = cache_folder.KeptEntries(str(tmp_path)), Random(4)
+    entries, random = cache_folder.CacheEntries(str(tmp_path)), Random(4)
     for number in range(200):
         entries.write(str(number), b"x" * random.choice([100, 800, 3000, 9000]))
         assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 20_000 + 10 * 100
@@ -292,11 +290,10 @@ _OTHERS = {
     "installation.py": "it is a part of the key",
     "cache_folder.py": "it is a part of the key",
     "cli/run_cache.py": "it reads what is kept",
-    "engine/cache.py": "it reads checked rules, which are a part of the key",
+    "engine/compile_rules.py": "it compiles the rules of the installation",
     "linter/processes.py": "it counts processors",
     "manifests/ignored_files.py": "it adds a kind of questions",
     "fixes/add_ignores.py": "it changes files",
-    "fixes/suggest.py": "another command",
     "cli/init.py": "another command",
     "cli/history.py": "another command",
     "cli/rule.py": "another command",

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from shutdownlint import files
-from shutdownlint.cache_folder import KeptEntries, cache_folder
+from shutdownlint.cache_folder import CacheEntries, cache_folder
 from tests.cli.test_run_cache import OWN_RULE, POD, Screen, own_folder, repeated, screen
 
 __all__ = ["own_folder", "repeated", "screen"]
@@ -85,7 +85,7 @@ def test_an_entry_that_cannot_be_decoded_is_none(folder: Path, screen: Screen) -
     (folder / "d.yaml").write_text(POD % (5, ""))
     first = screen.run(".")
     (entry,) = (Path(str(cache_folder())) / "runs").iterdir()
-    entries = KeptEntries(str(entry.parent))
+    entries = CacheEntries(str(entry.parent))
     for wrong in (
         b"",
         b"0",
@@ -103,15 +103,15 @@ def test_a_file_that_is_changed_and_put_back_is_not_kept(
 ) -> None:
     path = folder / "d.yaml"
     path.write_text(POD % (40, ""))
-    honest: Callable[..., bytes] = files.read_manifest
+    honest: Callable[..., bytes] = files.read_file
     reads: list[str] = []
 
-    def read_manifest(name: str) -> bytes:
+    def read_file(name: str) -> bytes:
         reads.append(str(name))
         path.write_text(POD % (20 if len(reads) == 3 else 40, ""))
         return honest(name)
 
-    monkeypatch.setattr(files, "read_manifest", read_manifest)
+    monkeypatch.setattr(files, "read_file", read_file)
     screen.run(".")
     monkeypatch.undo()
     monkeypatch.chdir(folder)
@@ -214,7 +214,7 @@ def test_a_folder_among_the_entries_and_a_full_disk_leave_nothing(
     monkeypatch.undo()
     monkeypatch.chdir(folder)
     monkeypatch.setattr("shutdownlint.limits.MAX_CACHE_ENTRIES", 2)
-    entries = KeptEntries(str(runs))
+    entries = CacheEntries(str(runs))
     for number in range(5):
         entries.write(str(number), b"x")
     assert len([*runs.iterdir()]) <= 3

@@ -9,7 +9,6 @@ from textwrap import dedent
 import pytest
 
 from shutdownlint.cache_folder import _named_folder
-from shutdownlint.engine.cache import RuleLoader
 from shutdownlint.engine.errors import RuleFileError
 from shutdownlint.engine.expressions import (
     Compiler,
@@ -19,6 +18,8 @@ from shutdownlint.engine.expressions import (
 )
 from shutdownlint.engine.finding import Fix, Severity
 from shutdownlint.engine.loader import parse_rule
+from shutdownlint.engine.rule_loader import load_folder
+from shutdownlint.engine.select_rules import select_rules
 from shutdownlint.engine.selection import CONFIDENCES, RuleSelection
 from shutdownlint.engine.subjects import pod_subjects
 from shutdownlint.engine.template import MessageTemplate
@@ -68,11 +69,11 @@ def test_the_cache_is_where_the_system_has_caches(
 
 def test_a_mistake_that_concerns_a_whole_file_is_at_its_first_line(tmp_path: Path) -> None:
     with pytest.raises(RuleFileError) as caught:
-        RuleLoader().load_folder(tmp_path / "missing")
+        load_folder(tmp_path / "missing")
     assert ":1: " in str(caught.value)
     (tmp_path / "a.yaml").write_bytes(b"\xff\xfe\xff")
     with pytest.raises(RuleFileError) as caught:
-        RuleLoader().load_folder(tmp_path)
+        load_folder(tmp_path)
     assert "a.yaml:1: cannot be read" in str(caught.value)
 
 
@@ -153,16 +154,14 @@ def test_a_note_that_is_selected_by_its_id_is_shown() -> None:
         return selection.hides_severity("SL108", Severity.NOTE)
 
     assert hides(RuleSelection())
-    assert not hides(RuleSelection(select=["SL108"]))
-    by_name = RuleSelection(select=["no-delay-for-late-requests"])
-    by_name.load(["kubernetes"])
-    assert not hides(by_name)
-    lower = RuleSelection(select=["sl108"])
-    lower.load(["kubernetes"])
-    assert not hides(lower)
-    assert hides(RuleSelection(select=["SL109"]))
-    assert hides(RuleSelection(select=["SL1"]))
-    assert hides(RuleSelection(select=["SL107"]))
+    assert not hides(RuleSelection(select=("SL108",)))
+    by_name = RuleSelection(select=("no-delay-for-late-requests",))
+    assert not hides(select_rules(by_name, ["kubernetes"]).selection)
+    lower = RuleSelection(select=("sl108",))
+    assert not hides(select_rules(lower, ["kubernetes"]).selection)
+    assert hides(RuleSelection(select=("SL109",)))
+    assert hides(RuleSelection(select=("SL1",)))
+    assert hides(RuleSelection(select=("SL107",)))
     assert not RuleSelection().hides_severity("SL108", Severity.WARNING)
 
 
@@ -188,7 +187,7 @@ def test_an_empty_value_leaves_no_gap() -> None:
 def test_errors_that_rest_on_assumptions_are_warnings_and_nothing_else_changes() -> None:
     written = {rule.id: rule.severity for rule in rules()}
     of_losses = {rule.id for rule in rules() if rule.losses}
-    found = check_text(MESHED, user_facts(p99="10s")).findings
+    found = [*check_text(MESHED, user_facts(p99="10s")).findings]
     defaults = MESHED.replace(
         'annotations: {proxy.istio.io/config: "terminationDrainDuration: 5s"}', ""
     )
@@ -272,10 +271,10 @@ def test_a_subject_has_every_case_of_its_pod() -> None:
 
 def test_the_longer_of_two_prefixes_decides() -> None:
     rule = next(rule for rule in rules() if rule.id == "SL102")
-    assert not RuleSelection(select=["SL1"], ignore=["SL102"]).includes(rule)
-    assert RuleSelection(select=["SL102"], ignore=["SL1"]).includes(rule)
-    assert not RuleSelection(select=["SL102"], ignore=["SL102"]).includes(rule)
-    assert not RuleSelection(select=["SL2"]).includes(rule)
+    assert not RuleSelection(select=("SL1",), ignore=("SL102",)).includes(rule)
+    assert RuleSelection(select=("SL102",), ignore=("SL1",)).includes(rule)
+    assert not RuleSelection(select=("SL102",), ignore=("SL102",)).includes(rule)
+    assert not RuleSelection(select=("SL2",)).includes(rule)
 
 
 def test_a_fix_is_unsafe_unless_its_rule_says_otherwise() -> None:

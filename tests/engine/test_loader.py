@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from shutdownlint.engine.cache import RuleLoader
 from shutdownlint.engine.errors import RuleFileError, UnknownRuleError
 from shutdownlint.engine.loader import full_vocabulary, load_rules, parse_rule
+from shutdownlint.engine.rule_loader import load_folder
 from shutdownlint.engine.selection import RuleSelection
 from shutdownlint.engine.vocabulary import Vocabulary
-from shutdownlint.linter.lint_run import LintOptions
 from shutdownlint.linter.linter import check
+from shutdownlint.linter.options import LintOptions
 from shutdownlint.manifests.discovery import InputFile
-from shutdownlint.manifests.loader import InputSource
+from shutdownlint.manifests.inputs import Inputs, InputSource
 from shutdownlint.platforms.fields import SubjectKind
 from tests.helpers import check_text, rule_lines, rules, user_facts
 
@@ -118,15 +118,15 @@ def test_an_id_may_be_used_once(tmp_path: Path) -> None:
 
 def test_an_empty_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(RuleFileError, match="has no rule files"):
-        RuleLoader().load_folder(tmp_path)
+        load_folder(tmp_path)
     with pytest.raises(RuleFileError, match="is not a folder"):
-        RuleLoader().load_folder(tmp_path / "missing")
+        load_folder(tmp_path / "missing")
 
 
 def check_with(folder: Path, text: str = POD, **selection: Any) -> dict[str, Any]:
-    chosen = RuleSelection(folders=[str(folder)], notes=True, **selection)
-    source = InputSource(InputFile(None, "pod.yaml", text.encode()))
-    result = check([source], LintOptions(user_facts(), chosen))
+    chosen = RuleSelection(folders=(str(folder),), notes=True, **selection)
+    inputs = Inputs((InputSource(InputFile(None, "pod.yaml", text.encode())),))
+    result = check(inputs, LintOptions(user_facts(), chosen))
     return {"result": result, **{finding.rule: finding for finding in result.findings}}
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from shutdownlint.engine.cache import RuleLoader
 from shutdownlint.engine.errors import RuleFileError
+from shutdownlint.engine.rule_loader import load_folder
 from shutdownlint.engine.template import MessageTemplate, TemplatePart
 from tests.helpers import check_text, user_facts
 
@@ -122,4 +122,4 @@ def test_a_rule_for_versions_of_an_unknown_platform_is_a_mistake(tmp_path: Path)
         "message: x\nversions: {nosuch: '>=1.2'}\n"
     )
     with pytest.raises(RuleFileError, match="nosuch"):
-        RuleLoader().load_folder(tmp_path)
+        load_folder(tmp_path)

@@ -16,7 +16,7 @@ from shutdownlint.engine.schema import Example
 from shutdownlint.engine.selection import RuleSelection
 from shutdownlint.fixes.apply import FixResult
 from shutdownlint.fixes.fixer import fix_files
-from shutdownlint.linter.lint_run import LintOptions
+from shutdownlint.linter.options import LintOptions
 from shutdownlint.linter.rule_examples import example_facts
 from tests.helpers import check_text, dedent, rules, schema, user_facts, write_sources
 

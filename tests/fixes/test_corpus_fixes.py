@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from shutdownlint.fixes.apply import FixResult
 from shutdownlint.fixes.fixer import fix_files
-from shutdownlint.manifests.discovery import InputFile, discover
-from shutdownlint.manifests.loader import InputSource
+from shutdownlint.linter.read import read
+from shutdownlint.manifests.discovery import FileSearch
+from shutdownlint.manifests.inputs import Inputs
 from shutdownlint.shutdown.durations import ORDINARY_REQUEST
 from tests.fuzz.targets import FIXABLE, FIXING, check_fixes
 from tests.helpers import lint_options
@@ -33,13 +34,13 @@ def comments(data: bytes) -> Counter[str]:
 
 
 @pytest.fixture(scope="module")
-def corpus_fixed(corpus: Path) -> tuple[list[InputSource], FixResult]:
-    sources = [InputSource(file) for file in discover([str(corpus)])]
-    _, fix_result = fix_files(sources, lint_options(), unsafe=True)
-    return sources, fix_result
+def corpus_fixed(corpus: Path) -> tuple[Inputs, FixResult]:
+    inputs = read([str(corpus)], FileSearch())
+    _, fix_result = fix_files(inputs, lint_options(), unsafe=True)
+    return inputs, fix_result
 
 
-def test_the_whole_corpus_is_fixed(corpus_fixed: tuple[list[InputSource], FixResult]) -> None:
+def test_the_whole_corpus_is_fixed(corpus_fixed: tuple[Inputs, FixResult]) -> None:
     _, fix_result = corpus_fixed
     assert len(fix_result.texts) > 300
     assert len(fix_result.fixed) > 600
@@ -50,7 +51,7 @@ def test_the_whole_corpus_is_fixed(corpus_fixed: tuple[list[InputSource], FixRes
 
 
 def test_only_meant_lines_change_and_comments_stay(
-    corpus_fixed: tuple[list[InputSource], FixResult],
+    corpus_fixed: tuple[Inputs, FixResult],
 ) -> None:
     _, fix_result = corpus_fixed
     for name, new in fix_result.texts.items():
@@ -64,17 +65,10 @@ def test_only_meant_lines_change_and_comments_stay(
         assert (b"\r\n" in new) == (b"\r\n" in old), name
 
 
-def test_a_second_run_changes_nothing(corpus_fixed: tuple[list[InputSource], FixResult]) -> None:
+def test_a_second_run_changes_nothing(corpus_fixed: tuple[Inputs, FixResult]) -> None:
     """And no finding is on a line that a fix wrote, but that requests of unusual length are cut."""
-    sources, fix_result = corpus_fixed
-    again = [
-        InputSource(
-            InputFile(s.file.path, s.file.display_path, fix_result.texts.get(s.file.display_path)),
-            s.context,
-        )
-        for s in sources
-        if isinstance(s.file, InputFile)
-    ]
+    inputs, fix_result = corpus_fixed
+    again = inputs.with_texts(fix_result.texts)
     result, second = fix_files(again, lint_options(), unsafe=True)
     assert second.texts == {}
     found = []

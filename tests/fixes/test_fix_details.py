@@ -20,7 +20,7 @@ from shutdownlint.fixes.apply import (
     edits_for,
     edits_of,
 )
-from shutdownlint.fixes.fixer import _is_writable
+from shutdownlint.fixes.fixer import fix_files
 from shutdownlint.fixes.location import EditLocation
 from shutdownlint.fixes.merge_patch import _named
 from shutdownlint.fixes.replacements import _point, list_replacements
@@ -32,8 +32,9 @@ from shutdownlint.fixes.verify import (
     check_piece,
     check_text,
 )
+from shutdownlint.linter.linter import plan_workloads
 from shutdownlint.manifests.discovery import STDIN_NAME, InputFile
-from shutdownlint.manifests.loader import InputSource
+from shutdownlint.manifests.inputs import Inputs, InputSource
 from shutdownlint.platforms.edit_target import EditTarget, ValueFormat
 from shutdownlint.shutdown.durations import seconds
 from shutdownlint.yaml_source.editor import Edit, EditError, apply_edits
@@ -42,7 +43,6 @@ from tests.helpers import (
     check_files,
     dedent,
     lint_options,
-    plan_files,
     plan_pod_text,
     run,
     user_facts,
@@ -355,12 +355,22 @@ def test_the_key_beside_another_one() -> None:
     assert (outside.ref.key_path, outside.inner) == ((*ref.key_path, "spec", "y"), None)
 
 
-def test_only_files_of_the_user_and_standard_input_are_written() -> None:
-    source = InputSource(InputFile(None, "a.yaml"))
-    assert _is_writable(source, InputFile(Path("a.yaml"), "a.yaml"))
-    assert _is_writable(source, InputFile(None, STDIN_NAME, stdin=True))
-    assert not _is_writable(source, InputFile(None, "chart/templates/a.yaml"))
-    assert not _is_writable(replace(source, context=True), InputFile(Path("a.yaml"), "a.yaml"))
+@pytest.mark.parametrize(
+    ("file", "context", "written"),
+    [
+        (InputFile(Path("a.yaml"), "a.yaml"), False, True),
+        (InputFile(None, STDIN_NAME, stdin=True), False, True),
+        (InputFile(None, "chart/templates/a.yaml"), False, False),
+        (InputFile(Path("a.yaml"), "a.yaml"), True, False),
+    ],
+)
+def test_only_files_of_the_user_and_standard_input_are_written(
+    file: InputFile, context: bool, written: bool
+) -> None:
+    text = TWO.partition("---\n")[2].encode()
+    source = InputSource(replace(file, data=text), context)
+    _, done = fix_files(Inputs((source,)), lint_options(user_facts("20s")), unsafe=True)
+    assert bool(done.texts) is written
 
 
 def test_a_fix_that_cannot_be_written_has_no_replacements() -> None:
@@ -416,9 +426,10 @@ def test_a_patch_is_for_its_own_document(tmp_path: Path) -> None:
     assert "name: shop" in patch
     assert "name: first" not in patch
     options = lint_options()
-    sources = write_sources({"pods.yaml": TWO, "other.yaml": "a: 1\n"}, tmp_path)
-    pods = [pod for pod in plan_files({"pods.yaml": TWO}).pods if pod.id.name == "shop"]
-    report = complete_report(make_suggestions(pods), sources, b"", options, {})
+    inputs = write_sources({"pods.yaml": TWO, "other.yaml": "a: 1\n"}, tmp_path)
+    run_ = plan_workloads(inputs, options)
+    pods = [pod for pod in run_.pods if pod.id.name == "shop"]
+    report = complete_report(make_suggestions(pods), run_, options)
     assert set(report.originals) == {"pods.yaml"}
     assert set(report.texts) <= {"pods.yaml"}
 
@@ -443,7 +454,7 @@ def test_one_bad_fix_among_many_is_found_where_its_file_is_not_named() -> None:
         now = {**texts, **{name: data.decode() for name, data in changed.items()}}
         findings = check_files(now).findings
         bad = "c.yaml" in changed and changed["c.yaml"].decode() != texts["c.yaml"]
-        return [*findings, trouble] if bad else findings
+        return [*findings, trouble] if bad else [*findings]
 
     applier = FixApplier(check, lambda name: texts[name].encode(), set(texts), unsafe=True)
     result = applier.run()
@@ -459,7 +470,7 @@ def test_the_only_fix_of_a_run_is_refused_at_once() -> None:
 
     def check(changed: Mapping[str, bytes]) -> list[Finding]:
         findings = check_files({"a.yaml": changed.get("a.yaml", text.encode())}).findings
-        return [*findings, trouble] if changed else findings
+        return [*findings, trouble] if changed else [*findings]
 
     result = FixApplier(check, lambda _: text.encode(), {"a.yaml"}, unsafe=True).run()
     assert result.texts == {}

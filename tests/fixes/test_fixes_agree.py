@@ -9,7 +9,7 @@ import pytest
 from shutdownlint.fixes.fixer import fix_files
 from shutdownlint.linter.rule_examples import example_facts
 from shutdownlint.manifests.discovery import InputFile
-from shutdownlint.manifests.loader import InputSource
+from shutdownlint.manifests.inputs import Inputs, InputSource
 from tests.helpers import lint_options, rules, schema
 
 CASES = [
@@ -24,7 +24,7 @@ def fixed(text: str, rule: str, number: int) -> tuple[str, list[str]]:
     """Return the fixed text, and the errors and warnings on lines that were not there before."""
     options = lint_options(example_facts(schema(rule).examples[number].options))
     source = InputSource(InputFile(Path("example.yaml"), "example.yaml", text.encode()))
-    result, fixes = fix_files([source], options, unsafe=True)
+    result, fixes = fix_files(Inputs((source,)), options, unsafe=True)
     new = fixes.texts.get("example.yaml", text.encode()).decode()
     old_lines = set(text.splitlines())
     lines = new.splitlines()

@@ -13,10 +13,10 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from shutdownlint.engine.evaluator import ExpressionCache
-from shutdownlint.linter.lint_run import LintOptions
 from shutdownlint.linter.linter import check
+from shutdownlint.linter.options import LintOptions
 from shutdownlint.manifests.discovery import InputFile
-from shutdownlint.manifests.loader import InputSource
+from shutdownlint.manifests.inputs import Inputs, InputSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -166,12 +166,14 @@ def measure(place: str, text: str, size: int) -> float:
     """Return the CPU time of a check with so many bytes of a text in a place, in seconds."""
     pumped = PLACES[place](text * (size // len(text.encode())))
     name = "kustomization.yaml" if place == "kustomization" else "b.yaml"
-    sources = [
-        InputSource(InputFile(None, file, data.encode("utf-8", "surrogatepass")))
-        for file, data in (("a.yaml", manifests()), (name, pumped))
-    ]
+    inputs = Inputs(
+        tuple(
+            InputSource(InputFile(None, file, data.encode("utf-8", "surrogatepass")))
+            for file, data in (("a.yaml", manifests()), (name, pumped))
+        )
+    )
     begin = time.process_time()
-    check(sources, LintOptions(expressions=_EXPRESSIONS))
+    check(inputs, LintOptions())
     return time.process_time() - begin
 
 

@@ -16,7 +16,7 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from shutdownlint.fixes.fixer import fix_files
 from shutdownlint.linter.linter import check, plan_workloads
 from shutdownlint.manifests.discovery import InputFile
-from shutdownlint.manifests.loader import InputSource
+from shutdownlint.manifests.inputs import Inputs, InputSource
 from shutdownlint.manifests.prefilter import Content, Prefilter
 from shutdownlint.manifests.skips import CRDS, NOT_KUBERNETES, SkipReason
 from shutdownlint.manifests.splitter import split
@@ -246,9 +246,9 @@ FIXING = [
 
 def check_fixes(data: bytes, p99: str | None, *, unsafe: bool) -> None:
     """Check that all fixed texts parse, and that only what fixes are about has changed."""
-    source = InputSource(InputFile(None, "<stdin>", data))
+    inputs = Inputs((InputSource(InputFile(None, "<stdin>", data, stdin=True)),))
     options = lint_options(user_facts(p99, istio="1.26"))
-    _, fix_result = fix_files([source], options, unsafe=unsafe)
+    _, fix_result = fix_files(inputs, options, unsafe=unsafe)
     new = fix_result.texts.get("<stdin>")
     if new is None:
         return
@@ -509,14 +509,13 @@ def _manifest(rng: Random) -> bytes:
 
 def _check_manifest(data: bytes) -> None:
     """Check, report and explain a manifest: no rule fails, and nothing raises."""
-    sources = [InputSource(InputFile(None, "<stdin>", data))]
+    inputs = Inputs((InputSource(InputFile(None, "<stdin>", data, stdin=True)),))
     facts = user_facts(p99="10s") if len(data) % 2 else user_facts(istio="1.26", kubernetes="1.31")
     options = lint_options(facts)
-    result = check(sources, options)
+    result = check(inputs, options)
     assert all(finding.rule != "SL002" for finding in result.findings)
-    result.stats.stdin = data
     render_json(Report(result), ReportOutput())
-    pods = plan_workloads(sources, options).pods
+    pods = plan_workloads(inputs, options).pods
     explanations = explain_pods(pods, [Request(seconds(0), seconds(5))], NO_TRAFFIC)
     render_explanation(explanations, ReportOutput())
 

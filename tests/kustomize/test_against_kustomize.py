@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from shutdownlint.kustomize.repository import Repository
 from shutdownlint.manifests.discovery import discover
-from shutdownlint.manifests.loader import InputSource
+from shutdownlint.manifests.inputs import InputSource
 from shutdownlint.manifests.objects import object_places
 from shutdownlint.manifests.reader import TransformError
 from shutdownlint.yaml_source.composer import compose

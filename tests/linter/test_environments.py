@@ -10,13 +10,13 @@ import pytest
 
 from shutdownlint.linter.baseline import apply_baseline, baseline_text
 from shutdownlint.linter.linter import check
-from shutdownlint.manifests.discovery import discover
-from shutdownlint.manifests.loader import InputSource
+from shutdownlint.linter.read import read
+from shutdownlint.manifests.discovery import FileSearch
 from tests.cli.test_run_cache import ROLLING
 from tests.helpers import lint_options, plan_files, write_sources
 
 if TYPE_CHECKING:
-    from shutdownlint.linter.lint_run import LintResult
+    from shutdownlint.linter.result import LintResult
 
 DEPLOYMENT = """\
 apiVersion: apps/v1
@@ -79,7 +79,7 @@ def check_files(files: dict[str, str]) -> LintResult:
     for path in folder.rglob("*.yaml"):
         path.unlink()
     write_sources(files, folder)
-    return check(map(InputSource, discover(["."])), lint_options(None))
+    return check(read(["."], FileSearch()), lint_options(None))
 
 
 def overlays(**texts: str) -> dict[str, str]:
@@ -251,17 +251,16 @@ def test_a_further_environment_is_not_in_the_baseline() -> None:
     files["grace/g.yaml"] = GRACE % 15
     text, count = baseline_text(check_files(files))
     assert count == 1
-    again = check_files(files)
-    assert apply_baseline(again, text) == []
-    assert reported(again) == []
+    again, stale = apply_baseline(check_files(files), text)
+    assert (stale, reported(again)) == ([], [])
     files["overlays/prod/kustomization.yaml"] += short
     worse = check_files(files)
-    assert apply_baseline(worse, text) == []
-    assert reported(worse) == [("SL102", ("dev", "prod"))]
-    text, _ = baseline_text(worse)
+    left, stale = apply_baseline(worse, text)
+    assert (stale, reported(left)) == ([], [("SL102", ("dev", "prod"))])
+    text, _ = baseline_text(left)
     files["overlays/dev/kustomization.yaml"] = OVERLAY
-    better = check_files(files)
-    assert [entry.variant for entry in apply_baseline(better, text)] == ["dev"]
+    better, stale = apply_baseline(check_files(files), text)
+    assert [entry.variant for entry in stale] == ["dev"]
     assert reported(better) == []
 
 
@@ -389,9 +388,8 @@ def test_a_new_name_of_an_environment_is_no_end_of_what_is_known() -> None:
     files = {**overlays(prod=""), "base/shop.yaml": DEPLOYMENT}
     text, _ = baseline_text(check_files(files))
     files["overlays/dev/kustomization.yaml"] = OVERLAY
-    further = check_files(files)
-    assert apply_baseline(further, text) == []
-    assert reported(further) == [("SL102", ("dev", "prod"))]
+    further, stale = apply_baseline(check_files(files), text)
+    assert (stale, reported(further)) == ([], [("SL102", ("dev", "prod"))])
 
 
 def test_namespaces_that_contradict_each_other_leave_the_mesh_open() -> None:

@@ -8,8 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from shutdownlint.linter import check_run
+from shutdownlint.linter import evaluate
 from shutdownlint.linter.linter import check
 from shutdownlint.linter.processes import process_count, run_tasks
 from tests.helpers import lint_options, write_sources
@@ -77,11 +78,9 @@ def test_shared_work_gives_the_same_result(
     files["broken.yaml"] = "apiVersion: v1\nkind: Pod\nspec: {containers: [\n"
     sources = write_sources({**files, "budget.yaml": BUDGET}, tmp_path)
     alone = check(sources, lint_options())
-    monkeypatch.setattr(check_run, "process_count", lambda: count)
-    monkeypatch.setattr(check_run, "_PARTS_PER_PROCESS", 5)
-    options = lint_options()
-    options.debug = False
-    shared = check(sources, options)
+    monkeypatch.setattr(evaluate, "process_count", lambda: count)
+    monkeypatch.setattr(evaluate, "_CHUNKS_PER_PROCESS", 5)
+    shared = check(sources, replace(lint_options(), debug=False))
     assert len({finding.rule for finding in shared.findings}) > 2
     assert [(f.region, f.rule, f.message, f.holds_for) for f in shared.findings] == [
         (f.region, f.rule, f.message, f.holds_for) for f in alone.findings

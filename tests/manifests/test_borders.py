@@ -12,13 +12,12 @@ from msgspec import convert
 from msgspec.structs import replace
 
 from shutdownlint import limits
+from shutdownlint.linter.expand import expand
 from shutdownlint.linter.linter import check, plan_workloads
-from shutdownlint.manifests import context_objects
-from shutdownlint.manifests import workloads as reading
+from shutdownlint.manifests import context_objects, read_workloads
 from shutdownlint.manifests.discovery import InputFile
 from shutdownlint.manifests.document import Graft
 from shutdownlint.manifests.kinds import MeshWord
-from shutdownlint.manifests.loader import Loader
 from shutdownlint.manifests.mesh_evidence import MeshEvidenceIndex, find_evidence
 from shutdownlint.manifests.patched import PatchedDocument
 from shutdownlint.manifests.reader import ReadStats, read_bytes
@@ -78,12 +77,12 @@ def test_a_file_that_is_gone_costs_no_other_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sources = write_sources({"a.yaml": POD % "a", "b.yaml": POD % "b"}, tmp_path)
-    real = Loader._read_again
+    real = read_bytes
 
-    def gone(self: Loader, file: InputFile) -> bytes | None:
-        return None if file.display_path.endswith("a.yaml") else real(self, file)
+    def gone(file: InputFile, *more: Any) -> bytes | None:
+        return None if file.display_path.endswith("a.yaml") else real(file, *more)
 
-    monkeypatch.setattr(Loader, "_read_again", gone)
+    monkeypatch.setattr(read_workloads, "read_bytes", gone)
     assert [pod.id.name for pod in plan_workloads(sources, lint_options()).pods] == ["b"]
 
 
@@ -100,7 +99,7 @@ def test_an_internal_error_is_at_the_documents_first_line(
     def fail(_document: Document, _kinds: object) -> Any:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr(reading, "find_workloads", fail)
+    monkeypatch.setattr(read_workloads, "find_workloads", fail)
     sources = write_sources({"a.yaml": "# a\n# b\n---\n" + POD % "a"}, tmp_path)
     (problem,) = check(sources, replace(lint_options(), debug=False)).stats.unreadable
     assert (problem.region.line, problem.region.end_line) == (4, 4)
@@ -231,43 +230,26 @@ def test_folders_of_deployments(folder: str, path: str, joined: str) -> None:
     assert context_objects._join(PurePosixPath(folder), path) == joined
 
 
-def test_work_is_shared_evenly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_is_shared_evenly(tmp_path: Path) -> None:
     names = [f"{number}.yaml" for number in range(8)]
-    sources = write_sources({name: POD % f"p{name[0]}" for name in names}, tmp_path)
-    shares: list[list[int]] = []
-    real = Loader.split
-
-    def watch(self: Loader, count: int) -> list[Loader]:
-        found = real(self, count)
-        shares.append([loader.pending_count for loader in found])
-        return found
-
-    monkeypatch.setattr(Loader, "split", watch)
-    captured: list[Loader] = []
-    real_workloads = Loader.workloads
-
-    def capture(self: Loader) -> Any:
-        captured.append(self)
-        return real_workloads(self)
-
-    monkeypatch.setattr(Loader, "workloads", capture)
-    plan_workloads(sources, lint_options())
-    captured[0].split(4)
-    captured[0].split(2)
-    assert shares[-2:] == [[2, 2, 2, 2], [4, 4]]
+    inputs = write_sources({name: POD % f"p{name[0]}" for name in names}, tmp_path)
+    (world,) = expand(inputs, lint_options()).worlds
+    assert [len(share) for share in world.share_files(4)] == [2, 2, 2, 2]
+    assert [len(share) for share in world.share_files(2)] == [4, 4]
+    assert [file for share in world.share_files(3) for file in share] == [*world.files]
 
 
 def test_a_file_that_changes_is_named_and_costs_no_other_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sources = write_sources({"a.yaml": POD % "a", "b.yaml": POD % "b"}, tmp_path)
-    real = Loader._read_again
+    real = read_bytes
 
-    def grown(self: Loader, file: InputFile) -> bytes | None:
-        data = real(self, file)
+    def grown(file: InputFile, *more: Any) -> bytes | None:
+        data = real(file, *more)
         return data + b"# more\n" if data and file.display_path.endswith("a.yaml") else data
 
-    monkeypatch.setattr(Loader, "_read_again", grown)
+    monkeypatch.setattr(read_workloads, "read_bytes", grown)
     planned = plan_workloads(sources, lint_options())
     assert [pod.id.name for pod in planned.pods] == ["b"]
     assert [problem.reason for problem in planned.stats.unreadable] == ["changed while it was read"]
@@ -279,7 +261,7 @@ def test_a_document_that_fails_is_not_skipped_too(
     def fail(_document: Document, _kinds: object) -> Any:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr(reading, "find_workloads", fail)
+    monkeypatch.setattr(read_workloads, "find_workloads", fail)
     sources = write_sources({"a.yaml": POD % "a"}, tmp_path)
     stats = check(sources, replace(lint_options(), debug=False)).stats
     assert (len(stats.unreadable), dict(stats.skipped)) == (1, {})

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from shutdownlint import limits
 from shutdownlint.linter.linter import check
+from shutdownlint.manifests.inputs import Inputs
 from shutdownlint.manifests.reader import ReadStats
 from shutdownlint.manifests.suppressions import read_comments
 from shutdownlint.yaml_source.location import Region
@@ -236,9 +237,8 @@ def test_a_list_without_anything_to_read_is_skipped() -> None:
 
 
 def test_documents_that_are_read_for_context_only_are_counted(tmp_path: Path) -> None:
-    sources = write_sources(
+    first, second = write_sources(
         {"a.yaml": DEPLOYMENT, "b.yaml": DEPLOYMENT + "---\n" + SERVICE}, tmp_path
-    )
-    checked = [sources[0], replace(sources[1], context=True)]
-    result = check(checked, lint_options())
+    ).sources
+    result = check(Inputs((first, replace(second, context=True))), lint_options())
     assert (result.stats.documents, result.workloads) == (3, 1)

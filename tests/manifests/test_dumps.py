@@ -11,7 +11,7 @@ import pytest
 from tests.helpers import plan_files, run
 
 if TYPE_CHECKING:
-    from shutdownlint.linter.lint_run import PlannedRun
+    from shutdownlint.linter.result import PlannedRun
 
 APP = {
     "name": "app",

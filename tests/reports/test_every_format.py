@@ -11,7 +11,7 @@ import pytest
 from shutdownlint.fixes.suggest import complete_report, make_suggestions
 from shutdownlint.linter.linter import check, plan_workloads
 from shutdownlint.manifests.discovery import InputFile
-from shutdownlint.manifests.loader import InputSource
+from shutdownlint.manifests.inputs import Inputs, InputSource
 from shutdownlint.reports.explanation import Explanations, explain_pods
 from shutdownlint.reports.output import ReportOutput
 from shutdownlint.reports.registry import (
@@ -50,8 +50,8 @@ metadata: {{containers: [broken
 CLEAN = "apiVersion: v1\nkind: Secret\n"
 
 
-def sources(text: str) -> list[InputSource]:
-    return [InputSource(InputFile(Path("bad.yaml"), "bad.yaml", text.encode()))]
+def sources(text: str) -> Inputs:
+    return Inputs((InputSource(InputFile(Path("bad.yaml"), "bad.yaml", text.encode())),))
 
 
 def named(reporters: tuple[Reporter, ...]) -> list[Any]:
@@ -102,14 +102,13 @@ def test_an_explanation(reporter: Reporter) -> None:
 @pytest.mark.parametrize("reporter", named(SUGGEST_REPORTERS))
 def test_a_suggestion(reporter: Reporter) -> None:
     options = lint_options(user_facts(istio="1.26"))
-    given = sources(MANIFEST.replace(NASTY, "shop"))
-    run = plan_workloads(given, options)
+    run = plan_workloads(sources(MANIFEST.replace(NASTY, "shop")), options)
     suggestions = make_suggestions(run.pods)
-    text = render(reporter, complete_report(suggestions, given, b"", options, {}))
+    text = render(reporter, complete_report(suggestions, run, options))
     # 30 s of sleep, 10 s of requests and the margin.
     assert "EXIT_ON_ZERO_ACTIVE_CONNECTIONS" in text
     assert "45" in text
-    assert render(reporter, complete_report([], given, b"", options, {})) is not None
+    assert render(reporter, complete_report([], run, options)) is not None
 
 
 def test_files_are_written_as_they_are_named(tmp_path: Path) -> None:

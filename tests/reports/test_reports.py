@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 from rich.console import Console
 
-from shutdownlint.linter.lint_run import LintResult
+from shutdownlint.linter.result import LintResult
 from shutdownlint.reports.json import to_data
 from shutdownlint.reports.output import ReportOutput
 from shutdownlint.reports.report import Report, safe

@@ -41,14 +41,25 @@ _OTHER_EXIT_CODES: Final = (
 
 
 def command_line(arguments: Sequence[str] | None = None) -> typer.Typer:
-    """Return the command line; all of it where the arguments name no command (help, completion)."""
+    """Return the command line: with the command that the arguments name, else a list of all.
+
+    Without arguments it has every command, as completion needs them.
+    """
     app = _bare()
     first = next((word for word in arguments or () if not word.startswith("-")), None)
+    if arguments is not None and first not in COMMANDS:
+        for name, sentence in COMMANDS.items():
+            app.command(name, help=sentence)(_list_only)
+        return app
     for name in (first,) if first in COMMANDS else COMMANDS:
         module = import_module(f"shutdownlint.cli.{name}")
         epilog = _EXIT_CODES if name == "check" else _OTHER_EXIT_CODES
         app.command(name, epilog=epilog)(_as_library_command(module.command))
     return app
+
+
+def _list_only() -> None:
+    """Stand for a command in the list of all."""
 
 
 def _as_library_command(command: Callable[..., None]) -> Callable[..., None]:

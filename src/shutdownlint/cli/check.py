@@ -4,6 +4,8 @@
 import sys
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
+from msgspec.structs import replace
+
 from shutdownlint import files
 from shutdownlint.cli.declarations import Option, OptionGroup
 from shutdownlint.cli.options import (
@@ -32,8 +34,7 @@ from shutdownlint.cli.session import Session, rule_errors, split_commas
 from shutdownlint.engine.finding import Severity
 from shutdownlint.engine.selection import CONFIDENCES
 from shutdownlint.linter.linter import check
-from shutdownlint.manifests.discovery import STDIN, STDIN_NAME, InputFile
-from shutdownlint.manifests.loader import InputSource
+from shutdownlint.manifests.discovery import STDIN, STDIN_NAME
 from shutdownlint.reports.registry import (
     CHECK_REPORTERS,
     Reporter,
@@ -44,7 +45,8 @@ from shutdownlint.wording import did_you_mean, plural
 
 if TYPE_CHECKING:
     from shutdownlint.fixes.apply import FixResult
-    from shutdownlint.linter.lint_run import LintResult
+    from shutdownlint.linter.result import LintResult
+    from shutdownlint.manifests.inputs import Inputs
     from shutdownlint.reports.report import Report
 
 _NEVER = "never"
@@ -264,7 +266,7 @@ def command(
 
       shutdownlint check --diff k8s/
     """
-    session = Session(files, environment)
+    session = Session.of(files, environment)
     _CheckCommand(paths or ["."], report, rules, fixes, screen, session).run()
 
 
@@ -280,21 +282,25 @@ class _CheckCommand:
     ) -> None:
         self.paths = paths
         self.fixes = fixes
-        self.session = session
         self.quiet, self.verbose = report.quiet, report.verbose
         self.color = screen.color.value
         formats = report.format or ([_STATISTICS] if report.statistics else [])
         if report.statistics and report.format:
             raise usage_error("--statistics is a format of its own: use --format statistics=FILE")
         self.reports = _plan_reports(formats, report.output)
-        selection = session.config.selection
-        selection.select += split_commas(rules.select)
-        selection.ignore += split_commas(rules.ignore)
-        self.fail_on: str = rules.fail_on.value if rules.fail_on else session.config.fail_on
-        if rules.min_confidence is not None:
-            selection.min_confidence = rules.min_confidence.value
-        # A note that makes the run fail must be visible.
-        selection.notes = selection.notes or rules.notes or self.fail_on == Severity.NOTE
+        config = session.config
+        self.fail_on: str = rules.fail_on.value if rules.fail_on else config.fail_on
+        chosen = config.selection
+        confidence = rules.min_confidence.value if rules.min_confidence else chosen.min_confidence
+        selection = replace(
+            chosen,
+            select=(*chosen.select, *split_commas(rules.select)),
+            ignore=(*chosen.ignore, *split_commas(rules.ignore)),
+            # A note that makes the run fail must be visible.
+            notes=chosen.notes or rules.notes or self.fail_on == Severity.NOTE,
+            min_confidence=confidence,
+        )
+        self.session = session.with_config(replace(config, selection=selection))
         self.allow_empty = rules.allow_empty
         #: The text of the baseline.
         self.known = ""
@@ -305,7 +311,7 @@ class _CheckCommand:
 
         unsafe = self.fixes.unsafe_fixes
         if self.fixes.fix or unsafe or self.fixes.add_ignore is not None:
-            files.forbid("it changes what it reads")
+            files.disable_caching("it changes what it reads")
         self._check_files()
         self._check_usage()
         with rule_errors():
@@ -321,10 +327,10 @@ class _CheckCommand:
             _write_baseline(result, self.fixes.write_baseline)
             raise SystemExit(CLEAN if result.complete else INCOMPLETE)
         if self.fixes.baseline is not None:
-            self._apply_baseline(result, self.fixes.baseline)
+            result = self._apply_baseline(result, self.fixes.baseline)
         if self.fixes.add_ignore is not None:
-            self._add_ignores(result, self.fixes.add_ignore)
-            raise SystemExit(CLEAN if result.complete else INCOMPLETE)
+            done = self._add_ignores(result, self.fixes.add_ignore)
+            raise SystemExit(CLEAN if result.complete and done else INCOMPLETE)
         owners = self.session.config.owners
         report = Report(result, owners, quiet=self.quiet, verbose=self.verbose)
         self.session.warn_unmatched(self.paths, result.entries)
@@ -353,20 +359,18 @@ class _CheckCommand:
         if self.fixes.baseline is not None:
             self.known = read_small_file(self.fixes.baseline)
 
-    def _add_ignores(self, result: "LintResult", reason: str) -> None:
-        """Write an ignore comment at the line of each reported finding."""
+    def _add_ignores(self, result: "LintResult", reason: str) -> bool:
+        """Write an ignore comment at the line of each reported finding; whether all could be."""
         from shutdownlint.fixes.add_ignores import add_ignores  # noqa: PLC0415 - seldom used
 
-        sources = list(self.session.sources(self.paths))
-        added = add_ignores(result.findings, sources, reason)
+        added = add_ignores(result.findings, result.inputs, reason)
         for finding, why in added.refused:
             warn(f"{finding.region}: {finding.rule} not ignored: {why}")
-        written, complete = _write_texts(sources, added.originals, added.texts)
-        if added.refused or not complete:
-            result.complete = False
+        written, complete = _write_texts(result.inputs, added.originals, added.texts)
         count = sum(number for name, number in added.added.items() if name in written)
         findings, files = plural(count, "finding"), plural(len(written), "file")
         warn(f"ignored {findings} in {files}")
+        return complete and not added.refused
 
     def _is_incomplete(self, report: "Report") -> bool:
         """Whether a part of the job was not done: unreadable input, or nothing to check."""
@@ -377,12 +381,12 @@ class _CheckCommand:
         return not (report.is_empty and self.allow_empty)
 
     def _check(self) -> "LintResult":
-        with self.session.progress(self.paths) as (sources, options):
-            options.describe = pod_description(reporter for reporter, _ in self.reports)
-            return check(sources, options)
+        describe = pod_description(reporter for reporter, _ in self.reports)
+        with self.session.progress(self.paths) as (inputs, options):
+            return check(inputs, replace(options, describe=describe))
 
     def _write_reports(self, report: "Report") -> None:
-        from shutdownlint.reports.output import ReportOutput  # noqa: PLC0415
+        from shutdownlint.reports.output import ReportOutput  # noqa: PLC0415 - not for usage errors
 
         for text in () if self.quiet else report.result.warnings:
             warn(text)
@@ -404,12 +408,12 @@ class _CheckCommand:
         failed = any(finding.severity.rank >= rank for finding in report.findings)
         return FINDINGS if failed else CLEAN
 
-    def _apply_baseline(self, result: "LintResult", file: str) -> None:
+    def _apply_baseline(self, result: "LintResult", file: str) -> "LintResult":
         """Suppress the baseline's findings, and warn about those that are not reported any more."""
-        from shutdownlint.linter.baseline import BaselineError, apply_baseline  # noqa: PLC0415
+        from shutdownlint.linter.baseline import BaselineError, apply_baseline  # noqa: PLC0415 - rare
 
         try:
-            stale = apply_baseline(result, self.known)
+            left, stale = apply_baseline(result, self.known)
         except BaselineError as error:
             raise usage_error(f"{file}: {error}") from None
         evaluated = {rule.id for rule in result.rules}
@@ -418,13 +422,13 @@ class _CheckCommand:
             if entry.rule in evaluated and any(_is_inside(entry.file, p) for p in self.paths):
                 text = f"{entry.rule} of the baseline is no longer reported; update the baseline"
                 warn(f"{entry.file}: {text}")
+        return left
 
-    def _run_fixes(
-        self, sources: list[InputSource], *, unsafe: bool
-    ) -> "tuple[LintResult, FixResult]":
+    def _run_fixes(self, *, unsafe: bool) -> "tuple[LintResult, FixResult]":
         from shutdownlint.fixes.fixer import fix_files  # noqa: PLC0415 - seldom used
 
-        result, fix_result = fix_files(sources, self.session.options(), unsafe=unsafe)
+        inputs = self.session.read(self.paths)
+        result, fix_result = fix_files(inputs, self.session.options(), unsafe=unsafe)
         for refused in fix_result.refused:
             finding = refused.finding
             warn(f"{finding.region}: {finding.rule} not fixed: {refused.reason}")
@@ -433,8 +437,7 @@ class _CheckCommand:
     def _show_diff(self, *, unsafe: bool) -> NoReturn:
         from shutdownlint.reports.diff import unified_diff  # noqa: PLC0415 - seldom used
 
-        sources = list(self.session.sources(self.paths))
-        result, fixed = self._run_fixes(sources, unsafe=unsafe)
+        result, fixed = self._run_fixes(unsafe=unsafe)
         for name in sorted(fixed.texts):
             write_output(unified_diff(name, fixed.originals[name], fixed.texts[name]), None)
         changed = FINDINGS if fixed.texts else CLEAN
@@ -442,12 +445,11 @@ class _CheckCommand:
 
     def _fix(self, *, unsafe: bool) -> "LintResult":
         """Fix, write, and give what remains. Text from standard input goes to standard output."""
-        sources = list(self.session.sources(self.paths))
-        result, fixed = self._run_fixes(sources, unsafe=unsafe)
-        if not _write_fixed(sources, fixed):
-            result.complete = False
+        result, fixed = self._run_fixes(unsafe=unsafe)
+        if not _write_fixed(result.inputs, fixed):
+            result = replace(result, complete=False)
         if self.paths == ["-"]:  # the report goes to stderr then
-            from shutdownlint.reports.report import full_message  # noqa: PLC0415
+            from shutdownlint.reports.report import full_message  # noqa: PLC0415 - seldom used
 
             name = self.session.stdin_name
             text = fixed.texts.get(name, fixed.originals.get(name, b""))
@@ -509,9 +511,9 @@ def _is_inside(file: str, path: str) -> bool:
     return folder in ("", ".", file) or file.startswith(f"{folder}/")
 
 
-def _write_fixed(sources: list[InputSource], fixed: "FixResult") -> bool:
+def _write_fixed(inputs: "Inputs", fixed: "FixResult") -> bool:
     """Write the fixed files; false where one could not be written."""
-    written, complete = _write_texts(sources, fixed.originals, fixed.texts)
+    written, complete = _write_texts(inputs, fixed.originals, fixed.texts)
     findings = sum(finding.region.file in written for finding in fixed.fixed)
     if findings:
         warn(f"fixed {plural(findings, 'finding')} in {plural(len(written), 'file')}")
@@ -519,17 +521,13 @@ def _write_fixed(sources: list[InputSource], fixed: "FixResult") -> bool:
 
 
 def _write_texts(
-    sources: list[InputSource], originals: dict[str, bytes], texts: dict[str, bytes]
+    inputs: "Inputs", originals: dict[str, bytes], texts: dict[str, bytes]
 ) -> tuple[set[str], bool]:
     """Write changed files; which could be written, and whether all could."""
     from shutdownlint.atomic_write import update_file  # noqa: PLC0415 - seldom used
 
     written: set[str] = set()
-    paths: dict[str, Any] = {
-        source.file.display_path: source.file.path
-        for source in sources
-        if isinstance(source.file, InputFile)
-    }
+    paths: dict[str, Any] = {file.display_path: file.path for file in inputs.files}
     for name in sorted(texts):
         try:
             if paths[name] is not None:

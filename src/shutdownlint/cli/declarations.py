@@ -12,18 +12,24 @@ from typing import Any, Final
 
 from msgspec import UNSET, Struct
 
-#: The commands, in the order of the help; each is in the module of its name.
-COMMANDS: Final = (
-    "check",
-    "explain",
-    "suggest",
-    "measure",
-    "verify",
-    "history",
-    "init",
-    "rule",
-    "schema",
-)
+#: The commands in the order of the help, with the first sentence of each; each is in the module
+#: of its name. The list of commands imports none of them.
+COMMANDS: Final = {
+    "check": "Check manifests for settings that lose requests when pods shut down.",
+    "explain": "Draw the timeline of each pod's shutdown, with the longest requests that survive "
+    "it.",
+    "suggest": "Suggest the smallest consistent set of settings with which every request is "
+    "served.",
+    "measure": "Measure how long the slowest ordinary requests of each workload take, with "
+    "Prometheus.",
+    "verify": "Write a test for each workload: requests to send while a pod is deleted, with "
+    "predictions.",
+    "history": "Show what changed from report to report: findings that are new, fixed and left.",
+    "init": "Write a commented shutdownlint.toml from what the folder holds.",
+    "rule": "Show a rule's page; without an id, list all rules (the configuration's own among "
+    "them).",
+    "schema": "Print the JSON Schema of the configuration, or of rule files.",
+}
 
 
 class Option(Struct, frozen=True):

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
+from msgspec.structs import replace
+
 from shutdownlint import limits
 from shutdownlint.cli.declarations import Option, OptionGroup
 from shutdownlint.cli.options import (
@@ -14,7 +16,6 @@ from shutdownlint.cli.options import (
     PathsAndWorkload,
     ScreenOptions,
     choice,
-    read_request,
 )
 from shutdownlint.cli.output import (
     CLEAN,
@@ -24,6 +25,7 @@ from shutdownlint.cli.output import (
     warn,
     write_output,
 )
+from shutdownlint.cli.requests import read_request
 from shutdownlint.cli.session import (
     Session,
     matches_argument,
@@ -32,9 +34,12 @@ from shutdownlint.cli.session import (
     warn_about_run,
     warn_no_match,
 )
+from shutdownlint.linter.linter import check
 from shutdownlint.platforms.user_facts import AppFacts
+from shutdownlint.reports.explanation import explain_pods
 from shutdownlint.reports.output import ReportOutput
 from shutdownlint.reports.registry import EXPLAIN_REPORTERS, SUMMARY_REPORTERS, find_reporter
+from shutdownlint.shutdown.analysis import Traffic
 
 _TEXT = "text"
 if TYPE_CHECKING:
@@ -186,12 +191,13 @@ def command(
     known = [reporter.name for reporter in SUMMARY_REPORTERS]
     if summary and name not in known:
         raise usage_error(f"--summary goes with --format {' or '.join(known)}")
-    session = Session(files, environment)
+    session = Session.of(files, environment)
     for option, value in (("--rate", requests.rate), ("--rollouts", requests.rollouts)):
         if value is not None and not 0 <= value <= limits.MAX_RATE:
             raise usage_error(f"{option} {value}: a number from 0 to {limits.MAX_RATE:,}")
     facts = AppFacts("*", rate=requests.rate, rollouts=requests.rollouts)
-    session.config.command_line.append(facts)
+    config = session.config
+    session = session.with_config(replace(config, command_line=(*config.command_line, facts)))
     inbound = [read_request(text) for text in requests.request or ()]
     inbound += [read_request(text, reused=True) for text in requests.reused or ()]
     outbound = [read_request(text, outbound=True) for text in requests.outbound or ()]
@@ -200,8 +206,6 @@ def command(
             raise usage_error("--summary follows no requests: leave these options out")
         _summarize(session, paths or ["."], name, ReportOutput(output, screen.color.value))
     selected = session.plan(paths)
-    from shutdownlint.reports.explanation import explain_pods  # noqa: PLC0415 - after reading
-    from shutdownlint.shutdown.analysis import Traffic  # noqa: PLC0415
 
     traffic = Traffic(
         idle=requests.idle_connections,
@@ -228,11 +232,9 @@ def command(
 
 def _summarize(session: Session, paths: list[str], name: str, output: ReportOutput) -> NoReturn:
     """One line for each workload, from one check of the files."""
-    from shutdownlint.linter.linter import check  # noqa: PLC0415 - after the options are checked
-
     folders, wanted = split_workload_argument(paths)
-    with rule_errors(), session.progress(folders) as (sources, options):
-        result = check(sources, options)
+    with rule_errors(), session.progress(folders) as (inputs, options):
+        result = check(inputs, options)
     warn_about_run(result.stats, result.warnings)
     verdicts = [each for each in result.verdicts if matches_argument(each.id, wanted)]
     if not verdicts:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 from shutdownlint.cli.declarations import Argument
 from shutdownlint.cli.options import FORMAT_OPTION, OutputFile, choice
 from shutdownlint.cli.output import INCOMPLETE, check_outputs, usage_error, warn, write_output
+from shutdownlint.reports.history import HistoryError, read_history
+from shutdownlint.reports.output import ReportOutput
 from shutdownlint.reports.registry import HISTORY_REPORTERS, find_reporter
 
 if TYPE_CHECKING:
@@ -39,8 +41,6 @@ def command(
     if not path.is_dir():
         reason = "a file, not a folder" if path.exists() else "no such folder"
         raise usage_error(f"{folder}: {reason}")
-    from shutdownlint.reports.history import HistoryError, read_history  # noqa: PLC0415
-    from shutdownlint.reports.output import ReportOutput  # noqa: PLC0415
 
     try:
         history = read_history(path)

@@ -2,24 +2,26 @@
 
 # No postponed annotations here: they are read as the program runs.
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tomli_w
 
 from shutdownlint.cli.declarations import Argument
-from shutdownlint.cli.options import FileOptions
 from shutdownlint.cli.output import usage_error, warn, write_output
 from shutdownlint.cli.session import Session
 from shutdownlint.config import CONFIG_NAMES, Config, find_config
+from shutdownlint.config.forms import forms_in
+from shutdownlint.config.load import ConfigForm
 from shutdownlint.linter.linter import plan_workloads
 from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.registry import PLATFORMS, mesh_choices, mesh_remedy
+from shutdownlint.platforms.traffic import meshes_of
 from shutdownlint.wording import plural
 
 if TYPE_CHECKING:
-    from shutdownlint.linter.lint_run import PlannedRun
+    from shutdownlint.linter.result import PlannedRun
     from shutdownlint.platforms.planned_pod import PlannedPod
 
 _MAX_WORKLOADS = 5
@@ -49,17 +51,14 @@ def command(
         raise usage_error(f"{folder}: no such folder")
     if existing is not None:
         warn(f"{existing} is now shadowed by the new file")
-    session = Session(FileOptions())
-    session.config = Config()
-    run = plan_workloads(session.sources([folder]), session.options())
+    session = Session(Config())
+    run = plan_workloads(session.read([folder]), session.options())
     write_output(config_text(run), str(path))
     warn(f"{path}: written; {plural(len(run.pods), 'workload')} found")
 
 
 def config_text(run: "PlannedRun") -> str:
     """Return the configuration: every setting with an example, and what the manifests show."""
-    from shutdownlint.config.load import ConfigForm  # noqa: PLC0415 - after reading
-
     lines = [
         "# Configuration of shutdownlint. Every setting is here as an example: remove the # of",
         "# those that you need.",
@@ -89,8 +88,6 @@ def _example(key: str, examples: list[Any] | None) -> list[str]:
 
 def _other_keys(annotation: Any, examples: list[Any] | None) -> list[str]:
     """Return the keys of a table's entries that its example does not have."""
-    from shutdownlint.config.forms import forms_in  # noqa: PLC0415 - after reading
-
     shown = (examples or [[{}]])[0]
     first = shown[0] if isinstance(shown, list) else shown
     keys = [str(f.alias) for form in forms_in(annotation) for f in form.model_fields.values()]
@@ -103,7 +100,7 @@ def _is_table(examples: list[Any] | None) -> bool:
     return isinstance(first, dict) or (isinstance(first, list) and isinstance(first[0], dict))
 
 
-def _workload_lines(pods: "list[PlannedPod]") -> Iterator[str]:
+def _workload_lines(pods: "Sequence[PlannedPod]") -> Iterator[str]:
     """Entries for the first workloads."""
     planned = [pod for pod in pods if pod.plan is not None]
     if len(planned) > _MAX_WORKLOADS:
@@ -113,10 +110,8 @@ def _workload_lines(pods: "list[PlannedPod]") -> Iterator[str]:
         yield from ("# [[workloads]]", f"# match = {_quote(match)}", '# p99 = "10s"')
 
 
-def _mesh_lines(pods: "list[PlannedPod]") -> Iterator[str]:
+def _mesh_lines(pods: "Sequence[PlannedPod]") -> Iterator[str]:
     """Yield the lines on what the manifests show about each mesh."""
-    from shutdownlint.platforms.traffic import meshes_of  # noqa: PLC0415 - after reading
-
     found = False
     for entry in PLATFORMS:
         if not entry.mesh:
@@ -139,7 +134,7 @@ def _mesh_lines(pods: "list[PlannedPod]") -> Iterator[str]:
         yield '# mesh = ["none"]'
 
 
-def _namespace_lines(pods: "list[PlannedPod]") -> Iterator[str]:
+def _namespace_lines(pods: "Sequence[PlannedPod]") -> Iterator[str]:
     """Yield the namespaces whose mesh the manifests do not show."""
     missing = sorted(
         {

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 from shutdownlint.cli.declarations import Option, OptionGroup
@@ -20,11 +21,20 @@ from shutdownlint.cli.output import (
     write_output,
 )
 from shutdownlint.cli.session import Session
+from shutdownlint.config.write_measured import write_measurements
+from shutdownlint.measurement.measure import Settings, measure, measure_propagation
+from shutdownlint.measurement.prometheus import Credentials, Prometheus, PrometheusError
+from shutdownlint.measurement.targets import targets_of
+from shutdownlint.reports.measurements import (
+    format_measurement,
+    format_propagation,
+    format_queries,
+    title_width,
+)
 
 if TYPE_CHECKING:
-    from shutdownlint.measurement.measure import Measurement, Propagation, Settings
+    from shutdownlint.measurement.measure import Measurement, Propagation
     from shutdownlint.measurement.metrics import Target
-    from shutdownlint.measurement.prometheus import Prometheus
 
 SERVER = "Server"
 #: Values that the command line must not show.
@@ -139,9 +149,8 @@ def command(
     check_outputs([output])
     if output is not None and server.prometheus is None:
         raise usage_error("--output needs --prometheus: without a server nothing is measured")
-    session = Session(files, environment)
+    session = Session.of(files, environment)
     selected = session.plan(paths)
-    from shutdownlint.measurement.targets import targets_of  # noqa: PLC0415 - after reading
 
     settings = _settings(server)
     targets = targets_of(selected.pods)
@@ -151,8 +160,6 @@ def command(
     if any(target.workload.namespace is None for target in targets):
         warn("workloads without a namespace are looked for in 'default': set --namespace")
     if server.prometheus is None:
-        from shutdownlint.reports.measurements import format_queries  # noqa: PLC0415
-
         write_output(format_queries(targets, settings), None)
         if selected.run.stats.unreadable:
             raise SystemExit(INCOMPLETE)
@@ -163,9 +170,6 @@ def command(
 
 
 def _settings(options: ServerOptions) -> "Settings":
-    from datetime import timedelta  # noqa: PLC0415
-
-    from shutdownlint.measurement.measure import Settings  # noqa: PLC0415
 
     window = options.window if options.window is not None else timedelta(days=7)
     if not options.quantile >= _LEAST_QUANTILE:  # nan too
@@ -179,14 +183,6 @@ def _ask(
     options: ServerOptions, targets: "list[Target]", settings: "Settings", output: str | None
 ) -> bool:
     """Measure and report; whether every workload could be asked about, and one was measured."""
-    from shutdownlint.measurement.measure import measure, measure_propagation  # noqa: PLC0415
-    from shutdownlint.measurement.prometheus import PrometheusError  # noqa: PLC0415
-    from shutdownlint.reports.measurements import (  # noqa: PLC0415
-        format_measurement,
-        format_propagation,
-        title_width,
-    )
-
     address = str(options.prometheus)
     found: list[Measurement] = []
     complete = True
@@ -207,10 +203,6 @@ def _ask(
         warn(f"endpoint propagation: {error}")
     sys.stdout.write(f"{format_propagation(propagation, settings, width)}\n")
     if output is not None:
-        from datetime import UTC, datetime  # noqa: PLC0415
-
-        from shutdownlint.config.write_measured import write_measurements  # noqa: PLC0415
-
         today = datetime.now(UTC).date()
         write_output(write_measurements(found, propagation, settings, today), output)
     if not any(measurement.reading for measurement in found):
@@ -220,8 +212,6 @@ def _ask(
 
 
 def _connect(address: str, options: ServerOptions) -> "Prometheus":
-    from shutdownlint.measurement.prometheus import Credentials, Prometheus  # noqa: PLC0415
-
     token = os.environ.get(TOKEN)
     if options.token_file is not None:
         token = read_small_file(options.token_file).strip()

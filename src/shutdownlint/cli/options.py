@@ -5,7 +5,6 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from shutdownlint.cli.declarations import Argument, Option, OptionGroup
-from shutdownlint.cli.output import usage_error
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.registry import mesh_names
 from shutdownlint.platforms.user_facts import MeshFact, parse_mesh
@@ -34,23 +33,6 @@ def parse_duration(text: str) -> Any:
 
 def _parse_mesh(text: str) -> MeshFact:
     return parse_mesh(text, mesh_names())
-
-
-def read_request(text: str, *, outbound: bool = False, reused: bool = False) -> Any:
-    """Return a request of the command line, such as 10s or 2s@4s. Raises a usage error."""
-    from shutdownlint.shutdown.process import Direction  # noqa: PLC0415 - only where needed
-    from shutdownlint.shutdown.request import Request  # noqa: PLC0415
-
-    duration_text, at, arrival_text = text.partition("@")
-    try:
-        arrival = go_duration(arrival_text if at else "0s")
-        duration = go_duration(duration_text)
-    except ValueError as error:
-        raise usage_error(f"{text}: {error} (write 10s, or 2s@4s)") from None
-    if min(arrival, duration).total_seconds() < 0:
-        raise usage_error(f"{text}: durations must not be negative")
-    direction = Direction.OUTBOUND if outbound else Direction.INBOUND
-    return Request(arrival, duration, direction, reused)
 
 
 def choice(name: str, values: Sequence[str]) -> Any:

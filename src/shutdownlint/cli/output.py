@@ -23,7 +23,7 @@ def warn(message: str) -> None:
 
 def usage_error(message: str) -> SystemExit:
     """Print what the user has to change; the exit to raise."""
-    files.forbid("it was called in a wrong way")
+    files.disable_caching("it was called in a wrong way")
     warn(message)
     return SystemExit(INCOMPLETE)
 
@@ -32,7 +32,7 @@ def check_outputs(files: Iterable[str | None]) -> None:
     """Refuse files that cannot be written, before anything else is done."""
     named = [file for file in files if file not in (None, "-")]
     if named:
-        from shutdownlint.atomic_write import check_target  # noqa: PLC0415
+        from shutdownlint.atomic_write import check_target  # noqa: PLC0415 - for files only
 
         for file in named:
             try:
@@ -43,7 +43,7 @@ def check_outputs(files: Iterable[str | None]) -> None:
 
 def can_write(file: str) -> bool:
     """Whether a file can be written."""
-    from shutdownlint.atomic_write import check_target  # noqa: PLC0415
+    from shutdownlint.atomic_write import check_target  # noqa: PLC0415 - for files only
 
     try:
         check_target(Path(file))
@@ -76,10 +76,10 @@ def write_output(text: str | None, file: str | None) -> None:
     if file is None or file == "-":
         outputs.write(outputs.SCREEN if sys.stdout.isatty() else outputs.DATA, text)
         return
-    from shutdownlint.atomic_write import replace_file  # noqa: PLC0415
+    from shutdownlint.atomic_write import replace_file  # noqa: PLC0415 - for files only
 
     try:
         replace_file(Path(file), text.encode(errors="surrogateescape"), mode=0o644)
     except OSError as error:
         raise usage_error(f"{file}: {error.strerror}") from None
-    outputs.note(outputs.FILE, text, file)
+    outputs.record(outputs.FILE, text, file)

@@ -8,9 +8,16 @@ from shutdownlint.cli.declarations import Argument, Option
 from shutdownlint.cli.options import FileOptions
 from shutdownlint.cli.output import CLEAN, FINDINGS, usage_error
 from shutdownlint.cli.session import Session, rule_errors
+from shutdownlint.engine.rule import LISTED, bundled_folder, merge_rules, suggest_rule
+from shutdownlint.engine.rule_loader import load_all_bundled, load_folder
+from shutdownlint.reports.fields_page import fields_text
+from shutdownlint.reports.report import safe
+from shutdownlint.reports.rule_page import rule_page
 from shutdownlint.wording import plural
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shutdownlint.engine.rule import Rule
 
 
@@ -51,24 +58,18 @@ def command(
       shutdownlint rule --test our-rules/
     """
     if fields:
-        from shutdownlint.reports.fields_page import fields_text  # noqa: PLC0415
-
         sys.stdout.write(fields_text())
         return
     with rule_errors():
         if test is not None:
             raise SystemExit(_test_rules(Path(test)))
-        _show(" ".join(words or ()) or None, Session(files).config.selection.folders)
+        _show(" ".join(words or ()) or None, Session.of(files).config.selection.folders)
 
 
-def _show(rule_id: str | None, folders: list[str]) -> None:
-    from shutdownlint.engine.cache import RuleLoader  # noqa: PLC0415
-    from shutdownlint.engine.rule import LISTED, merge_rules, suggest_rule  # noqa: PLC0415
-
-    loader = RuleLoader()
-    rules = loader.load_all_bundled()
+def _show(rule_id: str | None, folders: "Sequence[str]") -> None:
+    rules = load_all_bundled()
     for folder in folders:
-        rules = merge_rules(rules, loader.load_folder(Path(folder)))
+        rules = merge_rules(rules, load_folder(Path(folder)))
     if rule_id is None:
         _list(rules)
         return
@@ -80,9 +81,8 @@ def _show(rule_id: str | None, folders: list[str]) -> None:
             raise usage_error(f"no rule has this id, name or word: {rule_id}{hint} {LISTED}")
         _list(with_word)
         return
-    from shutdownlint.engine.loader import load_schema  # noqa: PLC0415
-    from shutdownlint.reports.report import safe  # noqa: PLC0415
-    from shutdownlint.reports.rule_page import rule_page  # noqa: PLC0415
+
+    from shutdownlint.engine.loader import load_schema  # noqa: PLC0415 - needs pydantic
 
     lines = (safe(line) for line in rule_page(load_schema(Path(found.file))).split("\n"))
     sys.stdout.write("\n".join(lines))
@@ -102,15 +102,12 @@ def _mentions(rule: "Rule", word: str) -> bool:
 
 def _test_rules(folder: Path) -> int:
     """Test a folder's rules; the exit code."""
-    from shutdownlint.engine.cache import RuleLoader  # noqa: PLC0415
-    from shutdownlint.engine.loader import load_schema  # noqa: PLC0415
-    from shutdownlint.engine.rule import bundled_folder, merge_rules  # noqa: PLC0415
-    from shutdownlint.linter.rule_examples import example_problems  # noqa: PLC0415
+    from shutdownlint.engine.loader import load_schema  # noqa: PLC0415 - needs pydantic
+    from shutdownlint.linter.rule_examples import example_problems  # noqa: PLC0415 - for tests only
 
-    loader = RuleLoader()
-    rules = loader.load_folder(folder)
+    rules = load_folder(folder)
     if bundled_folder().resolve() not in (folder.resolve(), folder.resolve().parent):
-        merge_rules(loader.load_all_bundled(), rules)  # an id may be taken
+        merge_rules(load_all_bundled(), rules)  # an id may be taken
     failures = 0
     for rule in rules:
         examples = load_schema(Path(rule.file)).examples

@@ -1,10 +1,10 @@
-"""Checks that are kept: what a repository had to say stays the same until something changes.
+"""The cache of whole checks: a check of an unchanged repository prints its report again.
 
-A check is kept with every question that it asked the file system (``files``) and everything that it
-wrote. It is valid while all questions have the same answers, for the same command line, folder,
-terminal, day and installation. It holds data only; what cannot be read, or is damaged, is not used.
+A check is stored with all that it read from the file system (``files``) and all that it wrote. The
+entry is valid while all reads have the same results, for the same command line, folder, terminal,
+day and installation. It holds data only; an entry that is damaged is not used.
 
-Only what is imported here at once may be imported.
+Import nothing else at the top: whether a run is unchanged has to be known in a few milliseconds.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import sys
 import time
 
 from shutdownlint import files, outputs
-from shutdownlint.cache_folder import KeptEntries, cache_folder
+from shutdownlint.cache_folder import CacheEntries, cache_folder
 from shutdownlint.installation import installation_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Final
 
 _NUL: Final = b"\0"
-#: The variables that the terminal library reads, and those that decide the encodings.
+#: The variables that the terminal library reads, and those that decide about encodings.
 _VARIABLES: Final = (
     *("COLUMNS", "LINES", "TERM", "COLORTERM", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"),
     *("TTY_INTERACTIVE", "JUPYTER_COLUMNS", "JUPYTER_LINES", "LANG", "LC_ALL", "LC_CTYPE"),
@@ -32,40 +32,40 @@ _VARIABLES: Final = (
 _DAY: Final = 24 * 60 * 60
 
 
-class KeptRun:
-    """The place where the run of a command line is kept, or will be."""
+class CachedRun:
+    """The cache entry of a command line."""
 
     def __init__(self, words: Sequence[str], folder: str) -> None:
-        self._entries = KeptEntries(f"{folder}/runs")
+        self._entries = CacheEntries(f"{folder}/runs")
         parts = _describe(words)
         self._name = files.digest("\0".join([*parts, _today()]).encode(errors="surrogateescape"))
 
     @classmethod
-    def of(cls, words: Sequence[str]) -> KeptRun | None:
-        """Return the place for a command line; None where nothing is kept."""
+    def of(cls, words: Sequence[str]) -> CachedRun | None:
+        """Return the cache entry of a command line, or None if caching is off."""
         if "--no-cache" in words:
             return None
         folder = cache_folder(words)
         return cls(words, folder) if folder is not None else None
 
-    def repeat(self) -> int | None:
-        """Write what the run wrote; its exit code, or None where it has to be made again."""
+    def replay(self) -> int | None:
+        """Write the outputs of the run again; its exit code, or None if it has to be run."""
         data = self._entries.read(self._name)
         if data is None:
             return None
         try:
-            code, questions, written = _decode(data)
-            if any(question[0] == files.KEPT_BY_GIT for question, _ in questions):
-                from shutdownlint.manifests import ignored_files  # noqa: F401, PLC0415 - asks it
-            if not all(files.is_unchanged(*question) for question in questions):
+            code, reads, written = _decode(data)
+            if any(read[0] == files.KEPT_BY_GIT for read, _ in reads):
+                from shutdownlint.manifests import ignored_files  # noqa: F401, PLC0415 - adds it
+            if not all(files.is_unchanged(*read) for read in reads):
                 return None
-        except (ValueError, LookupError):  # it is not one that this version wrote
+        except (ValueError, LookupError):  # another version wrote it
             return None
         if any(where == outputs.FILE for where, _, _ in written):
-            from shutdownlint.cli.output import can_write, write_output  # noqa: PLC0415
+            from shutdownlint.cli.output import can_write, write_output  # noqa: PLC0415 - seldom
 
             if not all(can_write(file) for where, file, _ in written if where == outputs.FILE):
-                return None  # made again, it says why
+                return None  # the run itself says why
         for where, file, text in written:
             if where == outputs.FILE:
                 write_output(text, file)
@@ -73,18 +73,10 @@ class KeptRun:
                 outputs.write(where, text)
         return code
 
-    def start(self) -> None:
-        """Note what the run asks and writes."""
-        files.start_notes()
-        outputs.start_notes()
-
-    def keep(self, code: int) -> None:
-        """Keep the run, if it depends on nothing else than what was noted."""
-        questions, written = files.take_notes(), outputs.take_notes()
-        files.end_notes()
-        outputs.end_notes()
-        if questions is not None:
-            self._entries.write(self._name, _encode(code, questions, written))
+    def store(self, code: int, reads: files.Recording, written: Sequence[outputs.Output]) -> None:
+        """Store the run, if it depends on nothing but its recorded reads."""
+        if not reads.obstacle:
+            self._entries.write(self._name, _encode(code, reads.reads, written))
 
 
 def _today() -> str:
@@ -112,11 +104,9 @@ def _describe_stream(stream: object) -> Iterator[str]:
         yield "no terminal"
 
 
-def _encode(
-    code: int, questions: dict[files.Question, str], written: Sequence[outputs.Output]
-) -> bytes:
-    asked = "\0".join(part for key, answer in questions.items() for part in (*key, answer))
-    block = asked.encode(errors="surrogateescape")
+def _encode(code: int, reads: Mapping[files.Read, str], written: Sequence[outputs.Output]) -> bytes:
+    joined = "\0".join(part for read, result in reads.items() for part in (*read, result))
+    block = joined.encode(errors="surrogateescape")
     parts = [f"{code}\0{len(block)}\0".encode(), block]
     for where, file, text in written:
         data = text.encode(errors="surrogatepass")
@@ -125,13 +115,13 @@ def _encode(
     return b"".join(parts)
 
 
-def _decode(data: bytes) -> tuple[int, list[tuple[files.Question, str]], list[outputs.Output]]:
+def _decode(data: bytes) -> tuple[int, list[tuple[files.Read, str]], list[outputs.Output]]:
     code, length, rest = data.split(_NUL, 2)
     block, rest = rest[: int(length)], rest[int(length) :]
     parts = iter(block.decode(errors="surrogateescape").split("\0"))
-    questions = [
-        ((kind, path, more), answer)
-        for kind, path, more, answer in zip(parts, parts, parts, parts, strict=True)
+    reads = [
+        ((kind, path, more), result)
+        for kind, path, more, result in zip(parts, parts, parts, parts, strict=True)
     ]
     written = []
     while rest:
@@ -139,4 +129,4 @@ def _decode(data: bytes) -> tuple[int, list[tuple[files.Question, str]], list[ou
         text = rest[: int(size)].decode(errors="surrogatepass")
         written.append((where.decode(), name.decode(errors="surrogateescape"), text))
         rest = rest[int(size) :]
-    return int(code), questions, written
+    return int(code), reads, written

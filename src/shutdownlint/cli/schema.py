@@ -36,7 +36,7 @@ def schema_text(which: Which) -> str:
 
         schema: dict[str, Any] = ConfigForm.model_json_schema()
     else:
-        from shutdownlint.engine.schema import RuleSchema  # noqa: PLC0415
+        from shutdownlint.engine.schema import RuleSchema  # noqa: PLC0415 - needs pydantic
 
         schema = RuleSchema.model_json_schema()
     title = {"title": f"shutdownlint {which.value} file"}

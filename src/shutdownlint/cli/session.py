@@ -3,28 +3,30 @@
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from shutdownlint import files, limits
 from shutdownlint.cli.options import EnvironmentOptions, FileOptions
 from shutdownlint.cli.output import usage_error, warn
 from shutdownlint.config import Config, ConfigError, ConfigPattern, find_config
 from shutdownlint.engine.errors import RuleError
-from shutdownlint.linter.lint_run import LintOptions, no_progress
+from shutdownlint.linter.linter import check, plan_workloads
+from shutdownlint.linter.options import LintOptions, no_progress
+from shutdownlint.linter.read import read
 from shutdownlint.manifests.discovery import (
     STDIN,
     STDIN_NAME,
     SUFFIXES,
     FileSearch,
-    discover,
     is_excluded,
 )
-from shutdownlint.manifests.loader import InputSource
+from shutdownlint.manifests.inputs import Inputs
 from shutdownlint.platforms.user_facts import AppFacts
 from shutdownlint.repository_root import find_repository_root
 from shutdownlint.wording import did_you_mean, plural
@@ -32,7 +34,7 @@ from shutdownlint.wording import did_you_mean, plural
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from shutdownlint.linter.lint_run import LintResult, PlannedRun
+    from shutdownlint.linter.result import LintResult, PlannedRun
     from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.manifests.reader import ReadStats
     from shutdownlint.platforms.planned_pod import PlannedPod
@@ -43,60 +45,41 @@ _LONG_RUN = 500
 _REFRESH_EVERY = 50
 
 
-class Selected(Struct):
+class Selected(Struct, frozen=True):
     """The workloads that a command is about, with the run that planned them."""
 
     run: "PlannedRun"
     pods: "list[PlannedPod]"
     folders: list[str]
     wanted: str | None
-    sources: list[InputSource]
 
     def warn_no_match(self) -> None:
-        """Warn that no workload matches, and say what was skipped."""
+        """Warn that there is none, with what was skipped."""
         workloads = [pod.id for pod in self.run.pods]
         warn_no_match(self.folders, self.wanted, workloads, self.run.stats)
 
 
-class Session:
+class Session(Struct, frozen=True):
     """The configuration with the options of a command, and its files."""
 
-    def __init__(self, given: FileOptions, environment: EnvironmentOptions | None = None) -> None:
-        self.debug = given.debug
-        self.isolated = given.isolated
-        if given.isolated and given.config is None:
-            self.config = config = Config()
-        else:
-            self.config = config = _load_config(given.config)
-        config.context += given.context or []
-        config.exclude += given.exclude or []
-        if given.respect_gitignore is not None:
-            config.respect_gitignore = given.respect_gitignore
-        elif given.isolated:
-            # What a pull request ignores is checked as well.
-            config.respect_gitignore = False
-        self.stdin_name = given.stdin_filename or STDIN_NAME
-        render = config.render
-        render.enabled = render.enabled or given.render
-        render.values += given.values or []
-        render.settings += given.set_values or []
-        render.release, render.network = given.release, given.allow_network
-        render.exclude = config.exclude
-        self.p99: Any = None
+    config: Config
+    stdin_name: str = STDIN_NAME
+    debug: bool = False
+    isolated: bool = False
+
+    @classmethod
+    def of(cls, given: FileOptions, environment: EnvironmentOptions | None = None) -> "Session":
+        """Read the configuration. Raises the exit of a usage error."""
+        isolated = given.isolated and given.config is None
+        config = Config() if isolated else _load_config(given.config)
+        config = _with_files(config, given)
         if environment is not None:
-            self.p99 = environment.p99
-            config.command_line += _facts_of(environment)
-            config.measured[:0] = _read_measured(environment.measured or [])
-            config.namespace = environment.namespace or config.namespace
-            config.meshes[:0] = environment.mesh or []
-            versions = {
-                "kubernetes": environment.kubernetes_version,
-                "istio": environment.istio_version,
-            }
-            config.versions |= {name: v for name, v in versions.items() if v is not None}
-        render.namespace = config.namespace
-        if (kubernetes := config.versions.get("kubernetes")) is not None:
-            render.kubernetes = str(kubernetes)
+            config = _with_environment(config, environment)
+        return cls(config, given.stdin_filename or STDIN_NAME, given.debug, given.isolated)
+
+    def with_config(self, config: Config) -> "Session":
+        """Return the session with another configuration."""
+        return replace(self, config=config)
 
     def options(self, on_file: Callable[[], None] = no_progress) -> LintOptions:
         """Return the options of a run."""
@@ -117,22 +100,25 @@ class Session:
         suffixes = (*SUFFIXES, *config.suffixes)
         return FileSearch(tuple(config.exclude), suffixes, config.respect_gitignore)
 
-    def sources(self, paths: list[str]) -> Iterator[InputSource]:
-        """Yield the files of a run, and those that are read for context only."""
+    def read(self, paths: list[str]) -> Inputs:
+        """Find the files of a run, those for context only, and the renderings."""
         config = self.config
         _require_paths(paths, "")
         _require_paths(config.context, "context: ")
-        search = self.search
-        found = (InputSource(file) for file in discover(paths, search, stdin_name=self.stdin_name))
-        if config.render.enabled:
-            files.forbid("it runs programs")
-            from shutdownlint.rendering.sources import add_renderings  # noqa: PLC0415 - seldom used
+        inputs = read(paths, self.search, context=config.context, stdin_name=self.stdin_name)
+        render = config.render
+        if not render.enabled:
+            return inputs
+        from shutdownlint.rendering.sources import add_renderings  # noqa: PLC0415 - seldom used
 
-            yield from add_renderings(list(found), paths, config.render)
-        else:
-            yield from found
-        for file in discover(config.context, search):
-            yield InputSource(file, context=True)
+        kubernetes = config.versions.get("kubernetes")
+        options = replace(
+            render,
+            namespace=config.namespace,
+            exclude=config.exclude,
+            kubernetes=str(kubernetes) if kubernetes is not None else None,
+        )
+        return add_renderings(inputs, paths, options)
 
     def warn_unmatched(self, paths: list[str], entries: "Iterable[WorkloadEntry]") -> None:
         """Warn about patterns of the configuration that match nothing of a whole run.
@@ -156,50 +142,38 @@ class Session:
 
     def plan(self, paths: list[str] | None) -> "Selected":
         """Plan the workloads of the paths, and select those that the last argument names."""
-        from shutdownlint.linter.linter import plan_workloads  # noqa: PLC0415 - not for check
-
         folders, wanted = split_workload_argument(paths or ["."])
-        with self.progress(folders) as (found, options):
-            sources = list(found)
-            run = plan_workloads(sources, options)
+        with self.progress(folders) as (inputs, options):
+            run = plan_workloads(inputs, options)
         warn_about_run(run.stats, run.warnings)
         pods = [pod for pod in run.pods if matches_argument(pod.id, wanted)]
-        return Selected(run, pods, folders, wanted, sources)
+        return Selected(run, pods, folders, wanted)
 
     def check(self, selected: Selected) -> "LintResult":
-        """Return a check's result for the planned files, with the rules of the configuration."""
-        from shutdownlint.fixes.fixer import with_text  # noqa: PLC0415 - not for all commands
-        from shutdownlint.linter.linter import check  # noqa: PLC0415
-
-        # Standard input has been read already.
-        known = {self.stdin_name: selected.run.stats.stdin}
+        """Return the result of a check of the planned files, with the configured rules."""
         with rule_errors():
-            return check((with_text(s, known) for s in selected.sources), self.options())
+            return check(selected.run.inputs, self.options())
 
     @contextlib.contextmanager
-    def progress(self, paths: list[str]) -> Iterator[tuple[Iterator[InputSource], LintOptions]]:
-        """Yield the files and options; show a progress bar on stderr for long runs on terminals."""
-        sources = self.sources(paths)
-        if not sys.stderr.isatty() or os.environ.get("CI"):
-            yield sources, self.options()
-            return
-        listed = list(sources)
-        if len(listed) < _LONG_RUN:
-            yield iter(listed), self.options()
+    def progress(self, paths: list[str]) -> Iterator[tuple[Inputs, LintOptions]]:
+        """Give the inputs and options, with a progress bar on stderr for a long, watched run."""
+        inputs = self.read(paths)
+        if not sys.stderr.isatty() or os.environ.get("CI") or len(inputs.sources) < _LONG_RUN:
+            yield inputs, self.options()
             return
         from rich.console import Console  # noqa: PLC0415 - only for a person at a terminal
-        from rich.progress import Progress  # noqa: PLC0415
+        from rich.progress import Progress  # noqa: PLC0415 - the same
 
         # Without a thread that refreshes it: the work is shared with copies of this process.
         with Progress(console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
-            task = bar.add_task("reading", total=len(listed))
+            task = bar.add_task("reading", total=len(inputs.sources))
 
             def advance() -> None:
                 bar.advance(task)
                 if bar.tasks[0].completed % _REFRESH_EVERY == 0:
                     bar.refresh()
 
-            yield iter(listed), self.options(advance)
+            yield inputs, self.options(advance)
 
 
 class _Names:
@@ -231,7 +205,7 @@ class _Names:
         return any(is_excluded(name, [each.pattern]) for name in self.of_kind(each.kind))
 
 
-def _require_paths(paths: list[str], what: str) -> None:
+def _require_paths(paths: Sequence[str], what: str) -> None:
     """Reject paths that do not exist: a mistyped path must not look like a run without findings."""
     missing = [path for path in paths if path != STDIN and not files.is_there(path)]
     if missing:
@@ -250,6 +224,48 @@ def _names_of(workload: "ObjectId") -> tuple[str, ...]:
     namespace = workload.namespace or "default"
     short = f"{namespace}/{workload.name}"
     return workload.name, short, f"{workload.kind}/{short}"
+
+
+def _with_files(config: Config, given: FileOptions) -> Config:
+    """Return the configuration with the options about files and renderings."""
+    respect_gitignore = config.respect_gitignore
+    if given.respect_gitignore is not None:
+        respect_gitignore = given.respect_gitignore
+    elif given.isolated:
+        # What a pull request ignores is checked as well.
+        respect_gitignore = False
+    render = config.render
+    return replace(
+        config,
+        context=(*config.context, *(given.context or ())),
+        exclude=(*config.exclude, *(given.exclude or ())),
+        respect_gitignore=respect_gitignore,
+        render=replace(
+            render,
+            enabled=render.enabled or given.render,
+            values=(*render.values, *(given.values or ())),
+            settings=(*render.settings, *(given.set_values or ())),
+            release=given.release,
+            network=given.allow_network,
+        ),
+    )
+
+
+def _with_environment(config: Config, environment: EnvironmentOptions) -> Config:
+    """Return the configuration with what options say of the environment, which counts first."""
+    versions = {
+        "kubernetes": environment.kubernetes_version,
+        "istio": environment.istio_version,
+    }
+    known = {name: version for name, version in versions.items() if version is not None}
+    return replace(
+        config,
+        command_line=(*config.command_line, *_facts_of(environment)),
+        measured=(*_read_measured(environment.measured or []), *config.measured),
+        namespace=environment.namespace or config.namespace,
+        meshes=(*(environment.mesh or ()), *config.meshes),
+        versions={**config.versions, **known},
+    )
 
 
 def _facts_of(environment: EnvironmentOptions) -> Iterator[AppFacts]:

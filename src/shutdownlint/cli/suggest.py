@@ -21,7 +21,11 @@ from shutdownlint.cli.output import (
     write_output,
 )
 from shutdownlint.cli.session import Session, rule_errors
+from shutdownlint.fixes.suggest import complete_report, make_suggestions
+from shutdownlint.platforms.traffic import MeasuredRequests
+from shutdownlint.reports.output import ReportOutput
 from shutdownlint.reports.registry import SUGGEST_REPORTERS, find_reporter
+from shutdownlint.shutdown.durations import format_duration
 
 _TEXT = "text"
 if TYPE_CHECKING:
@@ -70,24 +74,20 @@ def command(
     """
     check_outputs([output])
     share = _share(serve) if serve is not None else None
-    session = Session(files, environment)
+    session = Session.of(files, environment)
     if share is not None:
-        session.config.serve_share(share)
+        session = session.with_config(session.config.serve_share(share))
     selected = session.plan(paths)
-    from shutdownlint.fixes.suggest import complete_report, make_suggestions  # noqa: PLC0415
-    from shutdownlint.reports.output import ReportOutput  # noqa: PLC0415
 
     name = str(output_format.value) if output_format is not None else _TEXT
     rendered = name in _PATCHES
-    suggestions = make_suggestions(selected.pods, session.p99, rendered=rendered)
+    suggestions = make_suggestions(selected.pods, environment.p99, rendered=rendered)
     if share is not None:
         _warn_unmeasured(suggestions, share)
     if not suggestions:
         selected.warn_no_match()
     with rule_errors():
-        stdin = selected.run.stats.stdin
-        variants_of, options = selected.run.variants_of, session.options()
-        report = complete_report(suggestions, selected.sources, stdin, options, variants_of)
+        report = complete_report(suggestions, selected.run, session.options())
     if name != _TEXT:
         for suggestion in suggestions:
             refused = suggestion.refused or ("" if rendered else suggestion.shared)
@@ -112,9 +112,6 @@ def _share(text: str) -> float:
 
 def _warn_unmeasured(suggestions: "list[Suggestion]", share: float) -> None:
     """Name the workloads of which no share is known."""
-    from shutdownlint.platforms.traffic import MeasuredRequests  # noqa: PLC0415
-    from shutdownlint.shutdown.durations import format_duration  # noqa: PLC0415
-
     for suggestion in suggestions:
         found: MeasuredRequests | None = suggestion.pod.facts.get(MeasuredRequests)
         if found is not None and found.facts.duration_of(share) is not None:

@@ -11,11 +11,14 @@ from shutdownlint.cli.options import (
     OutputFile,
     PathsAndWorkload,
     choice,
-    read_request,
 )
 from shutdownlint.cli.output import INCOMPLETE, check_outputs, usage_error, warn, write_output
+from shutdownlint.cli.requests import read_request
 from shutdownlint.cli.session import Session
+from shutdownlint.reports.output import ReportOutput
 from shutdownlint.reports.registry import VERIFY_REPORTERS, find_reporter
+from shutdownlint.reports.verification import refusal
+from shutdownlint.verification.plan import plan_verification
 
 _SHELL = "shell"
 if TYPE_CHECKING:
@@ -66,11 +69,8 @@ def command(
     """
     check_outputs([output])
     requests = [read_request(text) for text in request or ()]
-    session = Session(files, environment)
+    session = Session.of(files, environment)
     selected = session.plan(paths)
-    from shutdownlint.reports.output import ReportOutput  # noqa: PLC0415 - after reading
-    from shutdownlint.reports.verification import refusal  # noqa: PLC0415
-    from shutdownlint.verification.plan import plan_verification  # noqa: PLC0415
 
     plans = []
     for pod in selected.pods:

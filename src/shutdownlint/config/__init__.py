@@ -18,6 +18,7 @@ from shutdownlint.platforms.user_facts import AppFacts, UserFacts
 from shutdownlint.rendering.targets import RenderOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import timedelta
     from pathlib import Path
 
@@ -41,53 +42,50 @@ class ConfigPattern(Struct, frozen=True):
     kind: str
 
 
-class Config(Struct):
+class Config(Struct, frozen=True):
     """Everything that the user says. Paths are relative to the current folder.
 
     ``versions`` are by platform. ``fail_on`` is a severity, or "never". ``suffixes``
-    are further endings of files that are read.
+    are further endings of files that are read. ``apps`` are facts of the file, ``command_line``
+    those of options, ``measured`` those of measurements. ``patterns`` are those of a file that
+    should match something, ``folder`` is where it is. ``refusals`` are what the file asks for and
+    does not get (the job is then not complete), ``ignored`` its settings without effect.
     """
 
-    versions: dict[str, Version] = field(default_factory=dict)
-    meshes: list[MeshFact] = field(default_factory=list)
+    versions: Mapping[str, Version] = field(default_factory=dict)
+    meshes: tuple[MeshFact, ...] = ()
     p99: timedelta | None = None
     propagation: timedelta | None = None
-    selection: RuleSelection = field(default_factory=RuleSelection)
+    selection: RuleSelection = RuleSelection()
     fail_on: str = Severity.WARNING.value
-    context: list[str] = field(default_factory=list)
-    exclude: list[str] = field(default_factory=list)
-    suffixes: list[str] = field(default_factory=list)
-    apps: list[AppFacts] = field(default_factory=list)
-    #: The facts about all apps that command-line options state.
-    command_line: list[AppFacts] = field(default_factory=list)
-    #: The measured facts; configured ones take precedence.
-    measured: list[AppFacts] = field(default_factory=list)
+    context: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    suffixes: tuple[str, ...] = ()
+    apps: tuple[AppFacts, ...] = ()
+    command_line: tuple[AppFacts, ...] = ()
+    measured: tuple[AppFacts, ...] = ()
     respect_gitignore: bool = True
     owners: Owners = Owners()
-    #: Those of a file, and the folder that it is about, relative to the current one.
-    patterns: list[ConfigPattern] = field(default_factory=list)
+    patterns: tuple[ConfigPattern, ...] = ()
     folder: str = "."
-    render: RenderOptions = field(default_factory=RenderOptions)
-    suppressions: list[Suppression] = field(default_factory=list)
+    render: RenderOptions = RenderOptions()
+    suppressions: tuple[Suppression, ...] = ()
     namespace: str | None = None
-    #: The requests of the file that are refused; the job is then incomplete.
-    refusals: list[str] = field(default_factory=list)
-    #: The settings of the file that have no effect.
-    ignored: list[str] = field(default_factory=list)
+    refusals: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
 
-    def serve_share(self, share: float) -> None:
-        """Take as slowest ordinary requests those of a share, where durations were measured."""
-        self.measured = [_with_share(facts, share) for facts in self.measured]
+    def serve_share(self, share: float) -> Config:
+        """Return the configuration with the requests of a share as the slowest, if measured."""
+        return replace(self, measured=tuple(_with_share(facts, share) for facts in self.measured))
 
     def user_facts(self) -> UserFacts:
         """Return the facts for the platforms; those of the command line come first."""
-        apps = [*self.command_line, *self.apps, *self.measured]
-        apps += [AppFacts("*", p99=self.p99, propagation=self.propagation)]
+        everywhere = AppFacts("*", p99=self.p99, propagation=self.propagation)
         return UserFacts(
             self.versions,
-            tuple(self.meshes),
-            tuple(apps),
-            tuple(self.suppressions),
+            self.meshes,
+            (*self.command_line, *self.apps, *self.measured, everywhere),
+            self.suppressions,
             self.namespace,
             self.owners.label,
         )

@@ -71,7 +71,7 @@ _REASONS: Final = {
 }
 
 
-@dataclass
+@dataclass(frozen=True)
 class TomlFile:
     """The tables of a file of the user, and its text for the lines of mistakes.
 
@@ -93,19 +93,24 @@ class TomlFile:
         return key_lines(self.text)
 
 
-def read_toml(path: Path) -> TomlFile:
-    """Return a file of the user. Raises ``ConfigError``."""
+def read_toml(path: Path, table: tuple[str, ...] = ()) -> TomlFile:
+    """Return a file of the user, or a table of it. Raises ``ConfigError``."""
     try:
         if files.size_of(path) > limits.MAX_CONFIGURATION_BYTES:
             raise ConfigError(f"{path}: larger than {limits.MAX_CONFIGURATION_BYTES:,} bytes")
         text = files.read_text(path)
-        return TomlFile(path, text, tomllib.loads(text))
+        data = tomllib.loads(text)
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror or 'cannot be read'}") from None
     except ValueError as error:  # of the encoding, of TOML, of a number of 5,000 digits
         raise ConfigError(f"{path}: {error}") from None
     except RecursionError:
         raise ConfigError(f"{path}: it is nested too deep") from None
+    for key in table:
+        data = data.get(key, {})
+        if not isinstance(data, dict):
+            raise ConfigError(f"{path}: {'.'.join(table)}: must be a table")
+    return TomlFile(path, text, data, table)
 
 
 def read_form(form: type[_Form], file: TomlFile) -> _Form:

@@ -287,55 +287,45 @@ def load_config(path: Path, *, trusted: bool = False) -> Config:
     One that is not ``trusted`` was found in the repository: it cannot turn rendering on, and paths
     that lead out of the repository are refused.
     """
-    file = read_toml(path)
-    if path.name == "pyproject.toml":
-        file.table = ("tool", "shutdownlint")
-        tool = file.data.get("tool", {})
-        own = tool.get("shutdownlint", {}) if isinstance(tool, dict) else None
-        if not isinstance(own, dict):
-            raise ConfigError(f"{path}: tool.shutdownlint: must be a table")
-        file.data = own
+    file = read_toml(path, ("tool", "shutdownlint") if path.name == "pyproject.toml" else ())
     form = read_form(ConfigForm, file)
     versions = {"kubernetes": form.kubernetes_version, "istio": form.istio_version}
     resolver = _PathResolver(path, trusted=trusted)
-    config = Config(
+    measured = resolver.resolve("measured", form.measured)
+    without_effect = form.render is True and not trusted
+    return Config(
         versions={name: version for name, version in versions.items() if version is not None},
-        meshes=[*map(_namespace_mesh, form.namespaces), *map(_mesh_of_file, form.mesh)],
+        meshes=(*map(_namespace_mesh, form.namespaces), *map(_mesh_of_file, form.mesh)),
         p99=form.p99,
         propagation=form.propagation,
         namespace=form.namespace,
         selection=RuleSelection(
-            form.select,
-            form.ignore,
+            tuple(form.select),
+            tuple(form.ignore),
             form.severity,
             form.notes,
             resolver.resolve("rules", form.rules),
             form.min_confidence.value,
-            [_path_rules(entry) for entry in form.paths if entry.ignore or entry.severity],
+            tuple(_path_rules(entry) for entry in form.paths if entry.ignore or entry.severity),
         ),
         fail_on=form.fail_on,
         context=resolver.resolve("context", form.context),
         render=_render_options(form, resolver, trusted=trusted),
-        exclude=form.exclude,
-        suffixes=[s if s.startswith(".") else f".{s}" for s in form.suffixes],
+        exclude=tuple(form.exclude),
+        suffixes=tuple(s if s.startswith(".") else f".{s}" for s in form.suffixes),
         respect_gitignore=form.respect_gitignore,
         owners=Owners(
             form.owner_label,
             tuple((entry.match, entry.owner) for entry in form.paths if entry.owner),
         ),
-        patterns=list(_patterns(form, file)),
+        patterns=tuple(_patterns(form, file)),
         folder=display_path(os.path.relpath(path.parent)),
-        apps=[_app_facts(workload) for workload in form.workloads],
-        suppressions=[_suppression(workload) for workload in form.workloads if workload.ignore],
+        apps=tuple(map(_app_facts, form.workloads)),
+        measured=tuple(facts for each in measured for facts in load_measured(Path(each))),
+        suppressions=tuple(_suppression(each) for each in form.workloads if each.ignore),
+        ignored=(f"{path}: {_RENDER_IGNORED}",) if without_effect else (),
+        refusals=tuple(resolver.refusals),
     )
-    for measured in resolver.resolve("measured", form.measured):
-        config.measured += load_measured(Path(measured))
-    config.refusals += resolver.refusals
-    if form.render is True and not trusted:
-        config.ignored.append(
-            f"{path}: render is ignored: it runs programs, so only --render turns it on"
-        )
-    return config
 
 
 def _patterns(form: ConfigForm, file: TomlFile) -> Iterator[ConfigPattern]:
@@ -353,27 +343,27 @@ def _patterns(form: ConfigForm, file: TomlFile) -> Iterator[ConfigPattern]:
 
 
 def _path_rules(form: PathForm) -> PathRules:
-    return PathRules(form.match, form.ignore, form.severity)
+    return PathRules(form.match, tuple(form.ignore), form.severity)
 
 
 def _render_options(form: ConfigForm, resolver: _PathResolver, *, trusted: bool) -> RenderOptions:
     """Return the rendering options. A list describes it; ``true`` in a trusted file enables it."""
-    options = RenderOptions(enabled=form.render is True and trusted)
-    options.values = resolver.resolve("values", form.values)
-    for entry in form.render if isinstance(form.render, list) else ():
-        for path in resolver.resolve("render.path", [entry.path]):
-            values = resolver.resolve("render.values", entry.values)
-            options.targets.append(
-                RenderTarget(
-                    path,
-                    entry.name,
-                    entry.release,
-                    entry.namespace,
-                    tuple(values),
-                    tuple(entry.set),
-                )
+    return RenderOptions(
+        enabled=form.render is True and trusted,
+        values=resolver.resolve("values", form.values),
+        targets=tuple(
+            RenderTarget(
+                path,
+                entry.name,
+                entry.release,
+                entry.namespace,
+                resolver.resolve("render.values", entry.values),
+                tuple(entry.set),
             )
-    return options
+            for entry in (form.render if isinstance(form.render, list) else ())
+            for path in resolver.resolve("render.path", [entry.path])
+        ),
+    )
 
 
 class _PathResolver:
@@ -384,7 +374,7 @@ class _PathResolver:
         self.root = None if trusted else find_repository(file)
         self.refusals: list[str] = []
 
-    def resolve(self, key: str, names: list[str]) -> list[str]:
+    def resolve(self, key: str, names: list[str]) -> tuple[str, ...]:
         """Return the paths of a setting; note those that lead out of the repository as refused."""
         found = []
         for name in names:
@@ -397,7 +387,7 @@ class _PathResolver:
                 self.refusals.append(text)
                 continue
             found.append(display_path(os.path.relpath(path)))
-        return found
+        return tuple(found)
 
 
 def _namespace_mesh(form: NamespaceForm) -> MeshFact:
@@ -432,3 +422,4 @@ def _app_facts(form: WorkloadForm) -> AppFacts:
 
 
 _FROM_CONFIG: Final = "the configuration"
+_RENDER_IGNORED: Final = "render is ignored: it runs programs, so only --render turns it on"

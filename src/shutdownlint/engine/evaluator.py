@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from functools import cached_property
+from functools import cache, cached_property
 from sys import intern
 from typing import TYPE_CHECKING
 
@@ -105,6 +105,12 @@ class ExpressionCache:
         return self._expressions[key]
 
 
+@cache
+def shared_expressions() -> ExpressionCache:
+    """Return the compiled expressions of this process: they depend on nothing but their text."""
+    return ExpressionCache()
+
+
 class _Clause:
     """A part of a condition, compiled when it is first needed."""
 
@@ -192,7 +198,6 @@ class RuleEvaluator:
         rules: Sequence[Rule],
         vocabulary: Vocabulary,
         severities: Mapping[str, Severity] | None = None,
-        cache: ExpressionCache | None = None,
         is_counted: Callable[[str, Severity], bool] = _is_never_counted,
     ) -> None:
         self.is_counted = is_counted
@@ -207,10 +212,10 @@ class RuleEvaluator:
         used = {name for rule in rules for name in rule.platforms}
         for platform in load_platforms(used - vocabulary.platforms):
             vocabulary.add(platform)
-        cache = cache if cache is not None else ExpressionCache()
-        cache.add_fields_of(rules)
+        expressions = shared_expressions()
+        expressions.add_fields_of(rules)
         for rule in rules:
-            compiled = _CompiledRule(rule, cache)
+            compiled = _CompiledRule(rule, expressions)
             if rule.problem is not None:
                 self._by_problem.setdefault(rule.problem, []).append(compiled)
             else:

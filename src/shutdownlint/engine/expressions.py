@@ -154,7 +154,7 @@ def _google_error(text: str) -> ExpressionError:
 class _Portable(Expression):
     def __init__(self, text: str, fields: Mapping[str, FieldType]) -> None:
         import celpy  # noqa: PLC0415 - heavy, and only where the other engine is missing
-        from celpy import celtypes  # noqa: PLC0415
+        from celpy import celtypes  # noqa: PLC0415 - the same
 
         self.types = celtypes
         iterated = set(_ITERATED.findall(text))

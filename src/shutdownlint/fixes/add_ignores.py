@@ -8,7 +8,6 @@ from msgspec import Struct, field
 
 from shutdownlint.engine.selection import ALWAYS_REPORTED
 from shutdownlint.fixes.verify import VerificationError, check_piece
-from shutdownlint.manifests.discovery import InputFile
 from shutdownlint.manifests.reader import decode_text
 from shutdownlint.manifests.splitter import split
 from shutdownlint.manifests.suppressions import add_to_line
@@ -17,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from shutdownlint.engine.finding import Finding
-    from shutdownlint.manifests.loader import InputSource
+    from shutdownlint.manifests.discovery import InputFile
+    from shutdownlint.manifests.inputs import Inputs
 
 _HAS_COMMENT: Final = "its line has an ignore comment that cannot be extended"
 _BY_ANNOTATION: Final = (
@@ -35,20 +35,14 @@ class AddedIgnores(Struct):
     refused: list[tuple[Finding, str]] = field(default_factory=list)
 
 
-def add_ignores(
-    findings: Iterable[Finding], sources: Sequence[InputSource], reason: str
-) -> AddedIgnores:
+def add_ignores(findings: Iterable[Finding], inputs: Inputs, reason: str) -> AddedIgnores:
     """Comments that ignore the findings, each with the reason. Nothing is written.
 
     A comment is added only where the values of the file stay the same: not in JSON, not inside a
     text of several lines.
     """
     result = AddedIgnores()
-    writable = {
-        source.file.display_path: source.file
-        for source in sources
-        if isinstance(source.file, InputFile) and source.file.path is not None
-    }
+    writable = {file.display_path: file for file in inputs.files if file.path is not None}
     by_file: dict[str, list[Finding]] = {}
     for finding in findings:
         if finding.rule in ALWAYS_REPORTED:

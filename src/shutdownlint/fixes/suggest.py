@@ -10,9 +10,8 @@ from msgspec.structs import replace
 from shutdownlint.engine.loss_texts import report_loss
 from shutdownlint.engine.solution_changes import solution_changes
 from shutdownlint.fixes.apply import NOT_WRITABLE, add_unless_overlapping, edits_for, locate, splice
-from shutdownlint.fixes.fixer import fix_files, with_text
+from shutdownlint.fixes.fixer import fix_files, original_bytes
 from shutdownlint.fixes.verify import VerificationError, check_piece, intended_changes
-from shutdownlint.manifests.discovery import InputFile
 from shutdownlint.shutdown.analysis import ShutdownAnalysis
 from shutdownlint.shutdown.loss import LossKind
 from shutdownlint.shutdown.provenance import with_value
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
 
     from shutdownlint.engine.finding import Change, Finding, ReportedLoss
     from shutdownlint.fixes.apply import ChunkKey
-    from shutdownlint.linter.lint_run import LintOptions
-    from shutdownlint.manifests.loader import InputSource
+    from shutdownlint.linter.options import LintOptions
+    from shutdownlint.linter.result import PlannedRun
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.shutdown.solver import Solution
     from shutdownlint.yaml_source.editor import Edit
@@ -62,7 +61,7 @@ class Suggestion(Struct):
         return self.solution.proven and next(left, None) is None
 
 
-class SuggestReport(Struct):
+class SuggestReport(Struct, frozen=True):
     """All suggestions, and the files with them.
 
     ``fixed`` are findings that are fixed as well: settings that are refused, or in the way.
@@ -111,34 +110,23 @@ def make_suggestions(
 
 
 def complete_report(
-    suggestions: Sequence[Suggestion],
-    sources: Sequence[InputSource],
-    stdin: bytes,
-    options: LintOptions,
-    variants_of: Mapping[str, Collection[str]],
+    suggestions: Sequence[Suggestion], run: PlannedRun, options: LintOptions
 ) -> SuggestReport:
-    """Apply the suggestions, and fix what is refused or in the way in the same workloads.
-
-    ``variants_of`` are the environments that a file is part of.
-    """
-    _note_shared(suggestions, variants_of)
-    report = SuggestReport(list(suggestions))
+    """Apply the suggestions, and fix what is refused or in the way in the same workloads."""
+    _note_shared(suggestions, run.variants_of)
     names = {suggestion.pod.ref.document.file for suggestion in suggestions}
     # What a policy writes into pods is changed in the policy.
     names |= {file for suggestion in suggestions for file, _ in suggestion.edits}
-    report.originals = {
-        source.file.display_path: _read(source.file, stdin)
-        for source in sources
-        if isinstance(source.file, InputFile) and source.file.display_path in names
+    originals = {
+        file.display_path: original_bytes(file)
+        for file in run.inputs.files
+        if file.display_path in names
     }
-    report.texts = _apply(suggestions, report.originals)
+    texts = _apply(suggestions, originals)
     quiet = replace(options, selection=replace(options.selection, notes=False))
-    changed = [with_text(source, report.texts) for source in sources]
     only = {suggestion.pod.id for suggestion in suggestions}
-    _, fixes = fix_files(changed, quiet, unsafe=True, only=only)
-    report.fixed = fixes.fixed
-    report.texts |= fixes.texts
-    return report
+    _, fixes = fix_files(run.inputs.with_texts(texts), quiet, unsafe=True, only=only)
+    return SuggestReport([*suggestions], fixes.fixed, {**texts, **fixes.texts}, originals)
 
 
 def _add_edits(suggestion: Suggestion, *, rendered: bool) -> None:
@@ -204,9 +192,3 @@ def _note_shared(
                 have = "have" if others[1:] else "has"
                 names = ", ".join(others[:_MOST_NAMES])
                 suggestion.shared = f"{names} {have} {file} as well: see --format kustomize"
-
-
-def _read(file: InputFile, stdin: bytes) -> bytes:
-    if file.data is not None:
-        return file.data
-    return stdin if file.path is None else file.path.read_bytes()

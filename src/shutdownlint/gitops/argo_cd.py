@@ -271,7 +271,7 @@ def _matching(root: str, pattern: str, *, folders: bool) -> Iterator[str]:
 def _folders_below(root: str, path: str) -> list[str]:
     """Return a folder and all folders in it."""
     found = []
-    for folder, _, _ in files.walk(posixpath.join(root, path)):
+    for folder, _, _, _ in files.walk(posixpath.join(root, path)):
         below = os.path.relpath(folder, root).replace(os.sep, "/")
         found.append("" if below == "." else below)
         if len(found) >= limits.MAX_APPLICATIONS:

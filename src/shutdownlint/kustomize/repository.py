@@ -20,7 +20,7 @@ from shutdownlint.manifests.discovery import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shutdownlint.manifests.loader import InputSource
+    from shutdownlint.manifests.inputs import InputSource
 
 
 #: The files of a run are in few repositories: so many are looked at to find them.

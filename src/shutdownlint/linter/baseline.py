@@ -10,16 +10,16 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 
 from shutdownlint.engine.selection import ALWAYS_REPORTED
 from shutdownlint.linter.fingerprint import fingerprints
-from shutdownlint.linter.lint_run import SuppressedFinding
+from shutdownlint.linter.result import SuppressedFinding
 from shutdownlint.linter.source_lines import SourceLines
 
 if TYPE_CHECKING:
     from shutdownlint.engine.finding import Finding
-    from shutdownlint.linter.lint_run import LintResult
+    from shutdownlint.linter.result import LintResult
 
 
 _IN_BASELINE: Final = "in the baseline"
@@ -50,7 +50,7 @@ class BaselineEntry(Struct, frozen=True):
 
 def _entries(result: LintResult) -> list[tuple[list[BaselineEntry], Finding]]:
     findings = [finding for finding in result.findings if finding.rule not in ALWAYS_REPORTED]
-    hashes = fingerprints(findings, SourceLines(result.stats))
+    hashes = fingerprints(findings, SourceLines(result.inputs))
     return [
         (
             [
@@ -76,20 +76,20 @@ def baseline_text(result: LintResult) -> tuple[str, int]:
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n", len(found)
 
 
-def apply_baseline(result: LintResult, text: str) -> list[BaselineEntry]:
+def apply_baseline(result: LintResult, text: str) -> tuple[LintResult, list[BaselineEntry]]:
     """Suppress the findings that are in the baseline; the entries that no finding matches.
 
     Raises ``BaselineError``.
     """
     known = _parse(text)
-    before = len(result.suppressed)
+    suppressed: list[SuppressedFinding] = []
     new = [finding for finding in result.findings if finding.rule in ALWAYS_REPORTED]
     unmatched: list[tuple[list[BaselineEntry], Finding]] = []
     for own, finding in _entries(result):
         # It is known where each of its variants is.
         if all(known[entry] > 0 for entry in own):
             known.subtract(own)
-            result.suppressed.append(_suppress(finding))
+            suppressed.append(_suppress(finding))
         else:
             unmatched.append((own, finding))
     # The same in a file of another name: it was renamed, or is named from another folder.
@@ -100,15 +100,20 @@ def apply_baseline(result: LintResult, text: str) -> list[BaselineEntry]:
         same = [elsewhere.get(entry.anywhere, []) for entry in own]
         if all(same):
             known.subtract(found.pop(0) for found in same)
-            result.suppressed.append(_suppress(finding))
+            suppressed.append(_suppress(finding))
         else:
             new.append(finding)
             known.subtract(entry for entry in own if known[entry] > 0)
-    result.findings = new
-    result.known = len(result.suppressed) - before
     # What is reported with another list of variants is not gone.
     there = {(entry.rule, entry.digest) for own, finding in unmatched for entry in own}
-    return [entry for entry in known.elements() if (entry.rule, entry.digest) not in there]
+    stale = [entry for entry in known.elements() if (entry.rule, entry.digest) not in there]
+    left = replace(
+        result,
+        findings=new,
+        suppressed=[*result.suppressed, *suppressed],
+        known=len(suppressed),
+    )
+    return left, stale
 
 
 def _suppress(finding: Finding) -> SuppressedFinding:

@@ -12,10 +12,13 @@ from msgspec.structs import replace
 from shutdownlint.gitops.deployment import distinct_names, name_variants
 from shutdownlint.gitops.read import read_deployments
 from shutdownlint.gitops.substitution import substitute
-from shutdownlint.linter.variant_plan import VariantPlan, add_sources
+from shutdownlint.kustomize.build import Build, Member
+from shutdownlint.kustomize.origins import KustomizationOrigins
+from shutdownlint.kustomize.repository import Repository
+from shutdownlint.linter.world_files import WorldFiles, add_sources
 from shutdownlint.manifests.decoding import mappings
 from shutdownlint.manifests.discovery import CHART_FILE, IgnoredInput, InputFile, discover
-from shutdownlint.manifests.loader import InputSource
+from shutdownlint.manifests.inputs import InputSource
 from shutdownlint.manifests.reader import UnreadableInput, manifest_bytes
 from shutdownlint.manifests.skips import (
     EXCLUDED,
@@ -34,12 +37,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from shutdownlint.gitops.deployment import Deployment
-    from shutdownlint.kustomize.build import Build
     from shutdownlint.kustomize.layer import Layer
-    from shutdownlint.kustomize.repository import Repository
     from shutdownlint.manifests.discovery import FileSearch
     from shutdownlint.manifests.document import Document
-    from shutdownlint.manifests.loader import Transform
+    from shutdownlint.manifests.inputs import Transform
 
 
 #: The generators of objects that are not in a manifest.
@@ -59,12 +60,12 @@ class _Way(Struct):
     files: tuple[str, ...] = ()
 
 
-class Expansion:
+class DeployedFiles:
     """The files of a run, each as everything that deploys it does."""
 
-    def __init__(self, sources: list[InputSource], search: FileSearch, plan: VariantPlan) -> None:
-        from shutdownlint.kustomize.repository import Repository  # noqa: PLC0415 - seldom used
-
+    def __init__(
+        self, sources: Sequence[InputSource], search: FileSearch, plan: WorldFiles
+    ) -> None:
         self.sources = sources
         self.plan = plan
         self.search = search
@@ -76,15 +77,15 @@ class Expansion:
             if each.folder:
                 self.deployments.setdefault(each.folder, []).append(each)
             else:
-                plan.skipped[deployed_elsewhere(each.title, file)] += 1
+                plan.stats.skipped[deployed_elsewhere(each.title, file)] += 1
             if each.folder and each.unknown:
                 reason = depends_on_more(each.title, file, ", ".join(each.unknown))
-                plan.skipped[reason] += 1
+                plan.stats.skipped[reason] += 1
         self.made: dict[str, list[InputSource]] = {}
         self._made_of: list[InputSource] = []
         self.deployed: set[str] = set()
 
-    def run(self) -> None:
+    def add_all(self) -> None:
         """Add every file to the plan."""
         tree = self.repository.tree
         builds = tree.roots()
@@ -133,9 +134,6 @@ class Expansion:
         """Add what a kustomization deploys, for every object that deploys it."""
         self.deployed |= build.files if not build.failed else set()
         if rendered is not None:
-            from shutdownlint.kustomize.build import Member  # noqa: PLC0415 - seldom used
-            from shutdownlint.kustomize.origins import KustomizationOrigins  # noqa: PLC0415
-
             origins = KustomizationOrigins(build, self.repository.tree)
             deployments = self.deployments.get(build.root.folder, [])
             for way in self._ways(variant, deployments):
@@ -152,15 +150,13 @@ class Expansion:
                 )
         elif build.failed:
             region = Region(build.root.file, 1, 1, 1, 1)
-            self.plan.unreadable.append(UnreadableInput(region, build.failed))
+            self.plan.stats.unreadable.append(UnreadableInput(region, build.failed))
         else:
             _note_skipped(build, self.repository, self.plan)
-            self.plan.unreadable += _patches_without_target(build, self.repository)
+            self.plan.stats.unreadable += _patches_without_target(build, self.repository)
             self._add_members(build, variant, self.deployments.get(build.root.folder, []))
 
     def _add_members(self, build: Build, variant: str, deployments: list[Deployment]) -> None:
-        from shutdownlint.kustomize.build import Member  # noqa: PLC0415 - seldom used
-
         context = False
         if build.root.file in self.repository.sources:
             context = self.repository.sources[build.root.file].context
@@ -206,8 +202,6 @@ class Expansion:
 
     def _add_plain_folders(self) -> None:
         """Add the manifests of folders that Flux or Argo CD deploys with settings of its own."""
-        from shutdownlint.kustomize.build import Build, Member  # noqa: PLC0415 - seldom used
-
         tree = self.repository.tree
         for folder, deployments in self.deployments.items():
             changing = [
@@ -221,7 +215,7 @@ class Expansion:
             if self._is_chart(folder):
                 rendered = any(_is_in(each.rendered, folder) for each in self.sources)
                 if not here and not rendered:
-                    self.plan.skipped[unrendered_chart(folder)] += 1
+                    self.plan.stats.skipped[unrendered_chart(folder)] += 1
                 continue
             files = [
                 path
@@ -238,7 +232,7 @@ class Expansion:
         """Yield the manifests of a folder that is not among the paths of the run."""
         for found in discover([folder], self.search):
             if isinstance(found, IgnoredInput):
-                self.plan.skipped[EXCLUDED if found.excluded else GIT_IGNORED] += 1
+                self.plan.stats.skipped[EXCLUDED if found.excluded else GIT_IGNORED] += 1
             elif isinstance(found, InputFile) and not found.is_kustomization:
                 yield posixpath.normpath(found.display_path)
 
@@ -327,20 +321,20 @@ def _no_resource(layer: Layer, name: str) -> str:
     return f"no resource of {layer.file} is called {name}: kustomize build refuses it"
 
 
-def _note_skipped(build: Build, repository: Repository, plan: VariantPlan) -> None:
+def _note_skipped(build: Build, repository: Repository, plan: WorldFiles) -> None:
     for layer in build.layers:
         for file in layer.patch_files:
             if repository.find(file) is None:
-                plan.skipped[missing_resource(file, layer.file)] += 1
-        plan.skipped[REMOTE_RESOURCES] += bool(layer.remote)
+                plan.stats.skipped[missing_resource(file, layer.file)] += 1
+        plan.stats.skipped[REMOTE_RESOURCES] += bool(layer.remote)
         if layer.unapplied:
-            plan.skipped[not_applied(layer.file, ", ".join(layer.unapplied))] += 1
+            plan.stats.skipped[not_applied(layer.file, ", ".join(layer.unapplied))] += 1
     for file in build.missing:
-        plan.skipped[missing_resource(file, build.root.file)] += 1
+        plan.stats.skipped[missing_resource(file, build.root.file)] += 1
     if not build.members:
-        plan.skipped[KUSTOMIZE_PATCH] += sum(len(layer.patch_files) for layer in build.layers)
-    for reason in [reason for reason, number in plan.skipped.items() if not number]:
-        del plan.skipped[reason]
+        plan.stats.skipped[KUSTOMIZE_PATCH] += sum(len(layer.patch_files) for layer in build.layers)
+    for reason in [reason for reason, number in plan.stats.skipped.items() if not number]:
+        del plan.stats.skipped[reason]
 
 
 def _variants(builds: Sequence[Build]) -> dict[str, tuple[str, str]]:

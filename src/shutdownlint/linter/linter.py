@@ -1,7 +1,7 @@
-"""One run, from files to findings.
+"""A run: inputs expanded to worlds, their pods planned and checked by the rules.
 
-The first stage reads every file and parses what gives context. Only where there is something to
-check are the models, the platforms and the rules imported: a hook on other files stays fast.
+Only where there is something to check are the models, the platforms and the rules imported: a hook
+on other files stays fast.
 """
 
 from __future__ import annotations
@@ -10,22 +10,21 @@ import gc
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from shutdownlint.linter.lint_run import LintResult, PlannedRun
-from shutdownlint.linter.variants import plan_variants
-from shutdownlint.manifests.loader import Loader, variants_of
-from shutdownlint.platforms.registry import PlatformSet, kind_table, mesh_names
-from shutdownlint.platforms.user_facts import NO_MESH
+from shutdownlint.linter.expand import expand
+from shutdownlint.linter.result import LintResult, PlannedRun
+from shutdownlint.manifests.reader import add_stats
+from shutdownlint.platforms.registry import mesh_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-    from shutdownlint.linter.lint_run import LintOptions
-    from shutdownlint.manifests.loader import InputSource
+    from shutdownlint.linter.options import LintOptions
+    from shutdownlint.manifests.inputs import Inputs
 
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Without the cyclic garbage collector: a run makes many objects and hardly any cycle."""
+    """Pause the cyclic garbage collector: a run makes many objects and hardly any cycle."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -35,55 +34,32 @@ def gc_paused() -> Iterator[None]:
             gc.enable()
 
 
-def check(sources: Iterable[InputSource], options: LintOptions) -> LintResult:
+def check(inputs: Inputs, options: LintOptions) -> LintResult:
     """Lint files. Bad input never raises.
 
     Raises ``RuleError`` for mistakes in rules.
     """
     with gc_paused():
-        loaders, platforms = read_worlds(sources, options)
-        main = loaders[0]
-        has_input = any(loader.has_input for loader in loaders)
+        expansion = expand(inputs, options)
         # Names of rules are checked even where no rule is evaluated.
-        if not has_input and not options.selection.names:
-            return LintResult(main.stats)
-        from shutdownlint.linter.check_run import CheckRun  # noqa: PLC0415 - the one lazy boundary
+        if not expansion.has_input and not options.selection.names:
+            return LintResult(add_stats(expansion.read_stats), inputs=inputs)
+        from shutdownlint.engine.select_rules import select_rules  # noqa: PLC0415 - see above
+        from shutdownlint.linter.evaluate import evaluate  # noqa: PLC0415 - see above
+        from shutdownlint.linter.finish import finish  # noqa: PLC0415 - see above
 
-        return CheckRun(loaders, platforms, options).run()
+        names = [entry.name for entry in expansion.platforms]
+        rules = options.only or select_rules(options.selection, names)
+        return finish(evaluate(expansion, rules, options), options)
 
 
-def plan_workloads(sources: Iterable[InputSource], options: LintOptions) -> PlannedRun:
+def plan_workloads(inputs: Inputs, options: LintOptions) -> PlannedRun:
     """Plan the pods of every workload among the files."""
     with gc_paused():
         # Every mesh is a possible case, also where no file names one.
-        loaders, platforms = read_worlds(sources, options, mesh_names())
-        if not any(loader.has_input for loader in loaders):
-            return PlannedRun(loaders[0].stats)
-        from shutdownlint.linter.plan_run import PlanRun  # noqa: PLC0415 - the one lazy boundary
+        expansion = expand(inputs, options, mesh_names())
+        if not expansion.has_input:
+            return PlannedRun(add_stats(expansion.read_stats), inputs)
+        from shutdownlint.linter.explained_pods import plan_explained  # noqa: PLC0415 - see above
 
-        main, *others = [PlanRun(loader, platforms, options).run() for loader in loaders]
-        for run in others:
-            main.add(run)
-        main.variants_of = variants_of(loaders)
-        return main
-
-
-def read_worlds(
-    sources: Iterable[InputSource], options: LintOptions, named: Iterable[str] = ()
-) -> tuple[list[Loader], PlatformSet]:
-    """Return the files of every world, read for their context; the first is what all others know.
-
-    ``named`` are platforms that are loaded whatever the files have.
-    """
-    facts = options.facts
-    meshes = {*facts.versions, *(fact.mesh for fact in facts.meshes)} - {NO_MESH}
-    platforms = PlatformSet({*meshes, *named})
-    plan = plan_variants(sources, options.search)
-    loader = Loader(kind_table(), platforms.notice, options.on_file, debug=options.debug)
-    loaders: list[Loader] = []
-    for own in plan.worlds:
-        loaders.append(loader.further_world() if loaders else loader)
-        loaders[-1].read_context(own)
-    loader.stats.skipped.update(plan.skipped)
-    loader.stats.unreadable += plan.unreadable
-    return loaders, platforms
+        return plan_explained(expansion, options)

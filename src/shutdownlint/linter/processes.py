@@ -51,8 +51,8 @@ def run_tasks(tasks: Sequence[Callable[[], _Result]]) -> Iterator[_Result]:
         yield tasks[0]()
         for task, process, receiver in started:
             try:
-                result, asked = receiver.recv()
-                files.add_notes(asked)
+                result, reads = receiver.recv()
+                files.merge_reads(reads)
                 yield result
             except EOFError:
                 yield task()
@@ -64,8 +64,8 @@ def run_tasks(tasks: Sequence[Callable[[], _Result]]) -> Iterator[_Result]:
 
 def _send_result(task: Callable[[], _Result], sender: Connection) -> None:
     try:
-        before = files.count_notes()
-        result = task()
-        sender.send((result, files.notes_since(before)))
+        with files.recording() as reads:
+            result = task()
+        sender.send((result, reads))
     except (KeyboardInterrupt, BrokenPipeError):  # the run has been stopped
         os._exit(1)

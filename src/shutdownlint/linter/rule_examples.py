@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shutdownlint.engine.select_rules import SelectedRules
 from shutdownlint.engine.selection import RuleSelection
-from shutdownlint.linter.lint_run import LintOptions
 from shutdownlint.linter.linter import check
+from shutdownlint.linter.options import LintOptions
 from shutdownlint.manifests.discovery import InputFile
-from shutdownlint.manifests.loader import InputSource
+from shutdownlint.manifests.inputs import Inputs, InputSource
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.registry import PLATFORMS
 from shutdownlint.platforms.user_facts import AppFacts, UserFacts, parse_mesh
@@ -19,16 +20,6 @@ if TYPE_CHECKING:
 
     from shutdownlint.engine.rule import Rule
     from shutdownlint.engine.schema import Example, Options
-
-
-class _OneRule(RuleSelection):
-    """A selection of one rule, whatever the input mentions."""
-
-    rule: Rule | None = None
-
-    def load(self, _platforms: Iterable[str]) -> list[Rule]:
-        """Return the rule."""
-        return [self.rule] if self.rule is not None else []
 
 
 def example_problems(rule: Rule, examples: Iterable[Example]) -> Iterator[str]:
@@ -79,8 +70,10 @@ def _marked_lines(text: str, rule: Rule) -> list[int]:
 
 
 def _reported_lines(text: str, rule: Rule, facts: UserFacts) -> list[int]:
-    source = InputSource(InputFile(None, "<example>", text.encode()))
-    result = check([source], LintOptions(facts, _OneRule(rule=rule, notes=True)))
+    inputs = Inputs((InputSource(InputFile(None, "<example>", text.encode())),))
+    selection = RuleSelection(notes=True)
+    options = LintOptions(facts, selection, only=SelectedRules((rule,), selection))
+    result = check(inputs, options)
     return [finding.region.line for finding in result.findings if finding.rule == rule.id]
 
 

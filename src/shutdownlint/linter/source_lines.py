@@ -9,14 +9,14 @@ from shutdownlint import files
 from shutdownlint.manifests.reader import decode_text
 
 if TYPE_CHECKING:
-    from shutdownlint.manifests.reader import ReadStats
+    from shutdownlint.manifests.inputs import Inputs
 
 
 class SourceLines:
     """Gives lines of files; it keeps those of the last file."""
 
-    def __init__(self, stats: ReadStats) -> None:
-        self._stats = stats
+    def __init__(self, inputs: Inputs) -> None:
+        self._texts = inputs.texts
         self._file: str | None = None
         self._lines: list[str] = []
 
@@ -27,10 +27,8 @@ class SourceLines:
         return self._lines[number - 1] if 0 < number <= len(self._lines) else None
 
     def _read(self, file: str) -> list[str]:
-        if file == self._stats.stdin_name:
-            return _split(self._stats.stdin)
-        if file in self._stats.texts:
-            return _split(self._stats.texts[file])
+        if file in self._texts:
+            return _split(self._texts[file])
         path = Path(file)
         try:
             # A device has no lines to show, and may have no end.

@@ -6,9 +6,13 @@ import datetime as dt
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from shutdownlint import limits
+from shutdownlint.engine.rule import suggest_rule
+from shutdownlint.engine.rule_loader import load_all_bundled
 from shutdownlint.engine.selection import ALWAYS_REPORTED
-from shutdownlint.linter.lint_run import SuppressedFinding
+from shutdownlint.linter.result import SuppressedFinding
 from shutdownlint.platforms.user_facts import AppFacts
 
 if TYPE_CHECKING:
@@ -16,12 +20,21 @@ if TYPE_CHECKING:
 
     from shutdownlint.engine.finding import Finding
     from shutdownlint.engine.rule import Rule
-    from shutdownlint.linter.lint_run import LintResult
     from shutdownlint.manifests.suppressions import Suppression
 
 
-def apply_suppressions(result: LintResult, suppressions: Sequence[Suppression]) -> None:
-    """Move the suppressed findings of a result, and warn about suppressions that do nothing.
+class Suppressed(Struct, frozen=True):
+    """The findings that are left, those that are suppressed, and warnings about suppressions."""
+
+    findings: Sequence[Finding]
+    suppressed: Sequence[SuppressedFinding] = ()
+    warnings: Sequence[str] = ()
+
+
+def apply_suppressions(
+    findings: Sequence[Finding], suppressions: Sequence[Suppression], rules: Sequence[Rule]
+) -> Suppressed:
+    """Divide the findings by the suppressions; warn about suppressions that do nothing.
 
     One that has expired no longer counts. One that no finding matches is reported, unless none of
     its rules was evaluated.
@@ -30,24 +43,23 @@ def apply_suppressions(result: LintResult, suppressions: Sequence[Suppression]) 
     valid = [s for s in suppressions if s.rules and (s.until is None or s.until >= today)]
     used: set[_Place] = set()
     reported: list[Finding] = []
-    for finding in result.findings:
+    suppressed: list[SuppressedFinding] = []
+    for finding in findings:
         matching = [] if finding.rule in ALWAYS_REPORTED else _matching(finding, valid)
         used.update(map(_place, matching))
         if matching:
             first = matching[0]
-            suppressed = SuppressedFinding(finding, first.reason, first.location is not None)
-            result.suppressed.append(suppressed)
+            suppressed.append(SuppressedFinding(finding, first.reason, first.location is not None))
         else:
             reported.append(finding)
-    result.findings = reported
-    names = _RuleNames(result.rules)
+    names = _RuleNames(rules)
     in_force = {id(suppression) for suppression in valid}
     warnings: dict[str, None] = {}
     for suppression in suppressions:
         warning = _warning(suppression, in_force, used, names)
         if warning is not None:
             warnings[f"{_describe(suppression)} {warning}"] = None
-    result.warnings += warnings
+    return Suppressed(reported, suppressed, [*warnings])
 
 
 _Place = tuple[object, ...]
@@ -69,9 +81,7 @@ class _RuleNames:
 
     @cached_property
     def _all(self) -> list[Rule]:
-        from shutdownlint.engine.cache import RuleLoader  # noqa: PLC0415 - seldom needed
-
-        return [*self.evaluated, *RuleLoader().load_all_bundled()]
+        return [*self.evaluated, *load_all_bundled()]
 
     def has(self, name: str) -> bool:
         """Whether a rule has this id, beginning of its id, or name."""
@@ -82,8 +92,6 @@ class _RuleNames:
         self._suggested += 1
         if self._suggested > limits.MAX_SUGGESTIONS:
             return ""
-        from shutdownlint.engine.rule import suggest_rule  # noqa: PLC0415 - seldom needed
-
         return suggest_rule(name, self._all)
 
 

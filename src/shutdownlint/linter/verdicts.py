@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from shutdownlint.engine.loss_texts import report_loss
 from shutdownlint.platforms.alternatives import in_mesh
@@ -54,7 +55,7 @@ class HintedMesh(Struct, frozen=True):
     loss: ReportedLoss | None
 
 
-class WorkloadVerdict(Struct):
+class WorkloadVerdict(Struct, frozen=True):
     """The losses of a stop of one workload, in one environment.
 
     ``lost`` is the worst of it. ``reason`` says why it is not analysed. ``in_flight`` and ``late``
@@ -97,39 +98,58 @@ class WorkloadVerdict(Struct):
         return f"{self.id}, variant {self.variant}" if self.variant else str(self.id)
 
 
-def judge_pod(pod: PlannedPod, facts: UserFacts, *, mesh_is_open: bool = False) -> WorkloadVerdict:
+def judge_pod(
+    pod: PlannedPod,
+    facts: UserFacts,
+    *,
+    mesh_is_open: bool = False,
+    hinted: HintedMesh | None = None,
+) -> WorkloadVerdict:
     """Return the verdict on a pod."""
-    verdict = WorkloadVerdict(pod.id, pod.ref.region(), pod.variant)
-    verdict.replicas = pod.replicas.value if pod.replicas is not None else None
+    verdict = WorkloadVerdict(
+        pod.id,
+        pod.ref.region(),
+        pod.variant,
+        replicas=pod.replicas.value if pod.replicas is not None else None,
+        hinted=hinted,
+    )
     analysis = pod.analysis
     if pod.rejections:
-        verdict.reason = "the API server rejects it"
-    elif analysis is None:
-        verdict.reason = (
-            pod.skipped.text if pod.skipped is not None else "not enough is known of it"
-        )
-    elif analysis.plan.grace.value.high is None:
-        verdict.reason = "the grace period is a placeholder"
-    else:
-        _judge(verdict, analysis)
-        verdict.mesh_is_open = mesh_is_open
-        verdict.is_assumed |= mesh_is_open
-        verdict.weekly = _count_weekly(pod, analysis, facts)
-    return verdict
+        return replace(verdict, reason="the API server rejects it")
+    if analysis is None:
+        unknown = "not enough is known of it"
+        return replace(verdict, reason=pod.skipped.text if pod.skipped is not None else unknown)
+    if analysis.plan.grace.value.high is None:
+        return replace(verdict, reason="the grace period is a placeholder")
+    return _judge(verdict, pod, analysis, facts, mesh_is_open=mesh_is_open)
 
 
-def _judge(verdict: WorkloadVerdict, analysis: ShutdownAnalysis) -> None:
+def _judge(
+    verdict: WorkloadVerdict,
+    pod: PlannedPod,
+    analysis: ShutdownAnalysis,
+    facts: UserFacts,
+    *,
+    mesh_is_open: bool,
+) -> WorkloadVerdict:
     plan, headroom = analysis.plan, analysis.headroom
-    verdict.losses = tuple(map(report_loss, analysis.losses))
-    verdict.lost = verdict.losses[0].kind.value if verdict.losses else NONE
-    verdict.gets_requests = plan.gets_requests
-    verdict.senders = tuple(sender.label for sender in plan.senders if sender.is_shown)
-    verdict.in_flight, verdict.late = headroom.max_in_flight, headroom.max_late
-    verdict.late_at = headroom.late_at
+    losses = tuple(map(report_loss, analysis.losses))
     assumed = [*plan.assumptions, *(a for c in plan.containers for a in c.assumptions)]
-    verdict.programs = tuple(dict.fromkeys(a.program for a in assumed if a.program))
-    verdict.p99_is_open = plan.gets_requests and plan.p99 is None
-    verdict.is_assumed = bool(assumed) or plan.has_unknown_durations
+    return replace(
+        verdict,
+        losses=losses,
+        lost=losses[0].kind.value if losses else NONE,
+        gets_requests=plan.gets_requests,
+        senders=tuple(sender.label for sender in plan.senders if sender.is_shown),
+        in_flight=headroom.max_in_flight,
+        late=headroom.max_late,
+        late_at=headroom.late_at,
+        programs=tuple(dict.fromkeys(a.program for a in assumed if a.program)),
+        p99_is_open=plan.gets_requests and plan.p99 is None,
+        mesh_is_open=mesh_is_open,
+        is_assumed=bool(assumed) or plan.has_unknown_durations or mesh_is_open,
+        weekly=_count_weekly(pod, analysis, facts),
+    )
 
 
 def _count_weekly(

@@ -193,7 +193,7 @@ def _walk(root: str, search: FileSearch) -> Iterator[InputFile | InputError | Ig
     chart_of: dict[str, str] = {}
     ignored = IgnoredFiles(root, SKIPPED_FOLDERS) if search.gitignore else None
     endings = (*search.suffixes, CHART_FILE.lower(), IGNORE_FILE)
-    for folder, folders, found, others in files.search(root, endings, note):
+    for folder, folders, found, others in files.walk(root, endings, note):
         names = [name for name in found if name.lower().endswith(search.suffixes)]
         folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
         if ignored is not None:

@@ -72,7 +72,7 @@ class IgnoredFiles:
                 self.unreadable = str(path)
                 return
         skipped = "/".join(sorted(self._skipped))
-        self._kept = set(files.ask(files.KEPT_BY_GIT, self._root, skipped))
+        self._kept = set(files.read(files.KEPT_BY_GIT, self._root, skipped))
 
     def _pattern_files(self) -> Iterator[Path]:
         """Yield the files of patterns below the root."""

@@ -11,7 +11,7 @@ from shutdownlint.manifests.namespaces import NamespaceSources
 from shutdownlint.manifests.resources import Resource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from shutdownlint.manifests.decoding import FieldError
     from shutdownlint.manifests.document import NodeRef
@@ -81,6 +81,14 @@ class ObjectIndex(Struct):
     def all_of(self, model: type[_AnyModel]) -> list[LoadedResource[_AnyModel]]:
         """Every object of this type."""
         return self.resources.get(model, [])
+
+    def add_raw(self, obj: RawObject) -> None:
+        """Add an object that its platform reads from the document."""
+        self.raw.append(obj)
+
+    def reject(self, ref: NodeRef, errors: Iterable[FieldError]) -> None:
+        """Note values of an object that the API server would not take."""
+        self.rejected += ((ref, error) for error in errors)
 
     def add(self, model: type[Resource], loaded: LoadedResource[Any]) -> None:
         """Add an object."""

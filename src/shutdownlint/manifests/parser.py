@@ -63,19 +63,18 @@ class Parser:
         if text is None:
             return
         if "#@" in text and _YTT.search(text):
-            stats.documents += 1
-            stats.skipped[OTHER_TEMPLATE] += 1
+            stats.skip(OTHER_TEMPLATE)
             return
         try:
             roots = compose(text)
         except ComposeError as error:
-            stats.documents += 1
+            stats.count_document()
             _note_failure(file, chunk, text, error, stats, chart=chart)
             return
         source = _HELM_SOURCE.search(text) if "# Source:" in text else None
         source_text = DocumentText(text)
         for number, root in enumerate(roots):
-            stats.documents += 1
+            stats.count_document()
             reason = _template_reason(root, text)
             if reason is GO_TEMPLATE and chart:
                 reason = unrendered_chart(chart)
@@ -110,7 +109,7 @@ def _decode(file: str, chunk: Chunk, stats: ReadStats) -> str | None:
     try:
         return decode_text(chunk.data)
     except UnicodeDecodeError as error:
-        stats.documents += 1
+        stats.count_document()
         line = chunk.first_line + chunk.data.count(b"\n", 0, error.start)
         column = error.start - (chunk.data.rfind(b"\n", 0, error.start) + 1) + 1
         region = Region(file, line, column, line, column + 1)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import errno
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from shutdownlint import files, limits
-from shutdownlint.manifests.discovery import STDIN_NAME
 from shutdownlint.yaml_source.location import Region
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Iterable
 
     from shutdownlint.manifests.discovery import InputFile
     from shutdownlint.manifests.skips import SkipReason
@@ -37,31 +34,41 @@ class TransformError(Exception):
 
 
 class ReadStats(Struct):
-    """The counts of a reading: documents, what was skipped, and what failed.
-
-    ``stdin`` is what came on standard input, called ``stdin_name``; ``texts`` what was rendered.
-    Both are stored for reports that show source lines.
-    """
+    """The counts of a reading: documents, what was skipped, and what failed."""
 
     files: int = 0
     documents: int = 0
     skipped: Counter[SkipReason] = field(default_factory=Counter)
     unreadable: list[UnreadableInput] = field(default_factory=list)
-    stdin: bytes = b""
-    stdin_name: str = STDIN_NAME
-    texts: dict[str, bytes] = field(default_factory=dict)
+
+    def count_file(self) -> None:
+        """Count a file that is read."""
+        self.files += 1
+
+    def count_document(self) -> None:
+        """Count a document."""
+        self.documents += 1
+
+    def skip(self, reason: SkipReason) -> None:
+        """Count a document that is not checked."""
+        self.documents += 1
+        self.skipped[reason] += 1
 
     def fail(self, file: str, reason: str) -> None:
         """Note that a whole file could not be read."""
         self.unreadable.append(UnreadableInput(Region(file, 1, 1, 1, 1), reason))
 
-    def add(self, other: ReadStats) -> None:
-        """Add what was counted while another part was read."""
-        self.files += other.files
-        self.documents += other.documents
-        self.skipped.update(other.skipped)
-        self.unreadable += other.unreadable
-        self.texts.update(other.texts)
+
+def add_stats(parts: Iterable[ReadStats]) -> ReadStats:
+    """Return the sum of several counts; what could not be read counts once."""
+    total = ReadStats()
+    for part in parts:
+        total.files += part.files
+        total.documents += part.documents
+        total.skipped.update(part.skipped)
+        total.unreadable += part.unreadable
+    total.unreadable = [*dict.fromkeys(total.unreadable)]
+    return total
 
 
 def internal_error(region: Region, error: Exception) -> UnreadableInput:
@@ -70,21 +77,12 @@ def internal_error(region: Region, error: Exception) -> UnreadableInput:
     return UnreadableInput(region, reason)
 
 
-def read_bytes(
-    file: InputFile, stats: ReadStats, read: Callable[[Path], bytes] = files.read_file
-) -> bytes | None:
+def read_bytes(file: InputFile, stats: ReadStats) -> bytes | None:
     """Return the bytes of a file; None where it cannot be read, which is noted. Never raises."""
+    if file.data is not None:
+        return file.data
     try:
-        if file.data is not None:
-            if file.path is None:
-                stats.texts[file.display_path] = file.data
-            return file.data
-        if file.path is None:
-            stats.stdin_name = file.display_path
-            files.forbid("it reads standard input")
-            stats.stdin = sys.stdin.buffer.read(limits.MAX_FILE_BYTES)
-            return stats.stdin
-        return read(file.path)
+        return files.read_file(file.path) if file.path is not None else b""
     except OSError as error:
         reason = error.strerror or "cannot be read"
         if error.errno == errno.EFBIG:
@@ -98,7 +96,7 @@ def manifest_bytes(file: InputFile) -> bytes:
 
     What is wrong with it is noted where it is checked.
     """
-    return read_bytes(file, ReadStats(), files.read_manifest) or b""
+    return read_bytes(file, ReadStats()) or b""
 
 
 def decode_text(data: bytes) -> str:

@@ -49,7 +49,7 @@ _ASSERTION_NAME: Final = lazy_pattern(
 _NEED_SELECTOR: Final = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet")
 
 
-class Workload(Struct, eq=False):
+class Workload(Struct, frozen=True, eq=False):
     """A pod template with the object that holds it.
 
     ``owner`` is the metadata of that object. ``incomplete``: why the template is not a complete
@@ -116,12 +116,15 @@ def find_workloads(document: Document, kinds: KindTable) -> Iterator[Workload]:
     checked: set[KeyPath] = set()
     for key_path, owner in _templates(document.tree.root, kinds):
         workload = _workload(document, key_path, owner)
-        workload.batch = owner.kind in kinds.batch_kinds
-        if owner.key_path not in checked:
-            checked.add(owner.key_path)
-            workload.duplicates = list(_duplicates(document, owner.key_path))
-        workload.misspelled = list(misspelled_keys(workload.template.spec, workload.spec))
-        yield workload
+        first = owner.key_path not in checked
+        checked.add(owner.key_path)
+        yield replace(
+            workload,
+            batch=owner.kind in kinds.batch_kinds,
+            duplicates=list(_duplicates(document, owner.key_path)) if first else [],
+            misspelled=list(misspelled_keys(workload.template.spec, workload.spec)),
+            incomplete=incomplete_reason(workload),
+        )
 
 
 def has_workloads(document: Document, kinds: KindTable) -> bool:

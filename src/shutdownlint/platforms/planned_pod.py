@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from shutdownlint.shutdown.analysis import ShutdownAnalysis
 
@@ -28,10 +29,11 @@ class AlternativePod(Struct, frozen=True, eq=False):
     pod: PlannedPod
 
 
-class PlannedPod(Struct, eq=False):
+class PlannedPod(Struct, frozen=True, eq=False):
     """One workload's pods.
 
-    ``plan`` is None where their shutdown is not known; then ``skipped`` has the reason.
+    ``analysis`` answers everything about their shutdown; it is None where that is not known, and
+    then ``skipped`` has the reason.
     ``facts`` and ``container_facts`` are what platforms noted for their rules, by type.
     ``edit_targets`` are by container (None: the pod's own) and by the field's name. ``versions``
     are those that apply to this pod, by platform, where they are known.
@@ -41,7 +43,7 @@ class PlannedPod(Struct, eq=False):
     id: ObjectId
     ref: NodeRef
     workload: Workload
-    plan: PodPlan | None = None
+    analysis: ShutdownAnalysis | None = None
     skipped: SkipReason | None = None
     problems: list[Problem] = field(default_factory=list)
     facts: dict[type[Any], Any] = field(default_factory=dict)
@@ -50,17 +52,18 @@ class PlannedPod(Struct, eq=False):
     versions: dict[str, Version] = field(default_factory=dict)
     replicas: Setting[int] | None = None
     #: The same pod in the other cases that fit the input; only runs that explain need them.
-    alternatives: list[AlternativePod] = field(default_factory=list)
+    alternatives: tuple[AlternativePod, ...] = ()
     #: Why the API server or a webhook rejects it.
-    rejections: list[str] = field(default_factory=list)
-    _analysis: ShutdownAnalysis | None = None
+    rejections: tuple[str, ...] = ()
 
     @property
-    def analysis(self) -> ShutdownAnalysis | None:
-        """All answers about its shutdown, worked out once; None without a plan."""
-        if self._analysis is None or self._analysis.plan is not self.plan:
-            self._analysis = ShutdownAnalysis(self.plan) if self.plan is not None else None
-        return self._analysis
+    def plan(self) -> PodPlan | None:
+        """The settings of the pod that bear on its shutdown."""
+        return self.analysis.plan if self.analysis is not None else None
+
+    def with_plan(self, plan: PodPlan) -> PlannedPod:
+        """Return the pod with another plan."""
+        return replace(self, analysis=ShutdownAnalysis(plan))
 
     @property
     def variant(self) -> str:

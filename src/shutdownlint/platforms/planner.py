@@ -26,10 +26,8 @@ def plan_pod(
     counts = (platform.replicas(workload, context) for platform in platforms)
     replicas = next((count for count in counts if count is not None), None)
     if workload.incomplete is not None or workload.unresolved:
-        pod = PlannedPod(workload.id, workload.ref, workload)
-        pod.skipped = workload.incomplete or PLACEHOLDERS
-        pod.replicas = replicas
-        return pod
+        skipped = workload.incomplete or PLACEHOLDERS
+        return PlannedPod(workload.id, workload.ref, workload, skipped=skipped, replicas=replicas)
     mutations = []
     if not workload.created:
         mutations = [each for platform in platforms for each in platform.mutations(context)]
@@ -41,9 +39,7 @@ def plan_pod(
         if again is not workload:
             draft = _draft_pod(again, context, platforms, replicas)
     draft.assumptions += assumptions
-    pod = draft.finish()
-    pod.workload = workload
-    return pod
+    return draft.finish(workload)
 
 
 def _injected(draft: PodDraft, platforms: Sequence[Platform]) -> Iterator[InjectedContainer]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from shutdownlint.platforms.edit_target import EditTarget, ValueFormat
 from shutdownlint.platforms.planned_pod import PlannedPod
+from shutdownlint.shutdown.analysis import ShutdownAnalysis
 from shutdownlint.shutdown.pod_plan import (
     Assumption,
     ContainerPlan,
@@ -177,18 +178,26 @@ class PodDraft:
             assumptions=tuple(dict.fromkeys(self.assumptions)),
         )
 
-    def finish(self) -> PlannedPod:
-        """Return the pod that the platforms planned from the draft."""
-        workload = self.workload
-        pod = PlannedPod(workload.id, workload.ref, workload)
-        pod.problems, pod.facts, pod.versions = self.problems, self.facts, self.versions
-        pod.skipped, pod.replicas = self.skipped, self.replicas
-        if self.skipped is not None:
-            return pod
-        pod.plan = self.plan()
-        pod.edit_targets[None] = self.edit_targets
-        for container in self.containers:
-            pod.container_facts[container.name] = container.facts
-            # A container's rules may change the pod's own settings as well.
-            pod.edit_targets[container.name] = {**self.edit_targets, **container.edit_targets}
-        return pod
+    def finish(self, workload: Workload) -> PlannedPod:
+        """Return the planned pod of a workload, which policies may have changed for the draft."""
+        targets: dict[str | None, dict[str, EditTarget]] = {}
+        container_facts: dict[str, dict[type[Any], Any]] = {}
+        if self.skipped is None:
+            targets[None] = self.edit_targets
+            for container in self.containers:
+                container_facts[container.name] = container.facts
+                # A container's rules may change the pod's own settings as well.
+                targets[container.name] = {**self.edit_targets, **container.edit_targets}
+        return PlannedPod(
+            self.workload.id,
+            self.workload.ref,
+            workload,
+            ShutdownAnalysis(self.plan()) if self.skipped is None else None,
+            self.skipped,
+            self.problems,
+            self.facts,
+            container_facts,
+            targets,
+            self.versions,
+            self.replicas,
+        )

@@ -6,7 +6,7 @@ user names it.
 
 from __future__ import annotations
 
-from functools import cache, cached_property
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
@@ -507,8 +507,8 @@ def platform_title(name: str) -> str:
     return next(entry.title for entry in PLATFORMS if entry.name == name)
 
 
-class PlatformSet:
-    """The platforms that a run needs, in the order of the registry."""
+class PlatformWords:
+    """Chooses the platforms of a run by the words of its documents, in the registry's order."""
 
     def __init__(self, named: Iterable[str] = ()) -> None:
         wanted = set(named)
@@ -526,11 +526,6 @@ class PlatformSet:
     def entries(self) -> tuple[PlatformEntry, ...]:
         """The chosen platforms."""
         return tuple(entry for entry in PLATFORMS if entry.name in self._chosen)
-
-    @cached_property
-    def platforms(self) -> tuple[Platform, ...]:
-        """The chosen platforms, loaded. Choose them first."""
-        return tuple(load_platform(entry) for entry in self.entries)
 
 
 def load_platform(entry: PlatformEntry) -> Platform:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from shutdownlint.manifests.discovery import CHART_FILE, InputError, InputFile
-from shutdownlint.manifests.loader import InputSource
+from shutdownlint.manifests.inputs import InputSource
 from shutdownlint.manifests.parser import Parser
 from shutdownlint.patterns import lazy_pattern
 from shutdownlint.rendering.chart_origins import ChartOrigins, read_documents

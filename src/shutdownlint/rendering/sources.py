@@ -7,10 +7,14 @@ import os
 import posixpath
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from shutdownlint import files
 from shutdownlint.gitops.deployment import distinct_names
 from shutdownlint.gitops.read import read_deployments
 from shutdownlint.kustomize.repository import Repository
 from shutdownlint.manifests.discovery import CHART_FILE, STDIN, InputFile
+from shutdownlint.manifests.inputs import Inputs
 from shutdownlint.rendering.render import Renderer
 from shutdownlint.rendering.targets import RenderTarget, find_targets, is_chart
 
@@ -18,22 +22,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from shutdownlint.gitops.deployment import Deployment
-    from shutdownlint.manifests.loader import InputSource
+    from shutdownlint.manifests.inputs import InputSource
     from shutdownlint.rendering.targets import RenderOptions
 
 
-def add_renderings(
-    sources: list[InputSource], paths: Sequence[str], options: RenderOptions
-) -> list[InputSource]:
-    """Return the files, and the renderings; the files of a chart that was rendered are left out."""
+def add_renderings(inputs: Inputs, paths: Sequence[str], options: RenderOptions) -> Inputs:
+    """Return the files with the renderings, without those of charts that were rendered."""
+    sources = [source for source in inputs.sources if not source.context]
     roots = {build.root.folder for build in Repository(sources, options.exclude).tree.roots()}
-    files = [s.file for s in sources if isinstance(s.file, InputFile) and not s.context]
+    own = [s.file for s in sources if isinstance(s.file, InputFile)]
     deployed = [
         each
-        for each in read_deployments(files)
+        for each in read_deployments(own)
         if each.folder and is_chart(each.folder) and not each.unknown
     ]
-    options.targets += _targets(deployed)
+    options = replace(options, targets=(*options.targets, *_targets(deployed)))
     folders = [path for path in paths if path != STDIN]
     # Charts that are deployed from here, also those that are not below the paths.
     folders += dict.fromkeys(each.folder for each in deployed)
@@ -42,13 +45,15 @@ def add_renderings(
         for target in find_targets(folders, options)
         if is_chart(target.path) or target.path in roots
     ]
+    files.disable_caching("it runs programs")
     made = list(Renderer(options, os.environ).render(targets))
     charts = {
         posixpath.dirname(source.rendered)
         for source in made
         if posixpath.basename(source.rendered) == CHART_FILE
     }
-    return [*(source for source in sources if not _is_below(source, charts)), *made]
+    left = [source for source in sources if not _is_below(source, charts)]
+    return Inputs((*left, *made, *(s for s in inputs.sources if s.context)))
 
 
 def _targets(deployments: Sequence[Deployment]) -> Iterator[RenderTarget]:

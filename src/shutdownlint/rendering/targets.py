@@ -6,7 +6,7 @@ import os
 import posixpath
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from shutdownlint.manifests.discovery import (
@@ -48,7 +48,7 @@ class RenderTarget(Struct, frozen=True):
         return next(filter(os.path.isfile, paths), self.path)
 
 
-class RenderOptions(Struct):
+class RenderOptions(Struct, frozen=True):
     """The user's options for rendering.
 
     ``targets`` are those of the configuration; a chart without one is rendered with the values of
@@ -56,9 +56,9 @@ class RenderOptions(Struct):
     """
 
     enabled: bool = False
-    targets: list[RenderTarget] = field(default_factory=list)
-    values: list[str] = field(default_factory=list)
-    settings: list[str] = field(default_factory=list)
+    targets: tuple[RenderTarget, ...] = ()
+    values: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
     release: str | None = None
     namespace: str | None = None
     kubernetes: str | None = None

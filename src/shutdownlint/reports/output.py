@@ -37,7 +37,7 @@ class ReportOutput(Struct, frozen=True):
         if self.file is None:
             console = Console(**options)
             if console.legacy_windows:  # it draws with calls of the system
-                files.forbid("it draws on a console of Windows")
+                files.disable_caching("it draws on a console of Windows")
                 draw(console)
                 return None
             with console.capture() as captured:

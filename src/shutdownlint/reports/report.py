@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from shutdownlint.engine.finding import Finding
     from shutdownlint.fixes.replacements import Replacement
-    from shutdownlint.linter.lint_run import LintResult
     from shutdownlint.linter.owner_lookup import OwnerLookup
+    from shutdownlint.linter.result import LintResult
     from shutdownlint.linter.verdicts import WorkloadVerdict
     from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.manifests.reader import ReadStats
@@ -131,7 +131,7 @@ class Report(Struct, dict=True):
         """Return a finding's fix as text edits, verified once for all formats; empty if none."""
         found = self._replacements.get(id(finding))
         if found is None:
-            from shutdownlint.fixes.replacements import list_replacements  # noqa: PLC0415
+            from shutdownlint.fixes.replacements import list_replacements  # noqa: PLC0415 - not for text
 
             found = self._replacements[id(finding)] = list_replacements(finding)
         return found
@@ -155,7 +155,12 @@ class Report(Struct, dict=True):
     @cached_property
     def lines(self) -> SourceLines:
         """The lines of the files."""
-        return SourceLines(self.stats)
+        return SourceLines(self.result.inputs)
+
+    @cached_property
+    def renderings(self) -> set[str]:
+        """The names of the files that a program has rendered."""
+        return self.result.inputs.renderings
 
     def count(self, severity: Severity) -> int:
         """Count the findings of this severity; one that decides for several counts once."""
@@ -218,7 +223,7 @@ class Report(Struct, dict=True):
         """Whether a fix can be written: a rendering is not a file."""
         if finding.fix is None or not finding.fix.changes or finding.template:
             return False
-        return finding.region.file not in self.stats.texts
+        return finding.region.file not in self.renderings
 
     def fixable_line(self) -> str | None:
         """Return a line on how many findings can be fixed with which option."""

@@ -50,7 +50,7 @@ from shutdownlint.shutdown.pod_plan import Confidence
 if TYPE_CHECKING:
     from shutdownlint.engine.finding import Finding
     from shutdownlint.engine.rule import Rule
-    from shutdownlint.linter.lint_run import SuppressedFinding
+    from shutdownlint.linter.result import SuppressedFinding
     from shutdownlint.manifests.reader import UnreadableInput
     from shutdownlint.reports.output import ReportOutput
     from shutdownlint.reports.report import Report
@@ -210,7 +210,7 @@ class _Writer:
     def _is_file(self, file: str) -> bool:
         """Whether there is such a file: standard input and renderings are none."""
         if file not in self._exists:
-            rendered = file in self.report.stats.texts
+            rendered = file in self.report.renderings
             self._exists[file] = not rendered and files.is_file(file)
         return self._exists[file]
 

@@ -106,8 +106,8 @@ def _reads_back(value: str) -> bool:
 def block_text(value: Value, indent: int, line_end: str, step: int = _STEP) -> str:
     """Return a mapping as block YAML whose lines begin ``indent`` further in."""
     # Only where something is written.
-    from ruamel.yaml import YAML  # noqa: PLC0415
-    from ruamel.yaml.scalarstring import LiteralScalarString  # noqa: PLC0415
+    from ruamel.yaml import YAML  # noqa: PLC0415 - for fixes only
+    from ruamel.yaml.scalarstring import LiteralScalarString  # noqa: PLC0415 - the same
 
     writer = YAML()
     writer.representer.add_representer(

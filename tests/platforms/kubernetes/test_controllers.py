@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from shutdownlint.linter.linter import read_worlds
-from shutdownlint.linter.plan_run import PlanRun
+from shutdownlint.linter.expand import expand
+from shutdownlint.linter.plan import make_context, plan
+from shutdownlint.manifests.document_reader import DocumentReader
 from shutdownlint.manifests.resources import PodDisruptionBudget
 from shutdownlint.platforms.kubernetes.budgets import disruptions_allowed
 from shutdownlint.platforms.kubernetes.controllers import Rollout
 from shutdownlint.platforms.kubernetes.pod_facts import PodFacts
 from shutdownlint.platforms.planned_pod import PlannedPod
+from shutdownlint.platforms.registry import all_platforms
 from shutdownlint.platforms.workload_index import WorkloadIndex, index_entry
 from shutdownlint.shutdown.durations import seconds
 from tests.helpers import lint_options, plan_files, plan_pod_text, write_sources
@@ -151,15 +153,14 @@ spec: {{{spec}, selector: {selector}}}
     ],
 )
 def test_how_many_may_go(spec: str, before: str, allowed: int | None, tmp_path: Path) -> None:
-    sources = write_sources({"shop.yaml": manifest("Deployment", spec, before)}, tmp_path)
-    options = lint_options()
-    loaders, platforms = read_worlds(sources, options)
-    run = PlanRun(loaders[0], platforms, options)
+    inputs = write_sources({"shop.yaml": manifest("Deployment", spec, before)}, tmp_path)
+    (world,) = expand(inputs, lint_options()).worlds
+    context = make_context(world, lint_options().facts)
     index = WorkloadIndex()
-    for pod in run.stage.planned_pods():
+    for pod in plan(world, context, all_platforms(), DocumentReader(debug=True), world.files):
         index.add(index_entry(pod))
     (entry,) = index.entries
-    budgets = run.context.in_scope(PodDisruptionBudget, entry.scope)
+    budgets = context.in_scope(PodDisruptionBudget, entry.scope)
     found = disruptions_allowed(entry, index, budgets)
     assert (found.value if found else None) == allowed
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from shutdownlint.platforms.context import scope_of
 from shutdownlint.platforms.kubernetes import facts, fields, problems
 from shutdownlint.platforms.kubernetes.availability import availability_problems
@@ -229,8 +231,6 @@ def set_behaviour(container: ContainerDraft, behaviour: Setting[str]) -> None:
         container.process = ignoring()
     else:
         container.process = graceful(written.drain)
-    from msgspec.structs import replace  # noqa: PLC0415
-
     container.note(replace(written, behaviour=behaviour))
 
 

@@ -1,32 +1,29 @@
-"""The assignment of files to the worlds of a run."""
+"""The files of each world of a run, while they are collected."""
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, field
+from shutdownlint.manifests.reader import ReadStats
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from shutdownlint.manifests.loader import InputSource
-    from shutdownlint.manifests.reader import UnreadableInput
-    from shutdownlint.manifests.skips import SkipReason
+    from shutdownlint.manifests.inputs import InputSource
 
 
-class VariantPlan(Struct):
-    """The files of a run by world: the first has no variants, and is what all others know.
+class WorldFiles:
+    """The files of a run by world: the first has no variants, and is known to all others.
 
-    ``skipped`` and ``unreadable`` are what kustomizations name and is not there.
+    ``stats`` counts what kustomizations name and that is missing.
     """
 
-    worlds: list[list[InputSource]] = field(default_factory=lambda: [[]])
-    skipped: Counter[SkipReason] = field(default_factory=Counter)
-    unreadable: list[UnreadableInput] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.worlds: list[list[InputSource]] = [[]]
+        self.stats = ReadStats()
 
     def add(self, source: InputSource) -> None:
-        """Add a file that is not a variant."""
+        """Add a file that is not part of a variant."""
         self.worlds[0].append(source)
 
     def add_variants(self, groups: Mapping[str, Iterable[InputSource]]) -> None:
@@ -41,8 +38,8 @@ class VariantPlan(Struct):
                 self.worlds[known[name] if name else 0].append(source)
 
 
-def add_sources(plan: VariantPlan, sources: Iterable[InputSource]) -> None:
-    """Add files that are not part of a kustomization; renderings may be variants of a chart."""
+def add_sources(plan: WorldFiles, sources: Iterable[InputSource]) -> None:
+    """Add files outside kustomizations; renderings may be variants of a chart."""
     charts: dict[str, list[InputSource]] = {}
     for source in sources:
         if source.variant:

@@ -1,0 +1,101 @@
+"""Documents of files, with everything that is noted while they are read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from shutdownlint.manifests.reader import (
+    ReadStats,
+    TransformError,
+    UnreadableInput,
+    internal_error,
+)
+from shutdownlint.yaml_source.errors import BudgetExceededError
+from shutdownlint.yaml_source.location import Region
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shutdownlint.manifests.discovery import InputFile
+    from shutdownlint.manifests.document import Document
+    from shutdownlint.manifests.inputs import InputSource
+    from shutdownlint.manifests.parser import Parser
+    from shutdownlint.manifests.splitter import Chunk
+    from shutdownlint.manifests.suppressions import Suppression
+
+_TOO_MANY_VALUES: Final = "too many values after expanding YAML aliases"
+#: Every comment that is meant as a suppression has this; with a capital it is a slip.
+SUPPRESSION_WORD: Final = "hutdownlint:"
+
+
+class DocumentReader:
+    """Reads documents of chunks. Bad input never raises; it is noted in ``stats``.
+
+    ``debug``: internal errors are raised.
+    """
+
+    def __init__(self, *, debug: bool = False) -> None:
+        self.debug = debug
+        self.stats = ReadStats()
+        self.suppressions: list[Suppression] = []
+        self._parser: Parser | None = None
+
+    def documents(
+        self, source: InputSource, file: InputFile, chunk: Chunk, *, counted: bool, first: bool
+    ) -> Iterator[Document]:
+        """Yield the documents of a chunk as they are deployed.
+
+        ``counted``: it is read for the first time. ``first``: so are its comments.
+        """
+        for document in self.written_documents(file, chunk, counted=counted, first=first):
+            document.variant = source.variant
+            if source.transform is None:
+                yield document
+                continue
+            try:
+                changed = source.transform(document)
+            except TransformError as error:
+                # One variant may have a mistake that the one before it does not have.
+                self.stats.unreadable.append(error.unreadable)
+            except Exception as error:
+                self.note_failure(document, error)
+            else:
+                if changed is not None:
+                    yield changed
+
+    def written_documents(
+        self, file: InputFile, chunk: Chunk, *, counted: bool, first: bool
+    ) -> Iterator[Document]:
+        """Yield the documents of a chunk as they are written."""
+        stats = self.stats if counted else ReadStats()
+        parser = self.make_parser()
+        for document in parser.documents(file.display_path, chunk, stats, chart=file.chart):
+            if first:
+                self.note_suppressions(document)
+            yield document
+
+    def make_parser(self) -> Parser:
+        """Return the parser, imported for the first document that is parsed."""
+        if self._parser is None:
+            from shutdownlint.manifests.parser import Parser  # noqa: PLC0415 - needs the parser
+
+            self._parser = Parser()
+        return self._parser
+
+    def note_suppressions(self, document: Document) -> None:
+        """Note the comments of a document that ignore findings."""
+        if SUPPRESSION_WORD in document.text:
+            from shutdownlint.manifests.suppressions import read_comments  # noqa: PLC0415 - seldom
+
+            self.suppressions += read_comments(document)
+
+    def note_failure(self, document: Document, error: Exception) -> None:
+        """Note a document that cannot be used: the others are still read."""
+        if isinstance(error, BudgetExceededError):
+            self.stats.unreadable.append(UnreadableInput(document.region(()), _TOO_MANY_VALUES))
+            return
+        if self.debug:
+            raise error
+        line = document.line_offset + 1
+        region = Region(document.file, line, 1, line, 1)
+        self.stats.unreadable.append(internal_error(region, error))
