@@ -19,7 +19,7 @@ class CompileRules(BuildHookInterface):  # type: ignore[type-arg]
         """Compile the rules; for an editable installation into the source folder."""
         source = Path(self.root) / "src"
         sys.path.insert(0, str(source))
-        from shutdownlint.engine.compile_rules import compile_rules  # noqa: PLC0415 - added above
+        from shutdownlint.engine.rule_loader import compile_rules  # noqa: PLC0415 - added above
 
         if version == "editable":
             (source / "shutdownlint" / _NAME).write_bytes(compile_rules(in_checkout=True))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from shutdownlint.engine.compile_rules import write_compiled_rules
+from shutdownlint.engine.rule_loader import write_compiled_rules
 from shutdownlint.installation import checkout_state
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -290,7 +290,7 @@ _OTHERS = {
     "installation.py": "it is a part of the key",
     "cache_folder.py": "it is a part of the key",
     "cli/run_cache.py": "it reads what is kept",
-    "engine/compile_rules.py": "it compiles the rules of the installation",
+    "engine/rule_loader.py": "it compiles the rules of the installation",
     "linter/processes.py": "it counts processors",
     "manifests/ignored_files.py": "it adds a kind of questions",
     "fixes/add_ignores.py": "it changes files",

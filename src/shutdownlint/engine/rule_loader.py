@@ -1,8 +1,8 @@
 """Load rules: those that come with shutdownlint from compiled data, the user's own from files.
 
-Bundled rules are compiled when the package is built (``compile_rules``): checking rule files takes
-longer than a small run. In a checkout the data may be missing, or older than the files; then the
-files are compiled in memory.
+Bundled rules are compiled when the package is built: checking rule files takes longer than a small
+run. In a checkout the data may be missing, or older than the files; then the files are compiled in
+memory.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from msgspec.structs import replace
 
 from shutdownlint import files
 from shutdownlint.engine.errors import RuleFileError
-from shutdownlint.engine.rule import Rule, bundled_folder
-from shutdownlint.installation import checkout_state, read_compiled_rules
+from shutdownlint.engine.rule import Rule, bundled_folder, merge_rules
+from shutdownlint.installation import COMPILED_RULES, checkout_state, read_compiled_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,20 +40,12 @@ def load_bundled(folders: Iterable[str]) -> list[Rule]:
     """Return the rules that come with shutdownlint, of these platforms' folders."""
     compiled, root = _compiled(), bundled_folder()
     rules = [
-        rule
+        _with_file(rule, str(root / rule.file))
         for name in (GENERAL_FOLDER, *folders)
         if name in compiled.folders
         for rule in msgpack.decode(compiled.folders[name], type=list[Rule])
     ]
-    placed = [
-        replace(
-            rule,
-            file=str(root / rule.file),
-            region=replace(rule.region, file=str(root / rule.file)),
-        )
-        for rule in rules
-    ]
-    return sorted(placed, key=lambda rule: rule.id)
+    return sorted(rules, key=lambda rule: rule.id)
 
 
 def load_all_bundled() -> list[Rule]:
@@ -65,14 +57,43 @@ def load_folder(folder: Path) -> list[Rule]:
     """Return the user's own rules. Raises ``RuleFileError``."""
     from shutdownlint.engine.loader import full_vocabulary, load_rules  # noqa: PLC0415 - pydantic
 
-    found = rule_files(folder)
+    found = _rule_files(folder)
     if not found:
         reason = "has no rule files (*.yaml)" if files.is_folder(folder) else "is not a folder"
         raise RuleFileError(str(folder), 1, reason)
     return load_rules(found, full_vocabulary())
 
 
-def rule_files(folder: Path) -> list[Path]:
+def compile_rules(*, in_checkout: bool) -> bytes:
+    """Compile the bundled rule files into the data that is read from the package.
+
+    ``in_checkout``: it is used only as long as the files of the checkout stay the same. Raises
+    ``RuleFileError`` for a mistake in a file, and for an id that two files have.
+    """
+    from shutdownlint.engine.loader import full_vocabulary, load_rules  # noqa: PLC0415 - pydantic
+
+    root, vocabulary = bundled_folder(), full_vocabulary()
+    known: list[Rule] = []
+    folders: dict[str, Raw] = {}
+    with files.without_recording():
+        for folder in sorted(path for path in root.iterdir() if path.is_dir()):
+            rules = load_rules(_rule_files(folder), vocabulary, folder.name)
+            known = merge_rules(known, rules)
+            relative = [_with_file(r, Path(r.file).relative_to(root).as_posix()) for r in rules]
+            folders[folder.name] = Raw(msgpack.encode(relative))
+    return msgpack.encode(CompiledRules(checkout_state() if in_checkout else "", folders))
+
+
+def write_compiled_rules() -> None:
+    """Write the compiled rules of a checkout, where they are read."""
+    Path(COMPILED_RULES).write_bytes(compile_rules(in_checkout=True))
+
+
+def _with_file(rule: Rule, file: str) -> Rule:
+    return replace(rule, file=file, region=replace(rule.region, file=file))
+
+
+def _rule_files(folder: Path) -> list[Path]:
     """Return the rule files in and below a folder; links to folders are not followed."""
     found = []
     for top, _, names, _ in files.walk(folder, (".yaml",)):
@@ -86,8 +107,6 @@ def _compiled() -> CompiledRules:
         compiled = msgpack.decode(read_compiled_rules(), type=CompiledRules)
     except (OSError, DecodeError):
         compiled = None
-    if compiled is not None and compiled.state == checkout_state():
-        return compiled
-    from shutdownlint.engine.compile_rules import compile_rules  # noqa: PLC0415 - in checkouts
-
-    return msgpack.decode(compile_rules(in_checkout=True), type=CompiledRules)
+    if compiled is None or compiled.state != checkout_state():
+        compiled = msgpack.decode(compile_rules(in_checkout=True), type=CompiledRules)
+    return compiled
