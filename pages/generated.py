@@ -15,6 +15,7 @@ from shutdownlint.engine.loader import load_schema
 from shutdownlint.engine.rule_loader import load_all_bundled
 from shutdownlint.engine.subjects import format_value
 from shutdownlint.platforms.facts import SourcedValue, VersionTable
+from shutdownlint.platforms.pods import facts as pods
 from shutdownlint.platforms.programs.behaviours import BEHAVIOURS, AtSignal
 from shutdownlint.platforms.registry import PLATFORMS, platform_title
 from shutdownlint.platforms.versions import VersionRange
@@ -130,7 +131,8 @@ def facts_page() -> str:
 
 
 def _facts() -> Iterator[str]:
-    modules = [(entry.title, facts) for entry in PLATFORMS if (facts := _facts_of(entry.module))]
+    modules = [("Pods", pods)]
+    modules += [(entry.title, facts) for entry in PLATFORMS if (facts := _facts_of(entry.module))]
     for title, facts in modules:
         yield _version_tables(title, facts)
     for title, facts in modules:

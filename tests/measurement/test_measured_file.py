@@ -16,7 +16,7 @@ from shutdownlint.config.write_measured import write_measurements
 from shutdownlint.manifests.object_id import ObjectId
 from shutdownlint.measurement.histogram import Quantile, from_quantiles, read_buckets
 from shutdownlint.measurement.measure import Measurement, Propagation, Reading, Settings
-from shutdownlint.measurement.metrics import Target, pod_pattern
+from shutdownlint.platforms.metric import Target, pod_pattern
 from shutdownlint.shutdown.durations import seconds
 from tests.helpers import dedent, run, served
 

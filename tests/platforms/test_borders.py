@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shutdownlint.platforms.kubernetes.controllers import Rollout
-from shutdownlint.platforms.kubernetes.pod_facts import PodFacts
+from shutdownlint.platforms.pods.controllers import Rollout
+from shutdownlint.platforms.pods.pod_facts import PodFacts
 from shutdownlint.platforms.programs.known_servers import drain_in_hook
 from shutdownlint.shutdown.durations import seconds
 from shutdownlint.yaml_source.location import FixedLocation, Region

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from shutdownlint.platforms.kubernetes.fleet import Disruption, Fleet
-from shutdownlint.platforms.kubernetes.pod_facts import PodFacts
+from shutdownlint.platforms.pods.fleet import Disruption, Fleet
+from shutdownlint.platforms.pods.pod_facts import PodFacts
 from shutdownlint.shutdown.durations import ZERO, seconds
 from tests.helpers import plan_files
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from shutdownlint.platforms.kubernetes.containers import ContainerFacts
 from shutdownlint.platforms.locations import source_location
+from shutdownlint.platforms.pods.containers import ContainerFacts
 from shutdownlint.platforms.programs.detect import ProgramFacts
 from shutdownlint.shutdown.analysis import ShutdownAnalysis
 from shutdownlint.shutdown.durations import seconds

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shutdownlint.platforms.kubernetes.containers import ContainerFacts
+from shutdownlint.platforms.pods.containers import ContainerFacts
 from shutdownlint.platforms.programs.detect import ProgramFacts
 from shutdownlint.shutdown.analysis import ShutdownAnalysis
 from shutdownlint.shutdown.durations import seconds

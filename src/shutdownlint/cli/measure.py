@@ -34,7 +34,7 @@ from shutdownlint.reports.measurements import (
 
 if TYPE_CHECKING:
     from shutdownlint.measurement.measure import Measurement, Propagation
-    from shutdownlint.measurement.metrics import Target
+    from shutdownlint.platforms.metric import Target
 
 SERVER = "Server"
 #: Values that the command line must not show.

@@ -9,7 +9,7 @@ import tomli_w
 
 from shutdownlint.config.measured import HEADER
 from shutdownlint.measurement.measure import Settings
-from shutdownlint.measurement.promql import window_text
+from shutdownlint.promql import window_text
 from shutdownlint.shutdown.durations import format_duration
 
 if TYPE_CHECKING:

@@ -9,19 +9,16 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec import Struct
 
+from shutdownlint import promql
 from shutdownlint.manifests.names import is_name
-from shutdownlint.measurement import promql
 from shutdownlint.measurement.histogram import Histogram, Quantile, from_quantiles, read_buckets
 from shutdownlint.measurement.metrics import (
-    METRICS,
-    PROPAGATION_METRICS,
-    Form,
-    Metric,
-    Target,
     known_metrics,
-    pod_pattern,
+    propagation_metrics,
+    request_metrics,
 )
 from shutdownlint.measurement.prometheus import PrometheusError
+from shutdownlint.platforms.metric import Form, Metric, Target, pod_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -107,7 +104,7 @@ def queries(target: Target, settings: Settings) -> Iterator[Query]:
     if settings.expression:
         yield Query("", "the given query", _own(target, settings))
         return
-    for metric in METRICS:
+    for metric in request_metrics():
         selection = metric.select(target)
         if selection:
             expression = _classic(metric, selection, settings)
@@ -116,7 +113,7 @@ def queries(target: Target, settings: Settings) -> Iterator[Query]:
 
 def propagation_queries(settings: Settings) -> Iterator[Query]:
     """Yield the queries for endpoint propagation."""
-    for part in PROPAGATION_METRICS:
+    for part in propagation_metrics():
         counts = promql.bucket_counts(f"{part.name}_bucket", [part.labels], settings.window)
         yield Query("Kubernetes", f"{part.name}_bucket", counts)
 
@@ -136,10 +133,10 @@ def measure_propagation(server: Server, settings: Settings) -> Propagation | Non
     """Measure how long endpoints take; None if no metric shows it. Raises ``PrometheusError``."""
     # Endpoints are a matter of the slowest, whatever share of the requests is asked about.
     wanted = max(settings.share, Settings().share)
-    candidates = [f"{part.name}_bucket" for part in PROPAGATION_METRICS]
+    candidates = [f"{part.name}_bucket" for part in propagation_metrics()]
     present = server.metric_names(candidates, int(settings.window.total_seconds()))
     found: list[tuple[str, bool, Quantile]] = []
-    for part, query in zip(PROPAGATION_METRICS, propagation_queries(settings), strict=True):
+    for part, query in zip(propagation_metrics(), propagation_queries(settings), strict=True):
         if query.name not in present or (part.whole is False and any(w for _, w, _ in found)):
             continue
         try:
@@ -186,7 +183,7 @@ def _combined(target: Target, settings: Settings, present: set[str]) -> Iterator
     if settings.expression:
         yield promql.label(_own(target, settings), _METRIC, "")
         return
-    for metric in METRICS:
+    for metric in request_metrics():
         selection = metric.select(target)
         if not selection:
             continue
@@ -224,7 +221,7 @@ def _readings(samples: Iterable[Sample], settings: Settings) -> Iterator[Reading
     by_metric: dict[str, list[Sample]] = {}
     for sample in samples:
         by_metric.setdefault(sample.labels.get(_METRIC, ""), []).append(sample)
-    known = {metric.name: metric for metric in METRICS}
+    known = {metric.name: metric for metric in request_metrics()}
     for name, own in by_metric.items():
         metric = known.get(name)
         if metric is None and name:

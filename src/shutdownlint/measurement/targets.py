@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shutdownlint.measurement.metrics import Target
+from shutdownlint.platforms.metric import Target
 from shutdownlint.platforms.traffic import ServiceFacts
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from shutdownlint.platforms.durations import go_duration
-from shutdownlint.platforms.kubernetes.platform import set_behaviour
+from shutdownlint.platforms.pods.behaviour import set_behaviour
 from shutdownlint.shell.syntax import base_name
 from shutdownlint.shutdown.durations import ZERO
 from shutdownlint.shutdown.pod_plan import Role

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shutdownlint.platforms.kubernetes.images import is_pause
 from shutdownlint.platforms.pod_draft import ContainerDraft
+from shutdownlint.platforms.pods.images import is_pause
 from shutdownlint.platforms.traffic import MeshProxyFacts
 from shutdownlint.shutdown.durations import ZERO, DurationRange
 from shutdownlint.shutdown.pod_plan import Role

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from shutdownlint.manifests.kinds import KindEntry, KindTable, MeshSign, MeshWord, Reach
-from shutdownlint.platforms.shutdown_words import SHUTDOWN_WORDS
 from shutdownlint.platforms.user_facts import NO_MESH
 
 if TYPE_CHECKING:
@@ -50,6 +49,11 @@ class PlatformEntry(Struct, frozen=True):
     mesh_switched_on: tuple[bytes, ...] = ()
     mesh_switched_off: tuple[bytes, ...] = ()
     batch_kinds: tuple[str, ...] = ()
+    #: Annotations of this group in a chart's values ask for a proxy; this label gives the pod one.
+    proxy_annotations: str = ""
+    proxy_label: tuple[str, str] = ("", "")
+    #: The module with the metrics of request durations, for ``measure``.
+    metrics: str = ""
 
 
 def _label(name: bytes, value: bytes) -> bytes:
@@ -68,7 +72,29 @@ _FORWARDS: Final = tuple(
     for word in (b"_pass", b"reverse_proxy", b"ProxyPass", b"backend", b"port_value")
     for address in (b"127.0.0.1", b"localhost")
 )
+#: The words of manifests that change how a mesh's proxy stops, or whether a pod has one.
+_MESH_WORDS: Final[dict[str, tuple[bytes, ...]]] = {
+    "istio": (b"proxy.istio.io/config", b"sidecar.istio.io/inject"),
+    "linkerd": (
+        b"linkerd.io/inject",
+        b"shutdown-grace-period",
+        b"proxy-wait-before-exit-seconds",
+    ),
+    "consul": (b"consul.hashicorp.com/connect-inject", b"sidecar-proxy-lifecycle"),
+    "kuma": (b"kuma.io/sidecar",),
+    "dapr": (b"dapr.io/",),
+}
+#: The words of a policy that changes the shutdown of pods, or the mesh that they are in.
+SHUTDOWN_WORDS: Final = (
+    b"terminationGracePeriodSeconds",
+    b"lifecycle",
+    b"preStop",
+    b"stopSignal",
+    *(word for words in _MESH_WORDS.values() for word in words),
+)
 _CHANGES_SHUTDOWN: Final = tuple((word,) for word in SHUTDOWN_WORDS)
+#: Parts of the names of ports that a mesh's injector adds to pods.
+INJECTED_PORTS: Final = ("envoy", *_MESH_WORDS)
 _POD_VALUES: Final = tuple(
     (words,)
     for words in (
@@ -146,6 +172,7 @@ PLATFORMS: Final = (
             "AdvancedCronJob",
             "AnalysisTemplate",
         ),
+        metrics="shutdownlint.platforms.kubernetes.metrics",
     ),
     PlatformEntry(
         "contour",
@@ -176,6 +203,7 @@ PLATFORMS: Final = (
         "scripts in five shells; the others as their source says",
         # An LLMInferenceService need not name its containers.
         words=(b"containers", b"serving.kserve.io"),
+        metrics="shutdownlint.platforms.programs.metrics",
     ),
     PlatformEntry(
         "istio",
@@ -246,6 +274,9 @@ PLATFORMS: Final = (
             KindEntry("apps", "Deployment", words=_ISTIOD),
             KindEntry("", "Pod", words=_ISTIOD),
         ),
+        proxy_annotations="istio.io/",
+        proxy_label=("sidecar.istio.io/inject", "true"),
+        metrics="shutdownlint.platforms.istio.metrics",
     ),
     PlatformEntry(
         "linkerd",
@@ -269,6 +300,7 @@ PLATFORMS: Final = (
             ),
             KindEntry("argoproj.io", "Application", words=((b"linkerd-control-plane",),)),
         ),
+        metrics="shutdownlint.platforms.linkerd.metrics",
     ),
     PlatformEntry(
         "consul",
@@ -490,6 +522,16 @@ def kind_table() -> KindTable:
 def mesh_names() -> tuple[str, ...]:
     """Return the platforms that users can name with ``--mesh``."""
     return tuple(entry.name for entry in PLATFORMS if entry.mesh)
+
+
+def proxy_labels(annotations: Iterable[str]) -> dict[str, str]:
+    """Return the labels that give a pod the proxies that these annotations ask for."""
+    keys = [*annotations]
+    return dict(
+        entry.proxy_label
+        for entry in PLATFORMS
+        if entry.proxy_annotations and any(entry.proxy_annotations in key for key in keys)
+    )
 
 
 def mesh_choices() -> str:

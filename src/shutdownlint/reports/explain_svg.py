@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import timedelta
 
-    from shutdownlint.platforms.kubernetes.fleet import Disruption
+    from shutdownlint.platforms.pods.fleet import Disruption
     from shutdownlint.reports.explanation import Explanation, Lane
     from shutdownlint.reports.output import ReportOutput
     from shutdownlint.shutdown.analysis import Answer

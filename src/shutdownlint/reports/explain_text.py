@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from shutdownlint.platforms.kubernetes.fleet import Disruption
+    from shutdownlint.platforms.pods.fleet import Disruption
     from shutdownlint.reports.explanation import Explanation, Lane
     from shutdownlint.reports.output import ReportOutput
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from shutdownlint.linter.verdicts import judge_pod
-from shutdownlint.platforms.kubernetes.pod_facts import PodFacts
+from shutdownlint.platforms.pods.pod_facts import PodFacts
 from shutdownlint.platforms.traffic import ClosesKeptConnections, MeasuredRequests
 from shutdownlint.platforms.user_facts import UserFacts
 from shutdownlint.shutdown.analysis import NO_TRAFFIC, Traffic
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from shutdownlint.engine.finding import Finding
     from shutdownlint.linter.verdicts import WorkloadVerdict
     from shutdownlint.manifests.object_id import ObjectId
-    from shutdownlint.platforms.kubernetes.controllers import Rollout
-    from shutdownlint.platforms.kubernetes.fleet import Disruption
     from shutdownlint.platforms.planned_pod import PlannedPod
+    from shutdownlint.platforms.pods.controllers import Rollout
+    from shutdownlint.platforms.pods.fleet import Disruption
     from shutdownlint.shutdown.analysis import Answer, Headroom, ShutdownAnalysis
     from shutdownlint.shutdown.pod_plan import PodPlan
     from shutdownlint.shutdown.provenance import Setting

@@ -13,7 +13,7 @@ from shutdownlint.measurement.measure import (
     propagation_queries,
     queries,
 )
-from shutdownlint.measurement.promql import window_text
+from shutdownlint.promql import window_text
 from shutdownlint.reports.report import safe
 from shutdownlint.shutdown.durations import ZERO, format_duration
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from shutdownlint.measurement.histogram import Quantile
     from shutdownlint.measurement.measure import Measurement, Propagation, Query, Settings
-    from shutdownlint.measurement.metrics import Target
+    from shutdownlint.platforms.metric import Target
 
 _PROPAGATION = "endpoint propagation"
 

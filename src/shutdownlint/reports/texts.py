@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from shutdownlint.engine.finding import Finding, ReportedLoss
     from shutdownlint.linter.verdicts import WeeklyLoss, WorkloadVerdict
-    from shutdownlint.platforms.kubernetes.controllers import Rollout
+    from shutdownlint.platforms.pods.controllers import Rollout
     from shutdownlint.reports.explanation import Difference, Explanation
     from shutdownlint.shutdown.loss import Loss
     from shutdownlint.shutdown.pod_plan import Sender

@@ -11,9 +11,9 @@ from shutdownlint.linter.plan import make_context, plan
 from shutdownlint.manifests.document_reader import DocumentReader
 from shutdownlint.manifests.resources import PodDisruptionBudget
 from shutdownlint.platforms.kubernetes.budgets import disruptions_allowed
-from shutdownlint.platforms.kubernetes.controllers import Rollout
-from shutdownlint.platforms.kubernetes.pod_facts import PodFacts
 from shutdownlint.platforms.planned_pod import PlannedPod
+from shutdownlint.platforms.pods.controllers import Rollout
+from shutdownlint.platforms.pods.pod_facts import PodFacts
 from shutdownlint.platforms.registry import all_platforms
 from shutdownlint.platforms.workload_index import WorkloadIndex, index_entry
 from shutdownlint.shutdown.durations import seconds

@@ -21,7 +21,7 @@ from shutdownlint.platforms.helm_installs import HelmInstall, HelmValues, helm_i
 from shutdownlint.platforms.istio import facts
 from shutdownlint.platforms.istio.problems import MeshConfigRejected
 from shutdownlint.platforms.istio.proxyconfig import ProxyConfigText, read_proxy_config
-from shutdownlint.platforms.kubernetes.hooks import HookSettings, read_hook
+from shutdownlint.platforms.pods.hooks import HookSettings, read_hook
 from shutdownlint.platforms.versions import Version
 from shutdownlint.yaml_source.composer import ComposeError, compose
 from shutdownlint.yaml_source.location import EntryPart, FixedLocation, KeyPath, SourceLocation

@@ -25,8 +25,11 @@ from shutdownlint.platforms.istio.process import (
     proxy_switch,
 )
 from shutdownlint.platforms.istio.proxyconfig import matches_stat, parse_bool
-from shutdownlint.platforms.kubernetes.containers import whole_hook
-from shutdownlint.platforms.kubernetes.hooks import (
+from shutdownlint.platforms.locations import node_ref, source_location
+from shutdownlint.platforms.mesh_proxy import add_mesh_proxy
+from shutdownlint.platforms.pod_draft import ContainerDraft
+from shutdownlint.platforms.pods.containers import whole_hook
+from shutdownlint.platforms.pods.hooks import (
     NO_HOOK,
     HookHandler,
     HookKind,
@@ -34,9 +37,6 @@ from shutdownlint.platforms.kubernetes.hooks import (
     no_hook,
     read_pre_stop,
 )
-from shutdownlint.platforms.locations import node_ref, source_location
-from shutdownlint.platforms.mesh_proxy import add_mesh_proxy
-from shutdownlint.platforms.pod_draft import ContainerDraft
 from shutdownlint.platforms.traffic import ClosesKeptConnections
 from shutdownlint.shell.syntax import SHELLS, base_name
 from shutdownlint.shutdown.durations import ZERO, DurationRange, format_duration

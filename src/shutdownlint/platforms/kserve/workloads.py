@@ -24,7 +24,7 @@ from shutdownlint.manifests.resources import (
 from shutdownlint.manifests.skips import SkipReason
 from shutdownlint.manifests.workloads import Workload
 from shutdownlint.platforms.kserve import facts
-from shutdownlint.platforms.kubernetes.hooks import MAX_SECONDS
+from shutdownlint.platforms.pods.hooks import MAX_SECONDS
 from shutdownlint.platforms.versions import Version
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from shutdownlint.manifests.decoding import decode, has_placeholder, mappings
 from shutdownlint.manifests.resources import LabelSelector
 from shutdownlint.platforms.kubernetes import facts, problems
-from shutdownlint.platforms.kubernetes.controllers import scalers_of, selects
+from shutdownlint.platforms.pods.controllers import scalers_of, selects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

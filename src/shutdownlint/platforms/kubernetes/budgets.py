@@ -9,8 +9,8 @@ from shutdownlint import limits
 from shutdownlint.manifests.decoding import has_placeholder
 from shutdownlint.manifests.resources import PodDisruptionBudget
 from shutdownlint.platforms.context import scope_of_object
-from shutdownlint.platforms.kubernetes.controllers import SCALED_KINDS, min_available, selects
 from shutdownlint.platforms.nearness import nearest, nearest_of_each
+from shutdownlint.platforms.pods.controllers import SCALED_KINDS, min_available, selects
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:

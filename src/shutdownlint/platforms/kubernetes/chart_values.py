@@ -17,6 +17,7 @@ from shutdownlint.manifests.patched import PatchedDocument
 from shutdownlint.manifests.skips import HELM_VALUES
 from shutdownlint.manifests.workloads import Workload, read_template
 from shutdownlint.platforms.helm_installs import helm_installs
+from shutdownlint.platforms.registry import proxy_labels
 from shutdownlint.yaml_source.composer import ComposeError
 from shutdownlint.yaml_source.scalars import UNTAGGED
 from shutdownlint.yaml_source.tree import child, key_text
@@ -37,9 +38,6 @@ _HOOKS: Final = ("lifecycle", "lifecycleHooks")
 _ANNOTATIONS: Final = "podAnnotations"
 #: Where the pod is put in the document of the values; no key of values is called so.
 _PLACE: Final = "\0pod"
-#: Annotations of these groups are about a proxy: whoever writes one wants it to be there.
-_ISTIO: Final = "istio.io/"
-_INJECT: Final = {"sidecar.istio.io/inject": "true"}
 
 
 def values_workloads(context: AnalysisContext) -> Iterator[Workload]:
@@ -126,8 +124,9 @@ def _pod(obj: RawObject, name: str, node: Node, place: Source) -> Workload | Non
         grafts.append(graft)
     document = PatchedDocument.of(obj.ref.document, grafts)
     template, _ = read_template(document, at)  # what has another type has another meaning
-    if any(_ISTIO in key for key in template.metadata.annotations):
-        template = replace(template, metadata=replace(template.metadata, labels=dict(_INJECT)))
+    labels = proxy_labels(template.metadata.annotations)
+    if labels:  # whoever annotates a proxy wants it to be there
+        template = replace(template, metadata=replace(template.metadata, labels=labels))
     owner = obj.ref.document.tree.to_python((*obj.ref.key_path, "metadata", "name"))
     return Workload(
         id=ObjectId("HelmValues", _title(owner, name), None),

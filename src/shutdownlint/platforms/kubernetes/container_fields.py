@@ -11,14 +11,14 @@ from shutdownlint.platforms.fields import (
     plain_field,
     setting_field,
 )
-from shutdownlint.platforms.kubernetes.containers import ContainerFacts
-from shutdownlint.platforms.kubernetes.hooks import NO_HOOK, HookHandler
 from shutdownlint.platforms.kubernetes.pod_fields import (
     load_balancer,
     pod_facts,
     proxy_assumptions,
     serving_containers,
 )
+from shutdownlint.platforms.pods.containers import ContainerFacts
+from shutdownlint.platforms.pods.hooks import NO_HOOK, HookHandler
 from shutdownlint.platforms.traffic import DEFAULT_PROPAGATION, SERVES_ASSUMED, MeshProxyFacts
 from shutdownlint.shutdown.durations import ZERO
 from shutdownlint.shutdown.provenance import CauseKind, Setting, with_value

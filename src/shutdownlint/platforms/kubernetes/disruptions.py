@@ -18,15 +18,16 @@ from shutdownlint.manifests.resources import (
 from shutdownlint.platforms.context import scope_of_object
 from shutdownlint.platforms.kubernetes import facts, problems
 from shutdownlint.platforms.kubernetes.budgets import BudgetIndex, is_rejected, lets_the_only_pod_go
-from shutdownlint.platforms.kubernetes.controllers import (
+from shutdownlint.platforms.nearness import nearest_of_each
+from shutdownlint.platforms.pods.controllers import (
     least_replicas,
     min_available,
     scalers_of,
     selects,
     targets,
 )
-from shutdownlint.platforms.kubernetes.services import containers_reached
-from shutdownlint.platforms.nearness import nearest_of_each
+from shutdownlint.platforms.pods.services import containers_reached
+from shutdownlint.platforms.registry import INJECTED_PORTS
 from shutdownlint.yaml_source.location import FixedLocation
 
 if TYPE_CHECKING:
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.problem import Problem
     from shutdownlint.platforms.workload_index import WorkloadEntry, WorkloadIndex
 
-#: Parts of the names of ports that a mesh's injector adds to pods.
-_INJECTED_PORTS: Final = ("envoy", "istio", "linkerd", "consul", "kuma", "dapr")
 _COUNTED: Final = ("Deployment", "StatefulSet", "Rollout")
 
 
@@ -150,7 +149,7 @@ def _service_problems(
         if not isinstance(target, str) or target in names or target.isdigit():
             continue
         hidden = any(has_placeholder(text) for text in (target, *names))
-        if not hidden and not any(part in target for part in _INJECTED_PORTS):
+        if not hidden and not any(part in target for part in INJECTED_PORTS):
             location = service.ref / "spec" / "ports" / number / "targetPort"
             yield problems.ServicePortMissing(location=location, port=target, name=name)
 

@@ -24,12 +24,6 @@ DEFAULT_GRACE: Final = SourcedValue(
 )
 #: A negative grace period is rewritten to this.
 NEGATIVE_GRACE: Final = SourcedValue(timedelta(seconds=1), "pkg/apis/core/v1/conversion.go:382")
-#: A tcpSocket hook passes validation and fails at run time: no delay at all.
-TCP_SOCKET_HOOK: Final = SourcedValue(timedelta(0), "pkg/kubelet/lifecycle/handlers.go:105")
-#: Of how many replicas a workload has that says nothing.
-DEFAULT_REPLICAS: Final = SourcedValue(1, "pkg/apis/apps/v1/defaults.go:38-135")
-#: Replaced at a time: of a Deployment's pods a quarter, of a DaemonSet's one.
-DEFAULT_BATCH: Final = SourcedValue("25%", "pkg/apis/apps/v1/defaults.go:38-72")
 #: A Deployment that makes no progress for so long is reported.
 PROGRESS_DEADLINE: Final = SourcedValue(
     timedelta(seconds=600), "pkg/apis/apps/v1/defaults.go:38-72"
@@ -45,10 +39,6 @@ NATIVE_ORDER_SINCE: Final = SourcedValue(
 #: Before, the sleep action is off by default (1.29, dropped) or unknown.
 SLEEP_SINCE: Final = SourcedValue(
     Version(1, 30, 0), "pkg/features/kube_features.go:1785-1789, KEP-3960"
-)
-#: A hook that fails is reported in an event, and the stop signal follows at once.
-FAILING_HOOK: Final = SourcedValue(
-    timedelta(0), "pkg/kubelet/kuberuntime/kuberuntime_container.go:796"
 )
 #: The sleep action's alpha release: known, and dropped.
 SLEEP_KNOWN_SINCE: Final = SourcedValue(

@@ -4,13 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from msgspec.structs import replace
-
 from shutdownlint.platforms.context import scope_of
 from shutdownlint.platforms.kubernetes import facts, fields, problems
 from shutdownlint.platforms.kubernetes.availability import availability_problems
 from shutdownlint.platforms.kubernetes.budgets import BudgetIndex
-from shutdownlint.platforms.kubernetes.containers import (
+from shutdownlint.platforms.kubernetes.disruptions import (
+    budget_problems,
+    disruption_problems,
+    selection_problems,
+)
+from shutdownlint.platforms.kubernetes.own_annotations import JOB_ANNOTATION, P99_ANNOTATION
+from shutdownlint.platforms.kubernetes.requests import assume_sender, note_requests
+from shutdownlint.platforms.kubernetes.stated import (
+    note_measured_requests,
+    read_duration,
+    read_propagation,
+)
+from shutdownlint.platforms.kubernetes.structure import (
+    draft_pod,
+    field_rejected,
+    service_problems,
+)
+from shutdownlint.platforms.platform import Platform
+from shutdownlint.platforms.pods.behaviour import hook_signals, set_behaviour
+from shutdownlint.platforms.pods.containers import (
     ContainerFacts,
     first_process,
     note_edit_targets,
@@ -18,36 +35,21 @@ from shutdownlint.platforms.kubernetes.containers import (
     read_start,
     read_stop_signal,
 )
-from shutdownlint.platforms.kubernetes.controllers import read_replicas, read_rollout
-from shutdownlint.platforms.kubernetes.disruptions import (
-    budget_problems,
-    disruption_problems,
-    selection_problems,
-)
-from shutdownlint.platforms.kubernetes.fleet import read_fleet
-from shutdownlint.platforms.kubernetes.hooks import HookKind, HookSettings
-from shutdownlint.platforms.kubernetes.images import is_pause
-from shutdownlint.platforms.kubernetes.own_annotations import JOB_ANNOTATION, P99_ANNOTATION
-from shutdownlint.platforms.kubernetes.pod_facts import PodFacts
-from shutdownlint.platforms.kubernetes.requests import assume_sender, note_requests
-from shutdownlint.platforms.kubernetes.services import (
+from shutdownlint.platforms.pods.controllers import read_replicas, read_rollout
+from shutdownlint.platforms.pods.fleet import read_fleet
+from shutdownlint.platforms.pods.hooks import HookKind, HookSettings
+from shutdownlint.platforms.pods.images import is_pause
+from shutdownlint.platforms.pods.pod_facts import PodFacts
+from shutdownlint.platforms.pods.services import (
     leads_to_pod,
-    service_problems,
     serving_containers,
     serving_service,
 )
-from shutdownlint.platforms.kubernetes.stated import (
-    note_measured_requests,
-    read_duration,
-    read_propagation,
-)
-from shutdownlint.platforms.kubernetes.structure import draft_pod, field_rejected
-from shutdownlint.platforms.platform import Platform
 from shutdownlint.platforms.traffic import ServiceFacts
 from shutdownlint.shell.forwarding import SignalForwarding
 from shutdownlint.shutdown.durations import ZERO, DurationRange
 from shutdownlint.shutdown.pod_plan import Role, Sender
-from shutdownlint.shutdown.process import Hook, HookSignal, abrupt, graceful, ignoring
+from shutdownlint.shutdown.process import Hook
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:
@@ -63,10 +65,7 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
     from shutdownlint.platforms.problem import Problem
     from shutdownlint.platforms.workload_index import WorkloadIndex
-    from shutdownlint.shell.sent_signals import SentSignal
 
-#: The others mean something to some programs only.
-_STOPS_ANY_PROGRAM: Final = frozenset(("TERM", "INT", "QUIT"))
 #: The app's behaviour that is taken where nothing shows another.
 GRACEFUL: Final = "graceful"
 
@@ -213,25 +212,6 @@ def _plan_app(container: ContainerDraft, draft: PodDraft) -> None:
         )
     set_behaviour(container, behaviour)
     note_edit_targets(container, written, sleep_action=sleep_action)
-
-
-def hook_signals(sent: Iterable[SentSignal]) -> tuple[HookSignal, ...]:
-    """Return the signals of a hook that end any program, whatever its own stop signal is."""
-    return tuple(
-        HookSignal(each.at, each.signal) for each in sent if each.signal in _STOPS_ANY_PROGRAM
-    )
-
-
-def set_behaviour(container: ContainerDraft, behaviour: Setting[str]) -> None:
-    """Give an app's container the process of that behaviour, and note it for rules."""
-    written: ContainerFacts = container.facts[ContainerFacts]
-    if behaviour.value == "abrupt":
-        container.process = abrupt(behaviour)
-    elif behaviour.value == "ignoring":
-        container.process = ignoring()
-    else:
-        container.process = graceful(written.drain)
-    container.note(replace(written, behaviour=behaviour))
 
 
 def _read_behaviour(

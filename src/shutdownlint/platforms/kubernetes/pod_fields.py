@@ -13,7 +13,7 @@ from shutdownlint.platforms.fields import (
     setting_field,
 )
 from shutdownlint.platforms.kubernetes import facts
-from shutdownlint.platforms.kubernetes.pod_facts import PodFacts
+from shutdownlint.platforms.pods.pod_facts import PodFacts
 from shutdownlint.platforms.traffic import LoadBalancerFacts, ServiceFacts
 from shutdownlint.shutdown.pod_plan import GRACE_FIELD
 from shutdownlint.shutdown.provenance import Setting, with_value

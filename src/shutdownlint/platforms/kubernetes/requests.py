@@ -12,9 +12,9 @@ from shutdownlint.manifests.decoding import value_at
 from shutdownlint.manifests.resources import Service
 from shutdownlint.platforms.context import scope_of
 from shutdownlint.platforms.kubernetes import facts
-from shutdownlint.platforms.kubernetes.images import ImageName
-from shutdownlint.platforms.kubernetes.services import is_monitoring, is_only_monitored
 from shutdownlint.platforms.kubernetes.stated import read_propagation
+from shutdownlint.platforms.pods.images import ImageName
+from shutdownlint.platforms.pods.services import is_monitoring, is_only_monitored
 from shutdownlint.shutdown.durations import ZERO
 from shutdownlint.shutdown.pod_plan import Assumption, Sender
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting

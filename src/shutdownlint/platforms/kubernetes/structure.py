@@ -7,21 +7,22 @@ from typing import TYPE_CHECKING, Final
 from shutdownlint.manifests.decoding import Placeholder, has_placeholder
 from shutdownlint.platforms.edit_target import EditTarget, ValueFormat
 from shutdownlint.platforms.kubernetes import facts, problems
-from shutdownlint.platforms.kubernetes.containers import GRACE_FIELD, read_probe_grace
-from shutdownlint.platforms.kubernetes.hooks import MAX_SECONDS, HookSettings, read_pre_stop
 from shutdownlint.platforms.kubernetes.own_annotations import unknown_annotations
 from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
+from shutdownlint.platforms.pods.containers import GRACE_FIELD, read_probe_grace
+from shutdownlint.platforms.pods.hooks import MAX_SECONDS, HookSettings, read_pre_stop
 from shutdownlint.platforms.traffic import DEFAULT_PROPAGATION
 from shutdownlint.shutdown.durations import ZERO, DurationRange, seconds
 from shutdownlint.shutdown.pod_plan import Assumption
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from shutdownlint.manifests.decoding import FieldError
     from shutdownlint.manifests.document import NodeRef
-    from shutdownlint.manifests.resources import Container
+    from shutdownlint.manifests.object_index import LoadedResource
+    from shutdownlint.manifests.resources import Container, Service
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.context import AnalysisContext
     from shutdownlint.platforms.problem import Problem
@@ -200,3 +201,14 @@ def _misplaced_fields(workload: Workload) -> Iterator[Problem]:
 
 
 __all__ = ["HookSettings", "draft_pod", "field_rejected", "find_problems", "read_grace_period"]
+
+
+def service_problems(services: Iterable[LoadedResource[Service]]) -> Iterator[Problem]:
+    """Yield the Service settings that undo every delay: pods stay in it while they terminate."""
+    for service in services:
+        model = service.model
+        if model.spec.publishNotReadyAddresses is True and not model.headless:
+            location = (service.ref / "spec" / "publishNotReadyAddresses").key
+            yield problems.ServicePublishesNotReady(
+                location=location, key=model.metadata.name or ""
+            )

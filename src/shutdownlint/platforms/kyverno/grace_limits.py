@@ -10,8 +10,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from shutdownlint.patterns import lazy_pattern
-from shutdownlint.platforms.kubernetes.containers import GRACE_FIELD
 from shutdownlint.platforms.kyverno.resources import KyvernoPolicy
+from shutdownlint.platforms.pods.containers import GRACE_FIELD
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from msgspec import Struct, field
 
 from shutdownlint.manifests.decoding import has_placeholder
 from shutdownlint.platforms.durations import go_duration
-from shutdownlint.platforms.kubernetes.hooks import HookSettings
 from shutdownlint.platforms.linkerd import facts, problems
 from shutdownlint.platforms.linkerd.annotations import (
     Annotation,
@@ -21,6 +20,7 @@ from shutdownlint.platforms.linkerd.process import ProxySettings
 from shutdownlint.platforms.mesh_proxy import sidecar_mode
 from shutdownlint.platforms.mesh_signs import assume_member, find_sign
 from shutdownlint.platforms.pod_annotations import read_bool, read_seconds
+from shutdownlint.platforms.pods.hooks import HookSettings
 from shutdownlint.platforms.user_facts import NO_MESH
 from shutdownlint.shutdown.durations import ZERO, DurationRange, seconds
 from shutdownlint.shutdown.pod_plan import Assumption

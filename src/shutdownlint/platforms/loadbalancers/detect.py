@@ -18,13 +18,13 @@ from shutdownlint.platforms.annotation_values import (
     read_json,
     read_pair,
 )
-from shutdownlint.platforms.kubernetes.services import containers_reached
 from shutdownlint.platforms.loadbalancers import facts
 from shutdownlint.platforms.loadbalancers.resources import (
     GCPBackendPolicy,
     TargetGroupConfiguration,
 )
 from shutdownlint.platforms.locations import source_location
+from shutdownlint.platforms.pods.services import containers_reached
 from shutdownlint.platforms.traffic import LoadBalancerFacts
 from shutdownlint.shutdown.durations import seconds
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting

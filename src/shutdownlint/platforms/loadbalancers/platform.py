@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shutdownlint.platforms.kubernetes.services import leads_to_pod
 from shutdownlint.platforms.loadbalancers import facts, problems
 from shutdownlint.platforms.loadbalancers.attributes import attribute_problems
 from shutdownlint.platforms.loadbalancers.detect import gateway_balancer, load_balancer
 from shutdownlint.platforms.platform import Platform
+from shutdownlint.platforms.pods.services import leads_to_pod
 from shutdownlint.platforms.traffic import (
     DEFAULT_PROPAGATION,
     LoadBalancerFacts,

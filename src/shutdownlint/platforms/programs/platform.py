@@ -16,10 +16,10 @@ from shutdownlint.platforms.fields import (
     SubjectKind,
     from_container_facts,
 )
-from shutdownlint.platforms.kubernetes.containers import ContainerFacts
-from shutdownlint.platforms.kubernetes.platform import hook_signals, set_behaviour
 from shutdownlint.platforms.locations import source_location
 from shutdownlint.platforms.platform import Platform
+from shutdownlint.platforms.pods.behaviour import hook_signals, set_behaviour
+from shutdownlint.platforms.pods.containers import ContainerFacts
 from shutdownlint.platforms.programs import facts
 from shutdownlint.platforms.programs.behaviours import AtSignal
 from shutdownlint.platforms.programs.container_config import read_container_config
@@ -59,9 +59,9 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.object_index import LoadedResource
     from shutdownlint.platforms.alternatives import Alternative
     from shutdownlint.platforms.context import AnalysisContext
-    from shutdownlint.platforms.kubernetes.hooks import HookHandler
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
+    from shutdownlint.platforms.pods.hooks import HookHandler
     from shutdownlint.platforms.programs.known_servers import KnownServer
 
 _D = FieldType.DURATION

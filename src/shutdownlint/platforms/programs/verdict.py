@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from shutdownlint.platforms.kubernetes.images import ImageName
 from shutdownlint.platforms.locations import source_location
+from shutdownlint.platforms.pods.images import ImageName
 from shutdownlint.platforms.programs import facts
 from shutdownlint.platforms.programs.behaviours import (
     ANSWERS_503,

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from shutdownlint.platforms.edit_target import ValueFormat
-from shutdownlint.platforms.kubernetes.hooks import MAX_SECONDS, HookHandler, HookKind
-from shutdownlint.platforms.kubernetes.images import ImageName
 from shutdownlint.platforms.locations import node_ref
+from shutdownlint.platforms.pods.hooks import MAX_SECONDS, HookHandler, HookKind
+from shutdownlint.platforms.pods.images import ImageName
 from shutdownlint.shell.forwarding import SignalForwarding
 from shutdownlint.shell.syntax import shell_name, shell_script
 from shutdownlint.shutdown.durations import seconds

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from shutdownlint.manifests.decoding import Placeholder, has_placeholder
-from shutdownlint.platforms.kubernetes import facts
+from shutdownlint.platforms.pods import facts
 from shutdownlint.shell.syntax import is_shell, misquoted_command, shell_script
 from shutdownlint.shutdown.durations import ZERO, DurationRange, seconds
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting

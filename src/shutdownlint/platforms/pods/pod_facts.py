@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from shutdownlint.platforms.kubernetes.controllers import Rollout
-    from shutdownlint.platforms.kubernetes.fleet import Fleet
+    from shutdownlint.platforms.pods.controllers import Rollout
+    from shutdownlint.platforms.pods.fleet import Fleet
     from shutdownlint.shutdown.provenance import Setting
 
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shutdownlint.platforms.kubernetes import problems
-from shutdownlint.platforms.kubernetes.images import is_pause
+from shutdownlint.platforms.pods.images import is_pause
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from shutdownlint.manifests.object_index import LoadedResource
     from shutdownlint.manifests.resources import Container, Service, ServicePort
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.context import AnalysisContext
     from shutdownlint.platforms.pod_draft import ContainerDraft
-    from shutdownlint.platforms.problem import Problem
 
 
 #: Parts of the names of ports that only monitoring uses.
@@ -104,14 +102,3 @@ def serving_service(
             origin = Origin(kind, "Service", location)
             return Setting("Service", service.model.metadata.name or "", origin)
     return None
-
-
-def service_problems(services: Iterable[LoadedResource[Service]]) -> Iterator[Problem]:
-    """Yield the Service settings that undo every delay: pods stay in it while they terminate."""
-    for service in services:
-        model = service.model
-        if model.spec.publishNotReadyAddresses is True and not model.headless:
-            location = (service.ref / "spec" / "publishNotReadyAddresses").key
-            yield problems.ServicePublishesNotReady(
-                location=location, key=model.metadata.name or ""
-            )

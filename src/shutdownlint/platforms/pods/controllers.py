@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from shutdownlint.manifests.resources import Scaler
-from shutdownlint.platforms.kubernetes import facts
 from shutdownlint.platforms.nearness import nearest_of_each
+from shutdownlint.platforms.pods import facts
 from shutdownlint.shutdown.durations import ZERO, format_duration
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 from shutdownlint.shutdown.serving_pods import Replacement

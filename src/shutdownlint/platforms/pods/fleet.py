@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from shutdownlint.manifests.decoding import decode, mappings, value_at
 from shutdownlint.manifests.resources import LabelSelector, Scaler
-from shutdownlint.platforms.kubernetes.controllers import (
+from shutdownlint.platforms.pods.controllers import (
     SCALED_KINDS,
     least_replicas,
     min_available,

@@ -1,0 +1,1 @@
+"""Pods as Kubernetes defines them: the layer that all platforms build on."""

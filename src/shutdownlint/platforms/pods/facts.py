@@ -1,0 +1,19 @@
+"""Facts of Kubernetes about any pod, each with its source."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+
+from shutdownlint.platforms.facts import SourcedValue
+
+#: A tcpSocket hook passes validation and fails at run time: no delay at all.
+TCP_SOCKET_HOOK: Final = SourcedValue(timedelta(0), "pkg/kubelet/lifecycle/handlers.go:105")
+#: Of how many replicas a workload has that says nothing.
+DEFAULT_REPLICAS: Final = SourcedValue(1, "pkg/apis/apps/v1/defaults.go:38-135")
+#: Replaced at a time: of a Deployment's pods a quarter, of a DaemonSet's one.
+DEFAULT_BATCH: Final = SourcedValue("25%", "pkg/apis/apps/v1/defaults.go:38-72")
+#: A hook that fails is reported in an event, and the stop signal follows at once.
+FAILING_HOOK: Final = SourcedValue(
+    timedelta(0), "pkg/kubelet/kuberuntime/kuberuntime_container.go:796"
+)
