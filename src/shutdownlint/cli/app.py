@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from functools import wraps
 from importlib import import_module
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 _CONFIGURATION: Final = (
     "The configuration is the nearest shutdownlint.toml, or pyproject.toml with "
-    "\\[tool.shutdownlint]; SHUTDOWNLINT_CACHE_DIR names the folder of what is kept between runs."
+    "\\[tool.shutdownlint]; SHUTDOWNLINT_CACHE_DIR names the cache folder."
 )
 #: The end of the help: of all commands together and of check, and of each other command.
 _EXIT_CODES: Final = (
@@ -70,9 +71,20 @@ def _as_library_command(command: Callable[..., None]) -> Callable[..., None]:
     def run(**values: Any) -> None:
         call(command, values)
 
+    run.__doc__ = _join_lines(command.__doc__ or "")
     run.__signature__ = Signature(keywords)  # type: ignore[attr-defined]
     run.__annotations__ = {keyword.name: keyword.annotation for keyword in keywords}
     return run
+
+
+def _join_lines(text: str) -> str:
+    """Return a text whose paragraphs are one line each, so that the terminal wraps them.
+
+    Indented lines, which are examples, stay as they are.
+    """
+    paragraphs = inspect.cleandoc(text).split("\n\n")
+    joined = (p if p.startswith(" ") else " ".join(p.split()) for p in paragraphs)
+    return "\n\n".join(joined)
 
 
 def _as_keyword(parameter: Parameter) -> Keyword:
@@ -80,15 +92,16 @@ def _as_keyword(parameter: Parameter) -> Keyword:
     shared: dict[str, Any] = {
         "metavar": declaration.metavar,
         "help": declaration.help,
-        "show_default": declaration.show_default,
+        "show_default": parameter.default not in (None, False, UNSET),
     }
     made: Any
     if isinstance(declaration, Argument):
         made = typer.Argument(**shared)
     else:
         made = typer.Option(
-            *declaration.names,
+            *parameter.names,
             rich_help_panel=declaration.panel,
+            hidden=declaration.hidden,
             parser=_as_parser(declaration),
             min=declaration.min,
             max=declaration.max,

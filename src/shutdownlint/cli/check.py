@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from shutdownlint import files
 from shutdownlint.cli.declarations import Option, OptionGroup
 from shutdownlint.cli.options import (
-    BASELINE,
     FILES,
     FIXES,
     OUTPUT,
@@ -71,7 +70,6 @@ class ReportOptions(OptionGroup):
             metavar="NAME[=FILE]",
             help=f"Output format: {_FORMATS}. With =FILE it is written there; repeat for several "
             "reports.  \\[default: text]",
-            show_default=False,
         ),
     ] = None
     output: Annotated[
@@ -85,7 +83,6 @@ class ReportOptions(OptionGroup):
             metavar="FILE",
             help="Write the report to a file: the first --output is for the first --format, and so "
             "on. The text report goes to the terminal as well.",
-            show_default=False,
         ),
     ] = None
     quiet: Annotated[
@@ -113,7 +110,6 @@ class ReportOptions(OptionGroup):
     statistics: Annotated[
         bool,
         Option(
-            names=("--statistics",),
             panel=OUTPUT,
             help="Count findings by rule instead of showing them; short for --format statistics.",
         ),
@@ -140,7 +136,6 @@ class RuleOptions(OptionGroup):
         Option(
             panel=RULES,
             help="Minimum severity that makes the exit code 1.  \\[default: warning]",
-            show_default=False,
         ),
     ] = None
     min_confidence: Annotated[
@@ -148,17 +143,15 @@ class RuleOptions(OptionGroup):
         Option(
             panel=RULES,
             help="Count findings of a lower confidence, and do not report them.  \\[default: low]",
-            show_default=False,
         ),
     ] = None
     notes: Annotated[
         bool,
-        Option(names=("--notes",), panel=RULES, help="Report notes (advice) as well."),
+        Option(panel=RULES, help="Report notes (advice) as well."),
     ] = False
     allow_empty: Annotated[
         bool,
         Option(
-            names=("--allow-empty",),
             panel=RULES,
             help="Exit with 0 where there are no manifests; without it that is exit code 2.",
         ),
@@ -171,7 +164,6 @@ class FixOptions(OptionGroup):
     fix: Annotated[
         bool,
         Option(
-            names=("--fix",),
             panel=FIXES,
             help="Apply safe fixes to the files, then report what remains.",
         ),
@@ -179,7 +171,6 @@ class FixOptions(OptionGroup):
     unsafe_fixes: Annotated[
         bool,
         Option(
-            names=("--unsafe-fixes",),
             panel=FIXES,
             help="Also apply fixes that change the pod's behaviour (a sleep, mesh settings); "
             "implies --fix.",
@@ -188,7 +179,6 @@ class FixOptions(OptionGroup):
     diff: Annotated[
         bool,
         Option(
-            names=("--diff",),
             panel=FIXES,
             help="Show what --fix would change, and write nothing; exit with 1 if there are "
             "changes.",
@@ -201,25 +191,22 @@ class FixOptions(OptionGroup):
             metavar="REASON",
             help="Write an ignore comment with this reason at each reported line; --select narrows "
             "it down.",
-            show_default=False,
         ),
     ] = None
     baseline: Annotated[
         str | None,
         Option(
-            panel=BASELINE,
+            panel=RULES,
             metavar="FILE",
             help="Report only findings that are not in this baseline file.",
-            show_default=False,
         ),
     ] = None
     write_baseline: Annotated[
         str | None,
         Option(
-            panel=BASELINE,
+            panel=RULES,
             metavar="FILE",
             help="Write all findings to a baseline file, and exit with 0.",
-            show_default=False,
         ),
     ] = None
 
@@ -227,21 +214,20 @@ class FixOptions(OptionGroup):
 def command(
     *,
     paths: Paths = None,
-    report: ReportOptions,
-    rules: RuleOptions,
-    fixes: FixOptions,
-    screen: ScreenOptions,
-    environment: EnvironmentOptions,
     files: FileOptions,
     # Asked for before this is imported: cli/run_cache.py looks for the word.
     no_cache: Annotated[
         bool,
         Option(
-            names=("--no-cache",),
             panel=FILES,
             help="Check everything again, also where nothing has changed since an earlier run.",
         ),
     ] = False,
+    environment: EnvironmentOptions,
+    rules: RuleOptions,
+    fixes: FixOptions,
+    report: ReportOptions,
+    screen: ScreenOptions,
 ) -> None:
     """Check manifests for settings that lose requests when pods shut down.
 

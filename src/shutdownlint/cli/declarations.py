@@ -43,8 +43,8 @@ class Option(Struct, frozen=True):
     panel: str | None = None
     metavar: str | None = None
     parse: Callable[[str], Any] | None = None
-    #: Whether the help shows the default.
-    show_default: bool = True
+    #: Whether the help leaves it out: the configuration serves it better.
+    hidden: bool = False
     min: int | None = None
     max: int | None = None
 
@@ -54,7 +54,6 @@ class Argument(Struct, frozen=True):
 
     metavar: str
     help: str
-    show_default: bool = True
 
 
 class OptionGroup(Struct, kw_only=True):

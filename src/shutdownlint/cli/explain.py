@@ -4,18 +4,18 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 from msgspec.structs import replace
 
-from shutdownlint import limits
 from shutdownlint.cli.declarations import Option, OptionGroup
 from shutdownlint.cli.options import (
     FORMAT_OPTION,
     OUTPUT,
-    REQUESTS,
     EnvironmentOptions,
     FileOptions,
     OutputFile,
     PathsAndWorkload,
     ScreenOptions,
     choice,
+    facts_in,
+    with_facts,
 )
 from shutdownlint.cli.output import (
     CLEAN,
@@ -35,7 +35,7 @@ from shutdownlint.cli.session import (
     warn_no_match,
 )
 from shutdownlint.linter.linter import check
-from shutdownlint.platforms.user_facts import AppFacts
+from shutdownlint.platforms.user_facts import REQUESTS
 from shutdownlint.reports.explanation import explain_pods
 from shutdownlint.reports.output import ReportOutput
 from shutdownlint.reports.registry import EXPLAIN_REPORTERS, SUMMARY_REPORTERS, find_reporter
@@ -58,7 +58,6 @@ class RequestOptions(OptionGroup):
             metavar="DURATION[@ARRIVAL]",
             help="A request to follow: 10s is in flight at deletion and takes 10s more, 2s@4s "
             "arrives 4s after it and takes 2s. If repeated, the requests run in one simulation.",
-            show_default=False,
         ),
     ] = None
     outbound: Annotated[
@@ -67,7 +66,6 @@ class RequestOptions(OptionGroup):
             panel=REQUESTS,
             metavar="DURATION[@ARRIVAL]",
             help="The same for a call that the app itself makes through its proxy.",
-            show_default=False,
         ),
     ] = None
     reused: Annotated[
@@ -77,7 +75,6 @@ class RequestOptions(OptionGroup):
             metavar="DURATION[@ARRIVAL]",
             help="A request on a connection that the client has kept open since before the "
             "deletion.",
-            show_default=False,
         ),
     ] = None
     idle_connections: Annotated[
@@ -109,27 +106,6 @@ class RequestOptions(OptionGroup):
             "proxies that wait for them stay until then.",
         ),
     ] = 0
-    rate: Annotated[
-        float | None,
-        Option(
-            panel=REQUESTS,
-            min=0,
-            metavar="N",
-            help="How many requests a second each workload gets; with it the lost requests are "
-            "counted.",
-            show_default=False,
-        ),
-    ] = None
-    rollouts: Annotated[
-        float | None,
-        Option(
-            panel=REQUESTS,
-            min=0,
-            metavar="N",
-            help="How many rollouts a week each workload has, to count what is lost in a week.",
-            show_default=False,
-        ),
-    ] = None
     open_connections: Annotated[
         float | None,
         Option(
@@ -138,7 +114,6 @@ class RequestOptions(OptionGroup):
             metavar="N",
             help="How many other connections are open on average; gives a probability where the "
             "outcome depends on them. 0: no connections other than the given requests.",
-            show_default=False,
         ),
     ] = None
 
@@ -149,9 +124,16 @@ class RequestOptions(OptionGroup):
         return bool(idle) or self.open_connections is not None
 
 
+if not TYPE_CHECKING:
+    RequestOptions = with_facts(RequestOptions, REQUESTS)
+
+
 def command(
     *,
     paths: PathsAndWorkload = None,
+    files: FileOptions,
+    environment: EnvironmentOptions,
+    requests: RequestOptions,
     output_format: Annotated[
         ExplainFormat | None,
         FORMAT_OPTION,
@@ -159,16 +141,12 @@ def command(
     summary: Annotated[
         bool,
         Option(
-            names=("--summary",),
             panel=OUTPUT,
             help="One line for each workload, the worst first; as text or with --format json.",
         ),
     ] = False,
     output: OutputFile = None,
     screen: ScreenOptions,
-    requests: RequestOptions,
-    environment: EnvironmentOptions,
-    files: FileOptions,
 ) -> None:
     """Draw the timeline of each pod's shutdown, with the longest requests that survive it.
 
@@ -192,12 +170,9 @@ def command(
     if summary and name not in known:
         raise usage_error(f"--summary goes with --format {' or '.join(known)}")
     session = Session.of(files, environment)
-    for option, value in (("--rate", requests.rate), ("--rollouts", requests.rollouts)):
-        if value is not None and not 0 <= value <= limits.MAX_RATE:
-            raise usage_error(f"{option} {value}: a number from 0 to {limits.MAX_RATE:,}")
-    facts = AppFacts("*", rate=requests.rate, rollouts=requests.rollouts)
     config = session.config
-    session = session.with_config(replace(config, command_line=(*config.command_line, facts)))
+    stated = (*config.command_line, *facts_in(requests))
+    session = session.with_config(replace(config, command_line=stated))
     inbound = [read_request(text) for text in requests.request or ()]
     inbound += [read_request(text, reused=True) for text in requests.reused or ()]
     outbound = [read_request(text, outbound=True) for text in requests.outbound or ()]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from shutdownlint.cli.declarations import Option, OptionGroup
 from shutdownlint.cli.options import (
+    OUTPUT,
     EnvironmentOptions,
     FileOptions,
     PathsAndWorkload,
@@ -57,7 +58,6 @@ class ServerOptions(OptionGroup):
             metavar="URL",
             help="The Prometheus to ask, such as http://localhost:9090. Nothing else is asked, and "
             "redirects are not followed. Default: none; the queries are printed.",
-            show_default=False,
         ),
     ] = None
     token_file: Annotated[
@@ -66,7 +66,6 @@ class ServerOptions(OptionGroup):
             panel=SERVER,
             metavar="FILE",
             help=f"A file with a bearer token. Or set {TOKEN}, or {USER} and {PASSWORD}.",
-            show_default=False,
         ),
     ] = None
     ca_file: Annotated[
@@ -76,7 +75,6 @@ class ServerOptions(OptionGroup):
             metavar="FILE",
             help="Certificates that the server's certificate is checked with. Default: those of "
             "the system.",
-            show_default=False,
         ),
     ] = None
     window: Annotated[
@@ -86,7 +84,6 @@ class ServerOptions(OptionGroup):
             metavar="DURATION",
             parse=parse_duration,
             help="How far back, such as 24h.  \\[default: 168h, a week]",
-            show_default=False,
         ),
     ] = None
     quantile: Annotated[
@@ -107,7 +104,6 @@ class ServerOptions(OptionGroup):
             help="Your own query, such as one of a recording rule: $namespace, $workload, $pods "
             "(an expression) and $window are replaced. Its result is buckets with le, or one "
             "value, in seconds.",
-            show_default=False,
         ),
     ] = None
 
@@ -115,6 +111,9 @@ class ServerOptions(OptionGroup):
 def command(
     *,
     paths: PathsAndWorkload = None,
+    files: FileOptions,
+    environment: EnvironmentOptions,
+    server: ServerOptions,
     output: Annotated[
         str | None,
         Option(
@@ -122,15 +121,11 @@ def command(
                 "--output",
                 "-o",
             ),
-            panel="Output",
+            panel=OUTPUT,
             metavar="FILE",
             help="Write what was measured to a file, for --measured and the configuration.",
-            show_default=False,
         ),
     ] = None,
-    server: ServerOptions,
-    environment: EnvironmentOptions,
-    files: FileOptions,
 ) -> None:
     """Measure how long the slowest ordinary requests of each workload take, with Prometheus.
 

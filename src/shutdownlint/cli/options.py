@@ -1,23 +1,32 @@
 """Options that several commands have, in groups: each field of a group is an option."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
+from msgspec import defstruct
+from msgspec.structs import replace
+
+from shutdownlint import limits
 from shutdownlint.cli.declarations import Argument, Option, OptionGroup
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.registry import mesh_names
-from shutdownlint.platforms.user_facts import MeshFact, parse_mesh
+from shutdownlint.platforms.user_facts import (
+    ENVIRONMENT,
+    USER_FACTS,
+    AppFacts,
+    FactType,
+    MeshFact,
+    UserFact,
+    parse_mesh,
+)
 from shutdownlint.platforms.versions import Version
 
 # The parts of a command's help.
-OUTPUT: Final = "Output"
-RULES: Final = "Rule selection"
-FIXES: Final = "Fixes"
-BASELINE: Final = "Baseline"
-FILES: Final = "Files"
-ENVIRONMENT: Final = "Environment"
-REQUESTS: Final = "Requests"
+FILES: Final = "What to read"
+RULES: Final = "What to report"
+FIXES: Final = "What to change"
+OUTPUT: Final = "How to print"
 
 
 def parse_duration(text: str) -> Any:
@@ -29,6 +38,13 @@ def parse_duration(text: str) -> Any:
     if duration.total_seconds() < 0:
         raise ValueError("must not be negative")
     return duration
+
+
+def _parse_amount(text: str) -> float:
+    amount = float(text)
+    if not 0 <= amount <= limits.MAX_RATE:
+        raise ValueError(f"{text}: a number from 0 to {limits.MAX_RATE:,}")
+    return amount
 
 
 def _parse_mesh(text: str) -> MeshFact:
@@ -59,7 +75,6 @@ class EnvironmentOptions(OptionGroup):
             parse=Version.parse,
             help="The cluster's version, such as 1.33. Default: what the manifests show, else any "
             "version (findings then name the versions that they hold for).",
-            show_default=False,
         ),
     ] = None
     mesh: Annotated[
@@ -71,7 +86,6 @@ class EnvironmentOptions(OptionGroup):
             help=f"The mesh of the pods: {', '.join(mesh_names())} or none. Also applies to "
             "namespaces that are not in the files. The version applies to all pods of that mesh. "
             "Repeatable. Default: what the manifests show.",
-            show_default=False,
         ),
     ] = None
     namespace: Annotated[
@@ -80,29 +94,17 @@ class EnvironmentOptions(OptionGroup):
             panel=ENVIRONMENT,
             metavar="NAME",
             help="The namespace of manifests that write none, as with kubectl apply --namespace.",
-            show_default=False,
         ),
     ] = None
     istio_version: Annotated[
         Any,
         Option(
+            hidden=True,
             panel=ENVIRONMENT,
             metavar="VERSION",
             parse=Version.parse,
             help="Istio's version, such as 1.26; it puts no pod into the mesh. Default: what the "
             "manifests show.",
-            show_default=False,
-        ),
-    ] = None
-    p99: Annotated[
-        Any,
-        Option(
-            panel=ENVIRONMENT,
-            metavar="DURATION",
-            parse=parse_duration,
-            help="How long the slowest ordinary requests take (the 99th percentile), such as 10s. "
-            "Default: not known, and rules that need it are not evaluated.",
-            show_default=False,
         ),
     ] = None
     measured: Annotated[
@@ -112,21 +114,44 @@ class EnvironmentOptions(OptionGroup):
             metavar="FILE",
             help="A file of shutdownlint measure: how long requests and endpoints take. "
             "Repeatable.",
-            show_default=False,
         ),
     ] = None
-    propagation: Annotated[
-        Any,
-        Option(
-            panel=ENVIRONMENT,
-            metavar="DURATION",
-            parse=parse_duration,
-            help="How long Services go on sending new requests to a pod after its termination "
-            "starts, such as 3s; a load balancer may go on for longer. Default: 5s, as an "
-            "assumption.",
-            show_default=False,
-        ),
-    ] = None
+
+
+def _fact_option(fact: UserFact) -> Any:
+    """Return the declaration of a fact's option."""
+    duration = fact.type is FactType.DURATION
+    option = Option(
+        panel=fact.panel,
+        metavar="DURATION" if duration else "N",
+        parse=parse_duration if duration else _parse_amount,
+        help=fact.option,
+    )
+    annotated: Any = Annotated
+    return annotated[Any, option]
+
+
+def with_facts(group: type[OptionGroup], panel: str) -> Any:
+    """Return a group of options, with those of the user's facts in this part of the help."""
+    facts = [fact for fact in USER_FACTS if fact.option and fact.panel == panel]
+    fields = [(fact.name, _fact_option(fact), None) for fact in facts]
+    made = defstruct(group.__name__, fields, bases=(group,), kw_only=True)
+    made.__annotations__ = {**group.__annotations__, **made.__annotations__}
+    return made
+
+
+def facts_in(*groups: OptionGroup) -> Iterator[AppFacts]:
+    """Yield the facts that options state of all apps, each with its option as the source."""
+    for fact in USER_FACTS:
+        for group in groups:
+            value = getattr(group, fact.name, None)
+            if value is not None:
+                label = f"--{fact.name}"
+                yield replace(AppFacts("*", source_label=label), **{fact.name: value})
+
+
+if not TYPE_CHECKING:
+    EnvironmentOptions = with_facts(EnvironmentOptions, ENVIRONMENT)
 
 
 class ScreenOptions(OptionGroup):
@@ -151,7 +176,6 @@ class FileOptions(OptionGroup):
             panel=FILES,
             metavar="PATH",
             help="Files read for context only (namespaces, mesh configuration), not linted.",
-            show_default=False,
         ),
     ] = None
     exclude: Annotated[
@@ -160,17 +184,16 @@ class FileOptions(OptionGroup):
             panel=FILES,
             metavar="PATTERN",
             help="Files to exclude, as shell patterns, such as '*/testdata/*'.",
-            show_default=False,
         ),
     ] = None
     respect_gitignore: Annotated[
         bool | None,
         Option(
             names=("--respect-gitignore/--no-respect-gitignore",),
+            hidden=True,
             panel=FILES,
             help="Leave out what git ignores below the paths. A path of the command line is read "
             "in any case.  \\[default: respect-gitignore]",
-            show_default=False,
         ),
     ] = None
     stdin_filename: Annotated[
@@ -179,13 +202,11 @@ class FileOptions(OptionGroup):
             panel=FILES,
             metavar="FILE",
             help="What standard input (-) is called in reports.",
-            show_default=False,
         ),
     ] = None
     render: Annotated[
         bool,
         Option(
-            names=("--render",),
             panel=FILES,
             help="Render the charts and kustomizations below the paths with your helm, kustomize "
             "or kubectl, as the configuration describes it.",
@@ -194,7 +215,6 @@ class FileOptions(OptionGroup):
     allow_network: Annotated[
         bool,
         Option(
-            names=("--allow-network",),
             panel=FILES,
             help="With --render: kustomizations may fetch remote resources and charts.",
         ),
@@ -205,7 +225,6 @@ class FileOptions(OptionGroup):
             panel=FILES,
             metavar="FILE",
             help="A values file for the charts; repeatable, later files override earlier ones.",
-            show_default=False,
         ),
     ] = None
     set_values: Annotated[
@@ -215,16 +234,15 @@ class FileOptions(OptionGroup):
             panel=FILES,
             metavar="KEY=VALUE",
             help="A value for the charts, as helm takes it; repeatable.",
-            show_default=False,
         ),
     ] = None
     release: Annotated[
         str | None,
         Option(
+            hidden=True,
             panel=FILES,
             metavar="NAME",
             help="The name of the charts' release. Default: the name of the chart's folder.",
-            show_default=False,
         ),
     ] = None
     config: Annotated[
@@ -234,20 +252,18 @@ class FileOptions(OptionGroup):
             metavar="FILE",
             help="Configuration file. Default: the nearest shutdownlint.toml, or pyproject.toml "
             "with \\[tool.shutdownlint].",
-            show_default=False,
         ),
     ] = None
     isolated: Annotated[
         bool,
         Option(
-            names=("--isolated",),
             panel=FILES,
             help="Ignore configuration files, and the suppressions in the checked files.",
         ),
     ] = False
     debug: Annotated[
         bool,
-        Option(names=("--debug",), panel=FILES, help="Show internal errors in full."),
+        Option(hidden=True, panel=OUTPUT, help="Show internal errors in full."),
     ] = False
 
 
@@ -257,7 +273,6 @@ Paths = Annotated[
         metavar="[PATH]...",
         help="Files and folders of Kubernetes YAML or JSON; - is standard input. Default: the "
         "current folder.",
-        show_default=False,
     ),
 ]
 PathsAndWorkload = Annotated[
@@ -266,7 +281,6 @@ PathsAndWorkload = Annotated[
         metavar="[PATH]... [WORKLOAD]",
         help="Files and folders, and last, optionally, a workload: checkout, shop/checkout or "
         "Deployment/shop/checkout (shell patterns work).",
-        show_default=False,
     ),
 ]
 OutputFile = Annotated[
@@ -279,7 +293,6 @@ OutputFile = Annotated[
         panel=OUTPUT,
         metavar="FILE",
         help="Write the report to a file.",
-        show_default=False,
     ),
 ]
 
@@ -288,5 +301,4 @@ FORMAT_OPTION: Final[Any] = Option(
     names=("--format",),
     panel=OUTPUT,
     help="Output format.  \\[default: text]",
-    show_default=False,
 )

@@ -28,19 +28,17 @@ def command(
         Argument(
             metavar="[RULE]",
             help="An id or name, such as SL101; or a word, which lists the rules with it.",
-            show_default=False,
         ),
     ] = None,
     fields: Annotated[
         bool,
-        Option(names=("--fields",), help="List the fields and problem kinds that rules may use."),
+        Option(help="List the fields and problem kinds that rules may use."),
     ] = False,
     test: Annotated[
         str | None,
         Option(
             metavar="DIR",
             help="Test the rules of a folder on their own examples.",
-            show_default=False,
         ),
     ] = None,
     files: FileOptions,

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from shutdownlint import files, limits
-from shutdownlint.cli.options import EnvironmentOptions, FileOptions
+from shutdownlint.cli.options import EnvironmentOptions, FileOptions, facts_in
 from shutdownlint.cli.output import usage_error, warn
 from shutdownlint.config import Config, ConfigError, ConfigPattern, find_config
 from shutdownlint.engine.errors import RuleError
@@ -260,20 +260,12 @@ def _with_environment(config: Config, environment: EnvironmentOptions) -> Config
     known = {name: version for name, version in versions.items() if version is not None}
     return replace(
         config,
-        command_line=(*config.command_line, *_facts_of(environment)),
+        command_line=(*config.command_line, *facts_in(environment)),
         measured=(*_read_measured(environment.measured or []), *config.measured),
         namespace=environment.namespace or config.namespace,
         meshes=(*(environment.mesh or ()), *config.meshes),
         versions={**config.versions, **known},
     )
-
-
-def _facts_of(environment: EnvironmentOptions) -> Iterator[AppFacts]:
-    """Yield the facts that options state about all apps, each with the option as its source."""
-    if environment.p99 is not None:
-        yield AppFacts("*", p99=environment.p99, source_label="--p99")
-    if environment.propagation is not None:
-        yield AppFacts("*", propagation=environment.propagation, source_label="--propagation")
 
 
 def _read_measured(files: list[str]) -> list[AppFacts]:

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from shutdownlint.cli.declarations import Option
 from shutdownlint.cli.options import (
-    ENVIRONMENT,
     FORMAT_OPTION,
     EnvironmentOptions,
     FileOptions,
@@ -12,6 +11,7 @@ from shutdownlint.cli.options import (
     PathsAndWorkload,
     ScreenOptions,
     choice,
+    facts_in,
 )
 from shutdownlint.cli.output import (
     INCOMPLETE,
@@ -23,6 +23,7 @@ from shutdownlint.cli.output import (
 from shutdownlint.cli.session import Session, rule_errors
 from shutdownlint.fixes.suggest import complete_report, make_suggestions
 from shutdownlint.platforms.traffic import MeasuredRequests
+from shutdownlint.platforms.user_facts import ENVIRONMENT
 from shutdownlint.reports.output import ReportOutput
 from shutdownlint.reports.registry import SUGGEST_REPORTERS, find_reporter
 from shutdownlint.shutdown.durations import format_duration
@@ -41,6 +42,8 @@ _PATCHES = ("kustomize", "helm")
 def command(
     *,
     paths: PathsAndWorkload = None,
+    files: FileOptions,
+    environment: EnvironmentOptions,
     serve: Annotated[
         str | None,
         Option(
@@ -48,7 +51,6 @@ def command(
             metavar="SHARE",
             help="The share of the requests to serve, as they were measured (--measured), such as "
             "99%. Default: those of up to --p99.",
-            show_default=False,
         ),
     ] = None,
     output_format: Annotated[
@@ -57,8 +59,6 @@ def command(
     ] = None,
     output: OutputFile = None,
     screen: ScreenOptions,
-    environment: EnvironmentOptions,
-    files: FileOptions,
 ) -> None:
     """Suggest the smallest consistent set of settings with which every request is served.
 
@@ -81,7 +81,8 @@ def command(
 
     name = str(output_format.value) if output_format is not None else _TEXT
     rendered = name in _PATCHES
-    suggestions = make_suggestions(selected.pods, environment.p99, rendered=rendered)
+    stated = {fact.source_label: fact.p99 for fact in facts_in(environment)}
+    suggestions = make_suggestions(selected.pods, stated.get("--p99"), rendered=rendered)
     if share is not None:
         _warn_unmeasured(suggestions, share)
     if not suggestions:

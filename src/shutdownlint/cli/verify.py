@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 from shutdownlint.cli.declarations import Option
 from shutdownlint.cli.options import (
     OUTPUT,
-    REQUESTS,
     EnvironmentOptions,
     FileOptions,
     OutputFile,
@@ -15,6 +14,7 @@ from shutdownlint.cli.options import (
 from shutdownlint.cli.output import INCOMPLETE, check_outputs, usage_error, warn, write_output
 from shutdownlint.cli.requests import read_request
 from shutdownlint.cli.session import Session
+from shutdownlint.platforms.user_facts import REQUESTS
 from shutdownlint.reports.output import ReportOutput
 from shutdownlint.reports.registry import VERIFY_REPORTERS, find_reporter
 from shutdownlint.reports.verification import refusal
@@ -32,6 +32,8 @@ else:
 def command(
     *,
     paths: PathsAndWorkload = None,
+    files: FileOptions,
+    environment: EnvironmentOptions,
     request: Annotated[
         list[str] | None,
         Option(
@@ -39,7 +41,6 @@ def command(
             metavar="DURATION[@ARRIVAL]",
             help="A request to send, as explain takes it; repeatable. Default: requests at the "
             "borders of each loss.",
-            show_default=False,
         ),
     ] = None,
     output_format: Annotated[
@@ -48,12 +49,9 @@ def command(
             names=("--format",),
             panel=OUTPUT,
             help="Output format.  \\[default: shell]",
-            show_default=False,
         ),
     ] = None,
     output: OutputFile = None,
-    environment: EnvironmentOptions,
-    files: FileOptions,
 ) -> None:
     """Write a test for each workload: requests to send while a pod is deleted, with predictions.
 

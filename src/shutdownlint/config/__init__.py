@@ -19,7 +19,6 @@ from shutdownlint.rendering.targets import RenderOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import timedelta
     from pathlib import Path
 
     from shutdownlint.manifests.suppressions import Suppression
@@ -45,17 +44,17 @@ class ConfigPattern(Struct, frozen=True):
 class Config(Struct, frozen=True):
     """Everything that the user says. Paths are relative to the current folder.
 
-    ``versions`` are by platform. ``fail_on`` is a severity, or "never". ``suffixes``
-    are further endings of files that are read. ``apps`` are facts of the file, ``command_line``
-    those of options, ``measured`` those of measurements. ``patterns`` are those of a file that
-    should match something, ``folder`` is where it is. ``refusals`` are what the file asks for and
-    does not get (the job is then not complete), ``ignored`` its settings without effect.
+    ``versions`` are by platform, ``everywhere`` are facts about all apps. ``fail_on`` is a
+    severity, or "never". ``suffixes`` are further endings of files that are read. ``apps`` are
+    facts of the file, ``command_line`` those of options, ``measured`` those of measurements.
+    ``patterns`` are those of a file that should match something, ``folder`` is where it is.
+    ``refusals`` are what the file asks for and does not get (the job is then not complete),
+    ``ignored`` its settings without effect.
     """
 
     versions: Mapping[str, Version] = field(default_factory=dict)
     meshes: tuple[MeshFact, ...] = ()
-    p99: timedelta | None = None
-    propagation: timedelta | None = None
+    everywhere: AppFacts = AppFacts("*")
     selection: RuleSelection = RuleSelection()
     fail_on: str = Severity.WARNING.value
     context: tuple[str, ...] = ()
@@ -80,11 +79,10 @@ class Config(Struct, frozen=True):
 
     def user_facts(self) -> UserFacts:
         """Return the facts for the platforms; those of the command line come first."""
-        everywhere = AppFacts("*", p99=self.p99, propagation=self.propagation)
         return UserFacts(
             self.versions,
             self.meshes,
-            (*self.command_line, *self.apps, *self.measured, everywhere),
+            (*self.command_line, *self.apps, *self.measured, self.everywhere),
             self.suppressions,
             self.namespace,
             self.owners.label,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from datetime import date
+from datetime import date  # noqa: TC003 - the library reads it
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
@@ -12,6 +12,7 @@ from pydantic import (
     BeforeValidator,
     Field,
     WithJsonSchema,
+    create_model,
     model_validator,
 )
 
@@ -33,13 +34,21 @@ from shutdownlint.linter.owners import Owners
 from shutdownlint.manifests.discovery import display_path, find_repository
 from shutdownlint.manifests.suppressions import Suppression
 from shutdownlint.platforms.registry import mesh_names
-from shutdownlint.platforms.user_facts import AppFacts, MeshFact, parse_mesh
+from shutdownlint.platforms.user_facts import (
+    USER_FACTS,
+    AppFacts,
+    FactType,
+    MeshFact,
+    UserFact,
+    parse_mesh,
+)
 from shutdownlint.platforms.versions import Version
 from shutdownlint.rendering.targets import RenderOptions, RenderTarget
 from shutdownlint.shutdown.pod_plan import Confidence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import timedelta
 
 
 def _version(value: Any) -> Version:
@@ -84,33 +93,59 @@ class NamespaceForm(Matching):
     mesh: _Mesh = Field(description="Their mesh: 'istio', 'istio=1.26', 'linkerd=2.18', 'none'.")
 
 
-class WorkloadForm(Matching):
+def _key_type(fact: UserFact) -> Any:
+    """Return the type of a fact's key."""
+    if fact.type is FactType.DURATION:
+        return DurationText
+    if fact.type is FactType.AMOUNT:
+        return _Amount
+    if fact.type is FactType.FLAG:
+        return bool | None
+    words: Any = Literal
+    return words[fact.values] | None
+
+
+def _form_of_facts(name: str, base: type[Form], texts: Mapping[str, str]) -> Any:
+    """Return a form with the keys of the user's facts, each with its text."""
+    fields: dict[str, Any] = {
+        fact.config_key: (
+            _key_type(fact),
+            Field(
+                default=None,
+                description=texts[fact.name],
+                examples=[fact.example] if fact.example else None,
+            ),
+        )
+        for fact in USER_FACTS
+        if texts.get(fact.name)
+    }
+    return create_model(name, __base__=base, **fields)
+
+
+if TYPE_CHECKING:
+
+    class _WorkloadFacts(Matching):
+        """Keys of the user's facts about workloads."""
+
+        app: str | None
+        drain: timedelta | None
+
+    class _FactsOfAll(Form):
+        """Keys of the user's facts about all workloads."""
+else:
+    _WorkloadFacts = _form_of_facts(
+        "_WorkloadFacts", Matching, {fact.name: fact.description for fact in USER_FACTS}
+    )
+    _FactsOfAll = _form_of_facts(
+        "_FactsOfAll", Form, {fact.name: fact.everywhere for fact in USER_FACTS}
+    )
+
+
+class WorkloadForm(_WorkloadFacts):
     """Facts about the workloads that match ``Kind/namespace/name`` (shell patterns)."""
 
     match: PatternText = Field(
         description="Kind/namespace/name, with * and ?; what is left out is any."
-    )
-    p99: DurationText = Field(default=None, description="How long a request takes at most: '10s'.")
-    job: DurationText = Field(
-        default=None, description="How long the longest job of a queue worker takes: '5m'."
-    )
-    drain: DurationText = Field(
-        default=None, description="How long the app still accepts after its stop signal."
-    )
-    propagation: DurationText = Field(
-        default=None,
-        description="How long Services go on sending it new requests after termination starts.",
-    )
-    rate: _Amount = Field(
-        default=None, description="How many requests a second it gets, in all its pods."
-    )
-    rollouts: _Amount = Field(default=None, description="How many rollouts it has in a week.")
-    app: Literal["graceful", "abrupt", "ignoring", "lingering"] | None = Field(
-        default=None, description="What the app does at its stop signal."
-    )
-    waits_for_calls: bool | None = Field(
-        default=None,
-        description="Whether the app finishes its own calls to others before it ends.",
     )
     ignore: list[_RuleName] = Field(
         default_factory=list,
@@ -159,7 +194,7 @@ class PathForm(Matching):
     owner: str = Field(default="", description="The team that reports name for them.")
 
 
-class ConfigForm(Form):
+class ConfigForm(_FactsOfAll):
     """All settings of a configuration file."""
 
     kubernetes_version: _Version = Field(
@@ -177,17 +212,6 @@ class ConfigForm(Form):
     )
     namespace: str | None = Field(
         examples=["shop"], default=None, description="The namespace of manifests that write none."
-    )
-    p99: DurationText = Field(
-        examples=["10s"],
-        default=None,
-        description="How long a request takes at most, of all workloads: '10s'.",
-    )
-    propagation: DurationText = Field(
-        examples=["5s"],
-        default=None,
-        description="How long Services go on sending new requests to a pod after its termination "
-        "starts: '5s'.",
     )
     select: list[_RuleName] = Field(
         examples=[["SL1", "SL2"]],
@@ -296,8 +320,7 @@ def load_config(path: Path, *, trusted: bool = False) -> Config:
     return Config(
         versions={name: version for name, version in versions.items() if version is not None},
         meshes=(*map(_namespace_mesh, form.namespaces), *map(_mesh_of_file, form.mesh)),
-        p99=form.p99,
-        propagation=form.propagation,
+        everywhere=_facts_of(AppFacts("*"), form),
         namespace=form.namespace,
         selection=RuleSelection(
             tuple(form.select),
@@ -404,21 +427,17 @@ def _suppression(form: WorkloadForm) -> Suppression:
 
 
 def _app_facts(form: WorkloadForm) -> AppFacts:
-    label = f"the configuration for {form.match}"
-    # "lingering" is graceful with a drain: it still accepts for that long.
-    behaviour = "graceful" if form.app == "lingering" else form.app
-    return AppFacts(
-        form.match,
-        form.p99,
-        form.drain,
-        behaviour,
-        label,
-        rate=form.rate,
-        rollouts=form.rollouts,
-        job=form.job,
-        waits_for_calls=form.waits_for_calls,
-        propagation=form.propagation,
+    facts = _facts_of(
+        AppFacts(form.match, source_label=f"the configuration for {form.match}"), form
     )
+    # "lingering" is graceful with a drain: it still accepts for that long.
+    return replace(facts, behaviour="graceful") if form.app == "lingering" else facts
+
+
+def _facts_of(facts: AppFacts, form: Form) -> AppFacts:
+    """Return facts with those that a form states."""
+    stated = {fact.name: getattr(form, fact.config_key, None) for fact in USER_FACTS}
+    return replace(facts, **stated)
 
 
 _FROM_CONFIG: Final = "the configuration"

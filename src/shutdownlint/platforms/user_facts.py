@@ -5,8 +5,9 @@ Every run imports this module, so it imports nothing that is slow to import.
 
 from __future__ import annotations
 
+from enum import StrEnum
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
@@ -20,8 +21,121 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.suppressions import Suppression
     from shutdownlint.platforms.versions import Version
 
+#: The parts of the help that options of facts are in.
+ENVIRONMENT: Final = "What is known"
+REQUESTS: Final = "Requests"
+#: The start of this tool's own annotations.
+OWN_PREFIX: Final = "shutdownlint.dev/"
 #: Written instead of a mesh's name: pods are in none.
 NO_MESH = "none"
+
+
+class FactType(StrEnum):
+    """The types of facts. Durations are written with a unit, such as 10s."""
+
+    DURATION = "duration"
+    AMOUNT = "number"
+    FLAG = "true or false"
+    CHOICE = "one of several words"
+
+
+class UserFact(Struct, frozen=True):
+    """A fact that users may state of apps.
+
+    The key of ``[[workloads]]`` is ``key`` with the text ``description``. The others are optional:
+    ``option`` is the help of an option in the part ``panel`` of the help, ``everywhere`` the text
+    of a key for all workloads with its ``example``, ``annotated`` allows an annotation of the
+    workload, and ``field`` is the documentation of a field of rules. ``values`` are those of a
+    choice. The strongest statement counts: the annotation, the option, the configuration (the first
+    entry that matches), a measurement.
+    """
+
+    name: str
+    type: FactType
+    description: str
+    key: str = ""
+    option: str = ""
+    panel: str = ENVIRONMENT
+    everywhere: str = ""
+    example: str = ""
+    annotated: bool = False
+    field: str = ""
+    values: tuple[str, ...] = ()
+
+    @property
+    def config_key(self) -> str:
+        """The name of its key, as Python writes it."""
+        return self.key or self.name
+
+    @property
+    def annotation(self) -> str:
+        """The annotation of a workload or its pods that states it."""
+        return f"{OWN_PREFIX}{self.name}"
+
+
+#: Each is a field of ``AppFacts`` as well.
+USER_FACTS: Final = (
+    UserFact(
+        "p99",
+        FactType.DURATION,
+        "How long a request takes at most: '10s'.",
+        option="How long the slowest ordinary requests take (the 99th percentile), such as 10s. "
+        "Default: not known, and rules that need it are not evaluated.",
+        everywhere="How long a request takes at most, of all workloads: '10s'.",
+        example="10s",
+        annotated=True,
+        field="how long its slowest ordinary requests take; absent unless given",
+    ),
+    UserFact(
+        "job",
+        FactType.DURATION,
+        "How long the longest job of a queue worker takes: '5m'.",
+        annotated=True,
+        field="how long the longest job of a queue worker takes; absent unless given",
+    ),
+    UserFact(
+        "drain",
+        FactType.DURATION,
+        "How long the app still accepts after its stop signal.",
+    ),
+    UserFact(
+        "propagation",
+        FactType.DURATION,
+        "How long Services go on sending it new requests after termination starts.",
+        option="How long Services go on sending new requests to a pod after its termination "
+        "starts, such as 3s; a load balancer may go on for longer. Default: 5s, as an assumption.",
+        everywhere="How long Services go on sending new requests to a pod after its termination "
+        "starts: '5s'.",
+        example="5s",
+    ),
+    UserFact(
+        "rate",
+        FactType.AMOUNT,
+        "How many requests a second it gets, in all its pods.",
+        option="How many requests a second each workload gets; with it the lost requests are "
+        "counted.",
+        panel=REQUESTS,
+    ),
+    UserFact(
+        "rollouts",
+        FactType.AMOUNT,
+        "How many rollouts it has in a week.",
+        option="How many rollouts a week each workload has, to count what is lost in a week.",
+        panel=REQUESTS,
+    ),
+    UserFact(
+        "behaviour",
+        FactType.CHOICE,
+        "What the app does at its stop signal.",
+        key="app",
+        values=("graceful", "abrupt", "ignoring", "lingering"),
+    ),
+    UserFact(
+        "waits_for_calls",
+        FactType.FLAG,
+        "Whether the app finishes its own calls to others before it ends.",
+    ),
+)
 
 
 class AppFacts(Struct, frozen=True):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from shutdownlint.manifests.suppressions import ANNOTATION as IGNORE_ANNOTATION
 from shutdownlint.platforms.kubernetes import problems
+from shutdownlint.platforms.user_facts import OWN_PREFIX, USER_FACTS
 from shutdownlint.platforms.workload_index import OWNER_ANNOTATION
 from shutdownlint.wording import close_name
 
@@ -15,10 +16,11 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.problem import Problem
 
-PREFIX: Final = "shutdownlint.dev/"
-P99_ANNOTATION: Final = f"{PREFIX}p99"
-JOB_ANNOTATION: Final = f"{PREFIX}job"
-_ANNOTATIONS: Final = (P99_ANNOTATION, JOB_ANNOTATION, OWNER_ANNOTATION, IGNORE_ANNOTATION)
+_ANNOTATIONS: Final = (
+    *(fact.annotation for fact in USER_FACTS if fact.annotated),
+    OWNER_ANNOTATION,
+    IGNORE_ANNOTATION,
+)
 
 
 def unknown_annotations(workload: Workload) -> Iterator[Problem]:
@@ -32,7 +34,7 @@ def unknown_annotations(workload: Workload) -> Iterator[Problem]:
     }
     for metadata, ref in places.values():
         for key in metadata.annotations:
-            if not key.startswith(PREFIX) or key in _ANNOTATIONS:
+            if not key.startswith(OWN_PREFIX) or key in _ANNOTATIONS:
                 continue
             if key.startswith(f"{IGNORE_ANNOTATION}."):
                 continue

@@ -13,12 +13,11 @@ from shutdownlint.platforms.kubernetes.disruptions import (
     disruption_problems,
     selection_problems,
 )
-from shutdownlint.platforms.kubernetes.own_annotations import JOB_ANNOTATION, P99_ANNOTATION
 from shutdownlint.platforms.kubernetes.requests import assume_sender, note_requests
 from shutdownlint.platforms.kubernetes.stated import (
     note_measured_requests,
-    read_duration,
     read_propagation,
+    read_stated,
 )
 from shutdownlint.platforms.kubernetes.structure import (
     draft_pod,
@@ -39,7 +38,7 @@ from shutdownlint.platforms.pods.controllers import read_replicas, read_rollout
 from shutdownlint.platforms.pods.fleet import read_fleet
 from shutdownlint.platforms.pods.hooks import HookKind, HookSettings
 from shutdownlint.platforms.pods.images import is_pause
-from shutdownlint.platforms.pods.pod_facts import PodFacts
+from shutdownlint.platforms.pods.pod_facts import PodFacts, StatedFacts
 from shutdownlint.platforms.pods.services import (
     leads_to_pod,
     serving_containers,
@@ -130,9 +129,10 @@ class Plugin(Platform):
         file = workload.ref.document.file
         budgets = context.state(BudgetIndex).selecting(scope_of(workload), labels, file)
         draft.problems += disruption_problems(workload, context, services, budgets)
-        draft.p99 = read_duration(draft, "p99", P99_ANNOTATION, lambda app: app.p99)
+        stated = StatedFacts(read_stated(draft))
+        draft.note(stated)
+        draft.p99, draft.job = stated.settings.get("p99"), stated.settings.get("job")
         note_measured_requests(draft)
-        draft.job = read_duration(draft, "job", JOB_ANNOTATION, lambda app: app.job)
         note_requests(draft, services)
         if draft.gets_requests:
             self._add_service(draft, services)

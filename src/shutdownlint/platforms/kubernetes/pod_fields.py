@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from shutdownlint.platforms.fields import (
     CaseView,
+    Field,
     FieldType,
     plain_field,
     recommended_value,
     setting_field,
 )
 from shutdownlint.platforms.kubernetes import facts
-from shutdownlint.platforms.pods.pod_facts import PodFacts
+from shutdownlint.platforms.pods.pod_facts import PodFacts, StatedFacts
 from shutdownlint.platforms.traffic import LoadBalancerFacts, ServiceFacts
-from shutdownlint.shutdown.pod_plan import GRACE_FIELD
+from shutdownlint.platforms.user_facts import USER_FACTS, FactType, UserFact
+from shutdownlint.shutdown.pod_plan import GRACE_FIELD, PodPlan
 from shutdownlint.shutdown.provenance import Setting, with_value
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 _SECOND: Final = timedelta(seconds=1)
 _D, _B, _I, _S = FieldType.DURATION, FieldType.BOOL, FieldType.INT, FieldType.STRING
+_FIELD_TYPES: Final = {FactType.DURATION: _D, FactType.FLAG: _B, FactType.CHOICE: _S}
 
 
 def _grace(view: CaseView) -> Setting[DurationRange]:
@@ -87,21 +90,23 @@ def _scaled_down_together(view: CaseView) -> int | None:
     return fleet.scale_in.most_within(max(view.analysis.longest_shutdown, _SECOND))
 
 
+def _stated_field(fact: UserFact) -> Field:
+    """Return the field of a fact that the user states; the plan has it if it changes the model."""
+
+    def get(view: CaseView) -> Setting[Any] | None:
+        if fact.name in PodPlan.__struct_fields__:
+            planned: Setting[Any] | None = getattr(view.plan, fact.name)
+            return planned
+        stated: StatedFacts | None = view.facts(StatedFacts)
+        return stated.settings.get(fact.name) if stated is not None else None
+
+    return setting_field(fact.name, _FIELD_TYPES[fact.type], fact.field, get)
+
+
 #: Fields that containers and proxies have as well.
 POD_FIELDS: Final = (
     setting_field("grace", _D, "the pod's terminationGracePeriodSeconds", _grace),
-    setting_field(
-        "p99",
-        _D,
-        "how long its slowest ordinary requests take; absent unless given",
-        lambda view: view.plan.p99,
-    ),
-    setting_field(
-        "job",
-        _D,
-        "how long the longest job of a queue worker takes; absent unless given",
-        lambda view: view.plan.job,
-    ),
+    *(_stated_field(fact) for fact in USER_FACTS if fact.field),
     plain_field("kind", _S, "the workload's kind", lambda view: view.pod.id.kind),
     plain_field("name", _S, "the workload's name", lambda view: view.pod.id.name),
     plain_field(

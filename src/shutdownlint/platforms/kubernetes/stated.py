@@ -2,55 +2,59 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shutdownlint.manifests.decoding import has_placeholder
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.kubernetes import problems
 from shutdownlint.platforms.traffic import DEFAULT_PROPAGATION, PROPAGATION, MeasuredRequests
+from shutdownlint.platforms.user_facts import USER_FACTS
 from shutdownlint.shutdown.durations import ZERO, format_duration
 from shutdownlint.shutdown.pod_plan import Assumption
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
     from datetime import timedelta
 
     from shutdownlint.platforms.pod_draft import PodDraft
-    from shutdownlint.platforms.user_facts import AppFacts
+    from shutdownlint.platforms.user_facts import AppFacts, UserFact
 
 
-def read_duration(
-    draft: PodDraft,
-    name: str,
-    annotation: str,
-    configured: Callable[[AppFacts], timedelta | None],
-) -> Setting[timedelta] | None:
-    """Return what the user states about a workload: by an annotation, else in the configuration."""
+def read_stated(draft: PodDraft) -> dict[str, Setting[Any]]:
+    """Return the facts that the user states of a workload, by name: an annotation counts first."""
+    apps = [*draft.context.user_facts.apps_for(draft.workload.id)]
+    found = {fact.name: _read_fact(draft, fact, apps) for fact in USER_FACTS}
+    return {name: setting for name, setting in found.items() if setting is not None}
+
+
+def _read_fact(draft: PodDraft, fact: UserFact, apps: Sequence[AppFacts]) -> Setting[Any] | None:
     workload = draft.workload
     places = (
         (workload.template.metadata, workload.ref),
         (workload.owner, workload.object_ref),
     )
-    for metadata, ref in places:
-        text = metadata.annotations.get(annotation)
+    for metadata, ref in places if fact.annotated else ():
+        text = metadata.annotations.get(fact.annotation)
         if text is None or has_placeholder(text):
             continue
-        location = ref / "metadata" / "annotations" / annotation
+        location = ref / "metadata" / "annotations" / fact.annotation
         try:
             value = go_duration(text)
             if value < ZERO:
                 raise ValueError("must not be negative")
         except ValueError as error:
             draft.problems.append(
-                problems.AnnotationUnreadable(location=location, key=annotation, reason=str(error))
+                problems.AnnotationUnreadable(
+                    location=location, key=fact.annotation, reason=str(error)
+                )
             )
             return None
-        return Setting(name, value, Origin(OriginKind.MEASURED, annotation, location))
-    for app in draft.context.user_facts.apps_for(workload.id):
-        from_app = configured(app)
-        if from_app is not None:
-            return Setting(name, from_app, Origin(OriginKind.MEASURED, app.source_label))
+        return Setting(fact.name, value, Origin(OriginKind.MEASURED, fact.annotation, location))
+    for app in apps:
+        from_app = getattr(app, fact.name)
+        if from_app is not None and app.container is None:
+            return Setting(fact.name, from_app, Origin(OriginKind.MEASURED, app.source_label))
     return None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -22,3 +22,9 @@ class PodFacts(Struct, frozen=True):
     host_network: bool = False
     os_name: str = ""
     fleet: Fleet | None = None
+
+
+class StatedFacts(Struct, frozen=True):
+    """The facts that the user states of the pod's workload, by the name of the fact."""
+
+    settings: dict[str, Setting[Any]]
