@@ -1,0 +1,1 @@
+"""One stored output of each command and format, for the example of the project."""
