@@ -8,7 +8,7 @@ RUN CGO_ENABLED=0 GOBIN=/tools go install helm.sh/helm/v3/cmd/helm@v3.16.4 \
 
 FROM python:3.13-slim AS package
 WORKDIR /source
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml README.md LICENSE hatch_build.py ./
 COPY src src
 COPY rules rules
 RUN python -m venv /opt/shutdownlint && /opt/shutdownlint/bin/pip install --no-cache-dir .
@@ -16,10 +16,9 @@ RUN python -m venv /opt/shutdownlint && /opt/shutdownlint/bin/pip install --no-c
 FROM python:3.13-slim
 COPY --from=tools /tools/helm /tools/kustomize /usr/local/bin/
 COPY --from=package /opt/shutdownlint /opt/shutdownlint
-# The rules are compiled once, here.
-ENV PATH=/opt/shutdownlint/bin:$PATH SHUTDOWNLINT_CACHE_DIR=/var/cache/shutdownlint
-RUN mkdir /var/cache/shutdownlint && shutdownlint rule > /dev/null \
-    && useradd --uid 10001 --no-create-home shutdownlint
+# A container starts with an empty cache.
+ENV PATH=/opt/shutdownlint/bin:$PATH SHUTDOWNLINT_CACHE_DIR=
+RUN useradd --uid 10001 --no-create-home shutdownlint
 USER 10001
 WORKDIR /work
 ENTRYPOINT ["shutdownlint"]

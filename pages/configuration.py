@@ -41,6 +41,7 @@ _SECTIONS: Final = {
         "versions.md",
         "decisions.md",
         "contributing.md",
+        "long-tests.md",
         "changelog.md",
     ),
 }

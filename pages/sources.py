@@ -54,6 +54,7 @@ PAGES: Final = {
     "architecture.md": ("docs/architecture.md", "Architecture"),
     "writing-style.md": ("docs/writing-style.md", "Writing style"),
     "contributing.md": ("CONTRIBUTING.md", "Contributing"),
+    "long-tests.md": ("docs/long-tests.md", "Long test runs"),
     "changelog.md": ("CHANGELOG.md", "Changelog"),
 }
 RULES: Final = "rules/index.md"

@@ -50,6 +50,10 @@ TESTS = {
         "tests/engine/test_rule_files.py",
         "tests/test_hostile.py",
     ],
+    "cli": ["tests/cli", "tests/test_cli.py", "tests/test_adoption.py", "tests/test_startup.py"],
+    "kustomize": ["tests/kustomize", "tests/gitops", "tests/linter/test_environments.py"],
+    "rendering": ["tests/rendering", "tests/cli", "tests/test_guides.py"],
+    "reports": ["tests/reports", "tests/test_readme.py", "tests/test_cli.py"],
     "yaml_source": ["tests/yaml_source", "tests/fixes"],
     "shell": ["tests/shell", "tests/platforms/kubernetes"],
 }

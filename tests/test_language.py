@@ -20,6 +20,7 @@ EXEMPT = (
     "tests/fuzz/found/",
     "tests/fixtures/",
     "LICENSE",
+    "tests/snapshots/stored/",
 )
 COMMANDS = ("", "check", "explain", "suggest", "rule", "init", "schema")
 
