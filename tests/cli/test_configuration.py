@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from shutdownlint import limits
 from shutdownlint.config.positions import key_lines, line_of
 from tests.helpers import POD, run, served
 
@@ -96,3 +97,14 @@ def test_rules_and_severities_by_path() -> None:
     )
     assert "teams/a" in run("check", ".")[1]
     assert "did you mean" in _config("[[paths]]\nmatch='x'\nignore=['grace-to-short']\n")[1]
+
+
+def test_only_the_first_patterns_that_match_nothing_are_listed() -> None:
+    Path("a.yaml").write_text(served())
+    listed = limits.MAX_SUGGESTIONS
+    for more, last in ((0, ""), (1, "1 more entry of"), (2, "2 more entries of")):
+        entries = [f'[[workloads]]\nmatch = "gone{n}"\np99 = "1s"\n' for n in range(listed + more)]
+        stderr = _config("".join(entries))[1]
+        assert stderr.count("matches no workload") == listed
+        assert ("the configuration match nothing" in stderr) is bool(more)
+        assert last in stderr

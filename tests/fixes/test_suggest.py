@@ -11,6 +11,7 @@ import yaml
 from typer.testing import CliRunner
 
 from shutdownlint.cli.app import command_line
+from shutdownlint.reports.suggest_patch import _values
 from tests.helpers import check_files, rule_lines, user_facts
 
 SHOP = Path(__file__).resolve().parents[2] / "examples" / "shop"
@@ -52,6 +53,16 @@ def test_values_for_a_chart() -> None:
         "EXIT_ON_ZERO_ACTIVE_CONNECTIONS": "true",
         "MINIMUM_DRAIN_DURATION": "15s",
     }
+
+
+def test_values_of_one_hook_and_of_several() -> None:
+    def spec(*names: str) -> dict[str, object]:
+        hooks = [{"name": name, "lifecycle": name} for name in names]
+        return {"spec": {"template": {"spec": {"containers": [*hooks, {"name": "no-hook"}]}}}}
+
+    assert _values(spec("app")) == {"lifecycle": "app"}
+    assert _values(spec("app", "log")) == {"app": {"lifecycle": "app"}, "log": {"lifecycle": "log"}}
+    assert _values(spec()) == {}
 
 
 def kustomize() -> list[str]:

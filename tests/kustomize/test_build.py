@@ -391,3 +391,17 @@ def test_targets_by_label(selector: str, seconds: int) -> None:
     }
     (pod,) = plan_files(files).pods
     assert grace(pod)[0] == seconds
+
+
+def test_a_namespace_that_is_deployed_gets_the_name_of_the_overlay() -> None:
+    namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: dev, labels: {istio-injection: enabled}}\n"
+    files = {
+        "kustomization.yaml": "namespace: prod\nresources: [namespace.yaml, shop.yaml]\n",
+        "namespace.yaml": namespace,
+        "shop.yaml": DEPLOYMENT,
+    }
+    (pod,) = plan_files(files).pods
+    assert (pod.id.namespace, pod.workload.namespace) == ("prod", "prod")
+    # Its label puts the pods of the new name into the mesh.
+    assert pod.plan is not None
+    assert [proxy.name for proxy in pod.plan.proxies] == ["istio-proxy"]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from shutdownlint.linter.baseline import apply_baseline, baseline_text
+from shutdownlint.linter.deployed_files import _as_environments
 from shutdownlint.linter.linter import check
 from shutdownlint.linter.read import read
 from shutdownlint.manifests.discovery import FileSearch
@@ -399,3 +400,30 @@ def test_namespaces_that_contradict_each_other_leave_the_mesh_open() -> None:
     files["clusters/prod/ns.yaml"] = namespace
     files["clusters/test/ns.yaml"] = namespace.replace("enabled", "disabled")
     assert [verdict.mesh_is_open for verdict in check_files(files).verdicts] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("folders", "labels"),
+    [
+        (["overlays/dev", "overlays/prod", "preview/shop"], ["dev", "prod", "preview/shop"]),
+        (["overlays/prod", "preview"], ["prod", "preview"]),
+        (["prod/shop", "dev/shop"], ["prod/shop", "dev/shop"]),
+    ],
+)
+def test_environments_of_one_group_are_named_by_those_of_others(
+    folders: list[str], labels: list[str]
+) -> None:
+    files = [f"{folder}/kustomization.yaml" for folder in folders]
+    known = {"dev", "prod"}
+    named = _as_environments(files, labels, known)
+    assert named == [
+        next((part for part in label.split("/") if part in known), label) for label in labels
+    ]
+
+
+def test_a_group_without_variants_names_no_environment() -> None:
+    files = {**BASE, "overlays/eu/kustomization.yaml": OVERLAY}
+    files["other/eu/shop/kustomization.yaml"] = "resources: [a.yaml]\n"
+    files["other/eu/shop/a.yaml"] = DEPLOYMENT.replace("name: shop", "name: other", 1)
+    found = check_files(files)
+    assert {finding.variants for finding in found.findings} == {()}

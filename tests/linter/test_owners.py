@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shutdownlint.linter.owner_lookup import OwnerLookup, matches
+from shutdownlint.linter.owner_lookup import OwnerLookup, _fits, matches
 from shutdownlint.linter.owners import Owners
 from tests.helpers import POD, run
 
@@ -104,3 +104,18 @@ def test_the_nearest_statement_counts(tmp_path: Path, monkeypatch: pytest.Monkey
         "k8s/c.yaml": "by-label",
         "k8s/d.yaml": "own",
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern", "fits"),
+    [
+        ("abcbd", "a*bd", True),
+        ("a-b-c.yaml", "a*c.yaml", True),
+        ("a-b-c.yaml", "*b*c*", True),
+        ("a-b-c.yaml", "a?b?d*", False),
+        ("ab", "a*b*c", False),
+        ("abxbc", "a*bc", True),
+    ],
+)
+def test_names_with_several_wildcards(name: str, pattern: str, fits: bool) -> None:
+    assert _fits(name, pattern) is fits

@@ -93,3 +93,23 @@ def test_shared_work_gives_the_same_result(
     assert shared.stats == alone.stats
     assert shared.verdicts == alone.verdicts
     assert shared.complete is alone.complete is False
+
+
+GATEWAY = """
+    apiVersion: gateway.networking.k8s.io/v1
+    kind: Gateway
+    metadata: {name: edge, namespace: shop}
+    spec: {gatewayClassName: istio, listeners: [{name: http, port: 80, protocol: HTTP}]}
+    """
+
+
+def test_pods_that_a_controller_makes_are_checked_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {f"{number:02}.yaml": POD.format(number=number, grace=60) for number in range(24)}
+    inputs = write_sources({**files, "gateway.yaml": GATEWAY}, tmp_path)
+    monkeypatch.setattr(evaluate, "process_count", lambda: 2)
+    monkeypatch.setattr(evaluate, "_CHUNKS_PER_PROCESS", 5)
+    verdicts = check(inputs, replace(lint_options(), debug=False)).verdicts
+    made = [verdict.id.name for verdict in verdicts if verdict.id.kind == "Gateway"]
+    assert (len(verdicts), made) == (25, ["edge"])

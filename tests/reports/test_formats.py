@@ -111,3 +111,30 @@ def test_several_reports_at_once() -> None:
     assert out.startswith("::error")
     assert run("--format", "sarif", "--format", "junit", "bad.yaml")[0] == 2
     assert run("-o", "a", "-o", "b", "bad.yaml")[0] == 2
+
+
+def test_of_a_long_line_only_the_deciding_part_is_shown() -> None:
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "a", "annotations": {"before": "b" * 400}},
+        "spec": {
+            "terminationGracePeriodSeconds": 30,
+            "containers": [
+                {
+                    "name": "a",
+                    "image": "b",
+                    "lifecycle": {"preStop": {"sleep": {"seconds": 40}}},
+                    "env": [{"name": "AFTER", "value": "a" * 400}],
+                }
+            ],
+        },
+    }
+    Path("pod.json").write_text(json.dumps(pod))
+    _, out, _ = run("--format", "text", "pod.json")
+    (shown,) = [line for line in out.splitlines() if line.startswith("1 | ")]
+    assert "… " not in shown
+    assert shown.count("…") == 2
+    assert len(shown) < 200
+    marked = out.splitlines()[out.splitlines().index(shown) + 1]
+    assert shown[marked.index("^") : marked.rindex("^") + 1] == "40"

@@ -100,7 +100,7 @@ def _window(view: LossView) -> Setting[timedelta] | None:
 def _stops(view: LossView) -> str:
     """Return the verb for the end of accepting; that of an unknown program is assumed."""
     process = view.process
-    assumed = process is not None and any(a.program for a in process.assumptions)
+    assumed = process is not None and process.program_assumed
     return "is assumed to stop accepting" if assumed else "stops accepting"
 
 

@@ -60,6 +60,7 @@ class ContainerDraft:
         self.process = Process()
         self.settled = False
         self.role = Role.APP
+        self.program_assumed = False
         self.serves = False
         self.serves_assumed = False
         self.wrappers: list[Wrapper] = []
@@ -98,6 +99,7 @@ class ContainerDraft:
             hook=self.hook,
             process=self.process,
             role=self.role,
+            program_assumed=self.program_assumed,
             serves=self.serves,
             serves_assumed=self.serves_assumed,
             native_sidecar=self.native_sidecar,

@@ -121,6 +121,7 @@ class ContainerPlan(Struct, frozen=True):
     finishes its own calls before it ends; None: not known. ``forwards_to`` names the containers of
     the pod that its requests go on to, and ``forward_status`` is what it answers without them.
     ``usual_request`` is how long requests to its program usually take, where that is known of it.
+    ``program_assumed``: nothing is known of its program, which is assumed to finish what it has.
     """
 
     name: str
@@ -140,6 +141,7 @@ class ContainerPlan(Struct, frozen=True):
     forwards_to: tuple[str, ...] = ()
     forward_status: int = 503
     usual_request: Setting[timedelta] | None = None
+    program_assumed: bool = False
 
     def knob(self, effect: Effect) -> Knob | None:
         """Its first knob of that effect."""

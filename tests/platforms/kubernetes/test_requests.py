@@ -130,3 +130,30 @@ def test_a_load_balancer_of_another_application_is_doubted() -> None:
         files = {"one/a/app.yaml": app, file: service}
         (found,) = check_files(files, user_facts(mesh=["none"])).verdicts
         assert {loss.is_sure for loss in found.losses} == {sure}
+
+
+@pytest.mark.parametrize(
+    ("image", "port", "message"),
+    [
+        ("shop/a:1", HTTP, "a is assumed to stop accepting 0s after termination starts"),
+        ("nginx:1.27", HTTP, "a stops accepting 0s after termination starts"),
+        (
+            "shop/a:1",
+            "{port: 53, protocol: UDP}",
+            "(the default for endpoints): the client sees no",
+        ),
+    ],
+)
+def test_the_words_of_a_late_loss(image: str, port: str, message: str) -> None:
+    text = SERVICE % port + workload(PORT, image=image, spec="replicas: 2\n  ")
+    findings = check_text(text, user_facts(mesh=["none"])).findings
+    (found,) = [finding for finding in findings if finding.rule == "SL108"]
+    assert message in found.message
+
+
+def test_a_service_for_monitoring_is_named_only_where_there_is_no_other() -> None:
+    monitored = SERVICE.replace("name: a,", "name: a-metrics,") % "{name: metrics, port: 9090}"
+    text = monitored + SERVICE % HTTP + workload(PORT)
+    findings = check_text(text, user_facts(mesh=["none"])).findings
+    (found,) = [finding for finding in findings if finding.rule == "SL108"]
+    assert "Service a may send" in found.message

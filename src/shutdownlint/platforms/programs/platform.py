@@ -299,6 +299,7 @@ class Plugin(Platform):
             finishes = verdict.behaviour is None
             assumed = replace(assumption, program=image) if finishes else assumption
             draft.assumptions.append(assumed)
+            container.program_assumed = finishes
             found.others = tuple((when, assumption.remedy, value) for when, value in verdict.others)
         behaviour = found.behaviour or verdict.behaviour
         if behaviour is None:
