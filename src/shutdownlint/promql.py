@@ -29,7 +29,7 @@ class Matcher(Struct, frozen=True):
 
 
 def equals(label: str, value: str) -> Matcher:
-    """Return the label has this value."""
+    """Return the matcher of a label with this value."""
     return Matcher(label, "=", value)
 
 

@@ -405,3 +405,14 @@ def test_a_namespace_that_is_deployed_gets_the_name_of_the_overlay() -> None:
     # Its label puts the pods of the new name into the mesh.
     assert pod.plan is not None
     assert [proxy.name for proxy in pod.plan.proxies] == ["istio-proxy"]
+
+
+@pytest.mark.parametrize("key", ["apiVersion", "namePrefix", "namespace"])
+def test_a_kustomization_whose_aliases_explode_is_named(key: str) -> None:
+    levels = "".join(f"a{n}: &a{n} [*a{n - 1}{f', *a{n - 1}' * 9}]\n" for n in range(1, 9))
+    bomb = f"a0: &a0 x\n{levels}{key}: *a8\n"
+    run = check_files({**BASE, "over/kustomization.yaml": f"resources: [../base]\n{bomb}"})
+    assert not run.complete
+    (problem,) = run.stats.unreadable
+    assert (problem.region.file, problem.region.line) == ("over/kustomization.yaml", 1)
+    assert "too many values" in problem.reason

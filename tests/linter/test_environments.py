@@ -12,7 +12,9 @@ from shutdownlint.linter.baseline import apply_baseline, baseline_text
 from shutdownlint.linter.deployed_files import _as_environments
 from shutdownlint.linter.linter import check
 from shutdownlint.linter.read import read
-from shutdownlint.manifests.discovery import FileSearch
+from shutdownlint.linter.world_files import WorldFiles
+from shutdownlint.manifests.discovery import FileSearch, InputFile
+from shutdownlint.manifests.inputs import InputSource
 from tests.cli.test_run_cache import ROLLING
 from tests.helpers import lint_options, plan_files, write_sources
 
@@ -40,6 +42,12 @@ apiVersion: v1
 kind: Service
 metadata: {name: shop}
 spec: {selector: {app: shop}, ports: [{port: 80}]}
+"""
+BUDGET = """\
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: shop}
+spec: {maxUnavailable: 1, selector: {matchLabels: {app: shop}}}
 """
 PATCH = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: shop%s}\n%s"
 GRACE = PATCH % ("", "spec: {template: {spec: {terminationGracePeriodSeconds: %s}}}\n")
@@ -427,3 +435,26 @@ def test_a_group_without_variants_names_no_environment() -> None:
     files["other/eu/shop/a.yaml"] = DEPLOYMENT.replace("name: shop", "name: other", 1)
     found = check_files(files)
     assert {finding.variants for finding in found.findings} == {()}
+
+
+@pytest.mark.parametrize(
+    ("paths", "context"),
+    [(["overlays/prod"], ["overlays/test"]), (["base/shop.yaml"], ["base"]), (["."], ["."])],
+)
+def test_a_file_that_is_checked_is_reported_also_if_it_gives_context(
+    paths: list[str], context: list[str]
+) -> None:
+    write_sources({**overlays(prod="", test=""), "base/budget.yaml": BUDGET}, Path.cwd())
+    inputs = read(paths, FileSearch(), context=context)
+    result = check(inputs, lint_options(None))
+    assert [f.rule for f in result.findings if f.rule == "SL102"] == ["SL102"]
+    assert "SL177" not in {f.rule for f in result.findings}, "no budget is there twice"
+
+
+def test_a_chart_and_an_overlay_of_one_environment_are_in_one_world() -> None:
+    plan = WorldFiles()
+    named = [("chart", "prod"), ("base", ""), ("overlay", "prod"), ("other", "dev")]
+    for name, variant in named:
+        plan.add(InputSource(InputFile(Path(name), name), variant=variant))
+    worlds = [[source.file.display_path for source in world] for world in plan.worlds]
+    assert worlds == [["base"], ["chart", "overlay"], ["other"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import PurePosixPath
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
@@ -14,8 +15,9 @@ from msgspec.structs import replace
 from shutdownlint import limits
 from shutdownlint.linter.expand import expand
 from shutdownlint.linter.linter import check, plan_workloads
+from shutdownlint.linter.read import read
 from shutdownlint.manifests import context_objects, read_workloads
-from shutdownlint.manifests.discovery import InputFile
+from shutdownlint.manifests.discovery import FileSearch, InputFile
 from shutdownlint.manifests.document import Graft
 from shutdownlint.manifests.kinds import MeshWord
 from shutdownlint.manifests.mesh_evidence import MeshEvidenceIndex, find_evidence
@@ -265,3 +267,18 @@ def test_a_document_that_fails_is_not_skipped_too(
     sources = write_sources({"a.yaml": POD % "a"}, tmp_path)
     stats = check(sources, replace(lint_options(), debug=False)).stats
     assert (len(stats.unreadable), dict(stats.skipped)) == (1, {})
+
+
+def test_standard_input_over_the_limit_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MAX_FILE_BYTES", 10)
+    for text, problems in ((b"a: 1234567", 0), (b"a: 12345678", 1)):
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=BytesIO(text)))
+        result = check(read(["-"], FileSearch()), lint_options())
+        assert len(result.stats.unreadable) == problems
+
+
+def test_standard_input_may_be_context(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=BytesIO(b"a: 1")))
+    (source,) = read([], FileSearch(), context=["-"]).sources
+    assert isinstance(source.file, InputFile)
+    assert (source.file.data, source.context) == (b"a: 1", True)

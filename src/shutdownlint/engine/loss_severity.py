@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def loss_severity(loss: Loss, assumptions: tuple[Assumption, ...]) -> Severity:
-    """Return an error is lost whatever is unknown, a warning under ordinary traffic."""
+    """Return the severity of a loss: an error only if it does not depend on an assumption."""
     if loss.weight is LossWeight.POSSIBLE:
         return Severity.NOTE
     if loss.weight is LossWeight.LIKELY or assumptions or _rests_on_program(loss):

@@ -16,7 +16,12 @@ from shutdownlint.kustomize.strategic_merge import ObjectRemoved
 from shutdownlint.manifests.discovery import KUSTOMIZATION_NAMES
 from shutdownlint.manifests.objects import object_places
 from shutdownlint.manifests.parser import Parser
-from shutdownlint.manifests.reader import ReadStats, read_bytes
+from shutdownlint.manifests.reader import (
+    TOO_MANY_VALUES,
+    ReadStats,
+    UnreadableInput,
+    read_bytes,
+)
 from shutdownlint.manifests.splitter import split
 from shutdownlint.yaml_source.errors import BudgetExceededError
 from shutdownlint.yaml_source.scalars import read_as_text
@@ -91,8 +96,8 @@ class Build(Struct, eq=False):
 class KustomizeTree:
     """The kustomizations among the files of a run, and those that they name.
 
-    ``find`` gives the files. What cannot be read is missing in the tree: reading the manifests
-    reports it.
+    ``find`` gives the files. A file that is not YAML is missing in the tree: reading the manifests
+    reports it. ``unreadable`` are kustomizations that cannot be applied.
     """
 
     def __init__(self, files: list[str], find: FindFile) -> None:
@@ -100,6 +105,7 @@ class KustomizeTree:
         self._parser = Parser()
         self._layers: dict[str, Layer | None] = {}
         self.files = files
+        self.unreadable: list[UnreadableInput] = []
 
     def roots(self) -> list[Build]:
         """Build the deployed kustomizations: those that no other one of the run names."""
@@ -195,13 +201,20 @@ class KustomizeTree:
         if file not in self._layers:
             self._layers[file] = None
             found = self.find(file)
-            for document in self._documents(found) if found is not None else ():
+            if found is not None:
+                self._layers[file] = self._read_layer(file, found)
+        return self._layers[file]
+
+    def _read_layer(self, file: str, found: InputFile) -> Layer | None:
+        for document in self._documents(found):
+            try:
                 # Flux' own Kustomizations are often in files of the same name.
                 version = str(document.tree.to_python(("apiVersion",)) or API_GROUP)
                 if version.startswith(API_GROUP):
-                    self._layers[file] = read_layer(file, document, self.documents)
-                    break
-        return self._layers[file]
+                    return read_layer(file, document, self.documents)
+            except BudgetExceededError:
+                self.unreadable.append(UnreadableInput(document.region(()), TOO_MANY_VALUES))
+        return None
 
     def documents(self, path: str) -> list[Document]:
         """Return the documents of a file; none where it cannot be read."""
@@ -212,9 +225,6 @@ class KustomizeTree:
         """Yield the documents of a file; what is wrong with it is reported where it is checked."""
         ignored = ReadStats()
         for chunk in split(self.text(file)):
-            try:
-                for document in self._parser.documents(file.display_path, chunk, ignored):
-                    document.cache = None  # its nodes are needed as long as the run
-                    yield document
-            except BudgetExceededError:
-                return
+            for document in self._parser.documents(file.display_path, chunk, ignored):
+                document.cache = None  # its nodes are needed as long as the run
+                yield document

@@ -112,7 +112,10 @@ class DeployedFiles:
             elif path not in self.deployed and source.rendered not in folders:
                 others.append(source)
         add_sources(self.plan, others)
-        self.plan.add_variants(self.made)
+        self.plan.stats.unreadable += tree.unreadable
+        for deployed in self.made.values():
+            for source in deployed:
+                self.plan.add(source)
 
     def _deploy_folders_below(self, builds: Sequence[Build]) -> None:
         """Note which kustomizations Flux deploys with a folder above them that has none."""
@@ -157,9 +160,7 @@ class DeployedFiles:
             self._add_members(build, variant, self.deployments.get(build.root.folder, []))
 
     def _add_members(self, build: Build, variant: str, deployments: list[Deployment]) -> None:
-        context = False
-        if build.root.file in self.repository.sources:
-            context = self.repository.sources[build.root.file].context
+        for_context = self._is_context(build.root.file)
         words = {id(layer): _words(layer, self.repository) for layer in build.layers}
         changed_by = {id(layer): _files(layer, self.repository) for layer in build.layers}
         for way in self._ways(variant, deployments):
@@ -172,7 +173,7 @@ class DeployedFiles:
                     self._made_of.append(
                         InputSource(
                             file,
-                            context,
+                            for_context and not self._is_checked(member.file),
                             partial(_in_turn, [changed.transform, *way.transforms]),
                             text,
                             (*names, *way.files),
@@ -239,6 +240,10 @@ class DeployedFiles:
     def _is_context(self, path: str) -> bool:
         source = self.repository.sources.get(path)
         return source is not None and source.context
+
+    def _is_checked(self, path: str) -> bool:
+        source = self.repository.sources.get(path)
+        return source is not None and not source.context
 
     def _is_chart(self, folder: str) -> bool:
         return self.repository.find(posixpath.join(folder, CHART_FILE)) is not None

@@ -20,6 +20,7 @@ from shutdownlint.linter.version_sweep import VersionSweep
 from shutdownlint.manifests.document_reader import DocumentReader
 from shutdownlint.manifests.reader import ReadStats, add_stats
 from shutdownlint.manifests.suppressions import Suppression, read_annotations
+from shutdownlint.platforms.locations import document_of
 from shutdownlint.platforms.registry import load_platforms
 from shutdownlint.platforms.workload_index import WorkloadEntry, WorkloadIndex, index_entry
 from shutdownlint.yaml_source.location import FixedLocation
@@ -88,11 +89,9 @@ def evaluate(expansion: Expansion, selected: SelectedRules, options: LintOptions
         selected.rules, Vocabulary(platforms), selection.severities, selection.is_only_counted
     )
     worlds: list[_WorldEvaluator] = []
-    for number, world in enumerate(expansion.worlds):
+    for world in expansion.worlds:
         known = WorkloadIndex(worlds[0].workloads) if worlds else WorkloadIndex()
-        worlds.append(
-            _WorldEvaluator(number, world, options, selected, evaluator, platforms, known)
-        )
+        worlds.append(_WorldEvaluator(world, options, selected, evaluator, platforms, known))
     pods = _evaluate_pods(worlds, debug=options.debug)
     evaluator.failures.update(
         {name: failure for part in pods for name, failure in part.failures.items()}
@@ -201,7 +200,6 @@ class _WorldEvaluator:
 
     def __init__(
         self,
-        number: int,
         world: World,
         options: LintOptions,
         selected: SelectedRules,
@@ -209,7 +207,6 @@ class _WorldEvaluator:
         platforms: Sequence[Platform],
         workloads: WorkloadIndex,
     ) -> None:
-        self.number = number
         self.world = world
         self.context = make_context(world, options.facts)
         self.workloads = workloads
@@ -226,7 +223,7 @@ class _WorldEvaluator:
     def evaluate_pods(self, files: Sequence[WorkloadFile], *, derived: bool) -> EvaluatedPods:
         """Evaluate the pods of these files; ``derived`` as in ``plan``."""
         reader = DocumentReader(debug=self._options.debug)
-        found = EvaluatedPods(reader.stats, suppressions=reader.suppressions)
+        found = EvaluatedPods(reader.stats)
         annotated: list[Suppression] = []
         pods = plan(self.world, self.context, self._platforms, reader, files, derived=derived)
         for pod in pods:
@@ -234,7 +231,7 @@ class _WorldEvaluator:
             if pod.plan is not None:
                 found.assumed_versions += assumed_versions(pod.plan)
             self._evaluate_pod(pod, found)
-        reader.suppressions.extend(annotated)
+        found.suppressions += [*reader.suppressions, *annotated]
         found.failures.update(self._evaluator.failures)
         return found
 
@@ -314,7 +311,9 @@ class _WorldEvaluator:
 
     def _evaluate_problems(self, problems: Iterable[Problem], others: Container[str] = ()) -> None:
         for problem in problems:
-            file = problem.location.region().file
+            document = document_of(problem.location)
+            # A rendered document has a name of its own, and places in other files.
+            file = document.file if document is not None else problem.location.region().file
             if self.world.reports(file) and file not in others:
                 self.evaluate_problem(problem)
 
@@ -326,9 +325,8 @@ class _WorldEvaluator:
             self._add(finding)
 
     def _add(self, finding: Finding) -> None:
-        if self.number and not finding.variants:
-            names = self.world.variants.get(finding.subject_file, frozenset())
-            finding = replace(finding, variants=tuple(sorted(names)))
+        if self.world.variant and not finding.variants:
+            finding = replace(finding, variants=(self.world.variant,))
         # A finding that is only counted has no message.
         what = finding.message or finding.container or ""
         self.findings[finding.region, finding.rule, what, str(finding.workload)] = finding

@@ -73,7 +73,6 @@ def expand(inputs: Inputs, options: LintOptions, named: Iterable[str] = ()) -> E
         words.notice,
         options.on_file,
         facts.namespace,
-        frozenset(s.file.display_path for own in plan.worlds for s in own if s.context),
         options.debug,
     )
     worlds: list[World] = []

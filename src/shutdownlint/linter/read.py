@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from shutdownlint import files, limits
 from shutdownlint.manifests.discovery import STDIN_NAME, InputError, InputFile, discover
 from shutdownlint.manifests.inputs import Inputs, InputSource
+from shutdownlint.manifests.reader import too_large
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -29,10 +30,15 @@ def read(
     Standard input is read here, the files themselves when they are needed. Bad input never raises;
     it is among the sources.
     """
-    checked = _read_stdin(discover(paths, search, stdin_name=stdin_name))
-    for_context = discover(context, search)
+    found = [*_read_stdin(discover(paths, search, stdin_name=stdin_name))]
+    checked = {file.display_path for file in found}
+    for_context = [
+        file
+        for file in _read_stdin(discover(context, search, stdin_name=stdin_name))
+        if file.display_path not in checked  # what is checked gives context as well
+    ]
     return Inputs(
-        (*map(InputSource, checked), *(InputSource(file, context=True) for file in for_context))
+        (*map(InputSource, found), *(InputSource(file, context=True) for file in for_context))
     )
 
 
@@ -40,13 +46,16 @@ def _read_stdin(
     found: Iterable[InputFile | InputError | IgnoredInput],
 ) -> Iterator[InputFile | InputError | IgnoredInput]:
     for file in found:
-        if isinstance(file, InputFile) and file.stdin:
-            files.disable_caching("it reads standard input")
-            try:
-                data = sys.stdin.buffer.read(limits.MAX_FILE_BYTES)
-            except OSError as error:
-                yield InputError(file.display_path, error.strerror or "cannot be read")
-            else:
-                yield replace(file, data=data)
-        else:
-            yield file
+        yield _with_input(file) if isinstance(file, InputFile) and file.stdin else file
+
+
+def _with_input(file: InputFile) -> InputFile | InputError:
+    """Return standard input with its text."""
+    files.disable_caching("it reads standard input")
+    try:
+        data = sys.stdin.buffer.read(limits.MAX_FILE_BYTES + 1)
+    except OSError as error:
+        return InputError(file.display_path, error.strerror or "cannot be read")
+    if len(data) > limits.MAX_FILE_BYTES:
+        return InputError(file.display_path, too_large())
+    return replace(file, data=data)

@@ -66,7 +66,7 @@ class LintResult(Struct, frozen=True):
 
 
 class PlannedRun(Struct, frozen=True):
-    """The planned pods of a run, without any rule being evaluated.
+    """The planned pods of a run. Of the rules only those about rejected objects are evaluated.
 
     ``variants_of`` are the variants that a file is part of.
     """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from shutdownlint.manifests.reader import ReadStats
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from shutdownlint.manifests.inputs import InputSource
 
@@ -21,21 +21,15 @@ class WorldFiles:
     def __init__(self) -> None:
         self.worlds: list[list[InputSource]] = [[]]
         self.stats = ReadStats()
+        self._numbers: dict[str, int] = {"": 0}
 
     def add(self, source: InputSource) -> None:
-        """Add a file that is not part of a variant."""
-        self.worlds[0].append(source)
-
-    def add_variants(self, groups: Mapping[str, Iterable[InputSource]]) -> None:
-        """Add variants, by what they are variants of."""
-        known: dict[str, int] = {}
-        for sources in groups.values():
-            for source in sources:
-                name = source.variant
-                if name and name not in known:
-                    known[name] = len(self.worlds)
-                    self.worlds.append([])
-                self.worlds[known[name] if name else 0].append(source)
+        """Add a file to the world of its variant."""
+        name = source.variant
+        if name not in self._numbers:
+            self._numbers[name] = len(self.worlds)
+            self.worlds.append([])
+        self.worlds[self._numbers[name]].append(source)
 
 
 def add_sources(plan: WorldFiles, sources: Iterable[InputSource]) -> None:
@@ -46,4 +40,6 @@ def add_sources(plan: WorldFiles, sources: Iterable[InputSource]) -> None:
             charts.setdefault(source.rendered, []).append(source)
         else:
             plan.add(source)
-    plan.add_variants(charts)
+    for variants in charts.values():
+        for source in variants:
+            plan.add(source)

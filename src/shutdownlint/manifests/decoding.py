@@ -200,7 +200,7 @@ def _of_model(model: type[ApiModel]) -> Any:
 
 
 def _of_list(kind: Any) -> Any:
-    """Return a wrong item is replaced by an empty one, so that the others keep their index."""
+    """Return a list; a wrong item is replaced by an empty one, so that others keep their index."""
     read_item = _reader(kind)
     empty = kind if isinstance(kind, type) and issubclass(kind, ApiModel) else str
 
@@ -220,7 +220,7 @@ def _of_list(kind: Any) -> Any:
 
 
 def _of_map(read_value: Any) -> Any:
-    """Return a null is an empty text, as the API server reads labels and variables."""
+    """Return a mapping of texts; null is empty text, as in labels and variables."""
 
     def read(value: Any, key_path: KeyPath, rejected: list[FieldError]) -> Any:
         if not isinstance(value, dict):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from shutdownlint.manifests.reader import (
+    TOO_MANY_VALUES,
     ReadStats,
     TransformError,
     UnreadableInput,
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.splitter import Chunk
     from shutdownlint.manifests.suppressions import Suppression
 
-_TOO_MANY_VALUES: Final = "too many values after expanding YAML aliases"
 #: Every comment that is meant as a suppression has this; with a capital it is a slip.
 SUPPRESSION_WORD: Final = "hutdownlint:"
 
@@ -45,7 +45,7 @@ class DocumentReader:
     ) -> Iterator[Document]:
         """Yield the documents of a chunk as they are deployed.
 
-        ``counted``: it is read for the first time. ``first``: so are its comments.
+        ``counted``: its documents are counted. ``first``: its comments about findings are read.
         """
         for document in self.written_documents(file, chunk, counted=counted, first=first):
             document.variant = source.variant
@@ -92,7 +92,7 @@ class DocumentReader:
     def note_failure(self, document: Document, error: Exception) -> None:
         """Note a document that cannot be used: the others are still read."""
         if isinstance(error, BudgetExceededError):
-            self.stats.unreadable.append(UnreadableInput(document.region(()), _TOO_MANY_VALUES))
+            self.stats.unreadable.append(UnreadableInput(document.region(()), TOO_MANY_VALUES))
             return
         if self.debug:
             raise error

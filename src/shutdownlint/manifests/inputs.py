@@ -47,7 +47,7 @@ class Inputs(Struct, frozen=True):
 
     @property
     def files(self) -> Iterator[InputFile]:
-        """The files that can be read."""
+        """The files, without paths that could not be used."""
         return (s.file for s in self.sources if isinstance(s.file, InputFile))
 
     @property

@@ -50,7 +50,6 @@ class Reading(Struct, frozen=True):
     on_words: Callable[[bytes], None]
     on_file: Callable[[], None]
     namespace: str | None = None
-    context_files: frozenset[str] = frozenset()
     debug: bool = False
 
 
@@ -81,7 +80,11 @@ class _WorldReader:
             if first is not None
             else MeshEvidenceIndex(reading.kinds.mesh_words)
         )
+        self._context_files = set(first.context_files) if first is not None else set[str]()
+        self._checked_files: set[str] = set()
         self._files: list[WorkloadFile] = []
+        #: All files of a world but the first belong to the same variant.
+        self._variant = ""
         self._variants: dict[str, set[str]] = {}
 
     def world(self) -> World:
@@ -92,9 +95,9 @@ class _WorldReader:
             self._stats,
             tuple(self._documents.suppressions),
             self._evidence,
-            self._reading.context_files,
+            frozenset(self._context_files - self._checked_files),
+            self._variant,
             {file: frozenset(names) for file, names in self._variants.items()},
-            self._first is not None,
             self._shared,
         )
 
@@ -108,9 +111,11 @@ class _WorldReader:
             self._stats.skipped[EXCLUDED if file.excluded else GIT_IGNORED] += 1
             return
         if source.variant:
+            self._variant = source.variant
             for name in (file.display_path, *source.changed_by):
                 self._variants.setdefault(name, set()).add(source.variant)
         self._reading.on_file()
+        (self._context_files if source.context else self._checked_files).add(file.display_path)
         data = read_bytes(file, ReadStats() if again else self._stats)
         if not again:
             self._stats.count_file()

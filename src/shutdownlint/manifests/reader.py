@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
     from shutdownlint.manifests.discovery import InputFile
     from shutdownlint.manifests.skips import SkipReason
+
+
+#: Why a document is not used whose aliases repeat too much.
+TOO_MANY_VALUES: Final = "too many values after expanding YAML aliases"
 
 
 class UnreadableInput(Struct, frozen=True):
@@ -77,6 +81,11 @@ def internal_error(region: Region, error: Exception) -> UnreadableInput:
     return UnreadableInput(region, reason)
 
 
+def too_large() -> str:
+    """Return why a file is not read that is larger than the limit."""
+    return f"larger than {limits.MAX_FILE_BYTES // (1024 * 1024)} MiB"
+
+
 def read_bytes(file: InputFile, stats: ReadStats) -> bytes | None:
     """Return the bytes of a file; None where it cannot be read, which is noted. Never raises."""
     if file.data is not None:
@@ -86,7 +95,7 @@ def read_bytes(file: InputFile, stats: ReadStats) -> bytes | None:
     except OSError as error:
         reason = error.strerror or "cannot be read"
         if error.errno == errno.EFBIG:
-            reason = f"larger than {limits.MAX_FILE_BYTES // (1024 * 1024)} MiB"
+            reason = too_large()
         stats.fail(file.display_path, reason)
         return None
 

@@ -70,7 +70,7 @@ KUSTOMIZE_PATCH: Final = SkipReason(
 
 
 def not_applied(file: str, features: str) -> SkipReason:
-    """Return a kustomization with features that are not applied without rendering it."""
+    """Return the reason for a kustomization with features that only rendering applies."""
     return SkipReason(
         "not-applied",
         f"parts of {file} that are not applied: {features}",
@@ -82,7 +82,7 @@ def not_applied(file: str, features: str) -> SkipReason:
 
 
 def missing_resource(file: str, kustomization: str) -> SkipReason:
-    """Return a file that a kustomization names and that is not there."""
+    """Return the reason for a missing file that a kustomization names."""
     return SkipReason(
         "missing-resource",
         f"{file}, which {kustomization} names and which is not there",
@@ -102,7 +102,7 @@ REMOTE_RESOURCES: Final = SkipReason(
 
 
 def deployed_elsewhere(title: str, file: str) -> SkipReason:
-    """Return an object of Argo CD or Flux whose chart or folder is not in the repository."""
+    """Return the reason for an object of Argo CD or Flux that deploys another repository."""
     return SkipReason(
         "deployed-elsewhere",
         f"{title} in {file}: its chart or folder is not in the repository",
@@ -114,7 +114,7 @@ def deployed_elsewhere(title: str, file: str) -> SkipReason:
 
 
 def depends_on_more(title: str, file: str, what: str) -> SkipReason:
-    """Return an object of Argo CD or Flux with settings that the files do not show."""
+    """Return the reason for an object of Argo CD or Flux with settings that no file shows."""
     return SkipReason(
         "depends-on-more",
         f"{title} in {file}: {what} may change what it deploys",

@@ -37,7 +37,7 @@ class WorkloadChunk(Struct, frozen=True):
 class WorkloadFile(Struct, frozen=True):
     """A file with chunks that may hold workloads, and its size when they were found.
 
-    ``again``: an earlier world has read it as well, so it is not counted a second time.
+    ``again``: it was read before, in this world or another one, so it is not counted again.
     """
 
     source: InputSource
@@ -56,10 +56,10 @@ class World(Struct, frozen=True, eq=False):
     """The files that are deployed together, with the objects that give context.
 
     The first world has the files that belong to no variant. That of a variant (an environment that
-    excludes others) knows its objects too: it is ``further``, and reports its own files only.
-    ``index`` is None if no document was parsed. ``variants`` are those of each file. ``shared`` is
-    the number of objects that the first world has read. ``stats`` and ``suppressions`` are those of
-    what was read for its context.
+    excludes others) has its name, knows the first one's objects too, and reports its own files
+    only. ``index`` is None if no document was parsed. ``context_files`` are read for context only.
+    ``variants`` are those of each file. ``shared`` is the number of objects that the first world
+    has read. ``stats`` and ``suppressions`` are those of what was read for its context.
     """
 
     index: ObjectIndex | None = None
@@ -68,8 +68,8 @@ class World(Struct, frozen=True, eq=False):
     suppressions: tuple[Suppression, ...] = ()
     mesh_evidence: MeshEvidenceIndex = field(default_factory=MeshEvidenceIndex)
     context_files: frozenset[str] = frozenset()
+    variant: str = ""
     variants: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    further: bool = False
     shared: int = 0
 
     @property
@@ -92,7 +92,7 @@ class World(Struct, frozen=True, eq=False):
 
         Files for context are not reported, and those of no variant only once, by the first world.
         """
-        return file not in self.context_files and (not self.further or file in self.variants)
+        return file not in self.context_files and (not self.variant or file in self.variants)
 
     def share_files(self, count: int) -> list[tuple[WorkloadFile, ...]]:
         """Return the files with workloads in so many groups of about the same size."""
