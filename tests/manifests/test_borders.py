@@ -22,12 +22,13 @@ from shutdownlint.manifests.document import Graft
 from shutdownlint.manifests.kinds import MeshWord
 from shutdownlint.manifests.mesh_evidence import MeshEvidenceIndex, find_evidence
 from shutdownlint.manifests.patched import PatchedDocument
+from shutdownlint.manifests.prefilter import _certain_kinds
 from shutdownlint.manifests.reader import ReadStats, read_bytes
 from shutdownlint.manifests.rendered import RenderedDocument
 from shutdownlint.manifests.resources import Ingress
 from shutdownlint.manifests.splitter import split
 from shutdownlint.yaml_source.location import Region
-from tests.helpers import check_text, dedent, lint_options, plan_files, write_sources
+from tests.helpers import check_files, check_text, dedent, lint_options, plan_files, write_sources
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -282,3 +283,19 @@ def test_standard_input_may_be_context(monkeypatch: pytest.MonkeyPatch) -> None:
     (source,) = read([], FileSearch(), context=["-"]).sources
     assert isinstance(source.file, InputFile)
     assert (source.file.data, source.context) == (b"a: 1", True)
+
+
+def test_all_documents_of_a_kustomization_file_are_read() -> None:
+    flux = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: a}\n"
+    files = {
+        "kustomization.yaml": f"resources: [a.yaml]\n---\n{flux}---\n# a\n",
+        "a.yaml": POD % "a",
+    }
+    run = check_files(files)
+    assert (run.stats.documents, run.workloads) == (3, 1)
+
+
+@pytest.mark.parametrize("before", ["", "a: 1\n", "a: 12\n", "# a\n", "\n"])
+def test_the_kind_of_an_object_is_found_at_every_offset(before: str) -> None:
+    assert _certain_kinds(f"{before}kind: Pod\nb: 1\n".encode()) == {b"Pod"}
+    assert _certain_kinds(f"{before}kind: Pod\nkind: Job\n".encode()) == {b"Pod", b"Job"}

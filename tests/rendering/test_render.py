@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
 
 from shutdownlint.cli.app import command_line
+from shutdownlint.rendering import tools
 from tests.helpers import POD, dedent
 from tests.tools import need, search_path
 
@@ -134,3 +137,10 @@ def test_what_is_rendered_is_explained_and_suggested_for() -> None:
     assert "terminationGracePeriodSeconds: 70" in patch
     _, _, stderr = run(*arguments, "diff", command="suggest")
     assert "rendered from long.yaml:1: change that" in stderr
+
+
+@pytest.mark.parametrize(("most", "data", "full"), [(10, b"x" * 10, False), (9, b"", True)])
+def test_no_more_is_read_of_a_program_than_the_limit(most: int, data: bytes, full: bool) -> None:
+    output = tools._Output(bytearray())
+    tools._read(BytesIO(b"x" * 10), output, most, SimpleNamespace(kill=lambda: None))  # type: ignore[arg-type]
+    assert (bytes(output.data), output.full) == (data, full)
