@@ -53,7 +53,7 @@ class Workload(Struct, frozen=True, eq=False):
     """A pod template with the object that holds it.
 
     ``owner`` is the metadata of that object. ``incomplete``: why the template is not a complete
-    pod. ``unresolved``: a placeholder stands for a whole part of the pod.
+    pod. ``unresolved``: a placeholder replaces a whole part of the pod.
     ``annotations_at`` and ``spec_at`` are set where the pod's annotations or spec are not
     ``metadata.annotations`` and ``spec`` of ``ref``. ``default_grace`` is the grace period that
     whoever makes the pod gives it, and who that is, if none is written.

@@ -36,6 +36,9 @@ except ImportError:  # PyYAML built without libyaml: slower, the same nodes
 #: is a bracket, or begins at a column where at most one other level begins.
 _SAFE_BRACKETS: Final = 250
 _DEEP_INDENT: Final = " " * 100
+_TOO_DEEP: Final = f"nested deeper than {limits.MAX_NESTING} levels"
+#: libyaml's own limit, from 0.2.6 on, is 1,000 levels. It scans ahead, so it may come first.
+_LIBYAML_TOO_DEEP: Final = "exceeded maximum nesting depth"
 
 
 class ComposeError(Exception):
@@ -137,7 +140,7 @@ def compose(text: str) -> list[Node]:
         reason = f"the character {_shown(error.character)} is not allowed in YAML"
         raise ComposeError(reason, line, column) from None
     except (_TooDeepError, RecursionError):
-        raise ComposeError(f"nested deeper than {limits.MAX_NESTING} levels", 1, 1) from None
+        raise ComposeError(_TOO_DEEP, 1, 1) from None
 
 
 def _may_nest_deep(text: str) -> bool:
@@ -161,6 +164,8 @@ def _nodes(composer: Any) -> Iterator[Node]:
 def _located(error: yaml.MarkedYAMLError) -> ComposeError:
     mark = error.problem_mark or error.context_mark
     reason = error.problem or error.context or "not YAML"
+    if reason == _LIBYAML_TOO_DEEP:
+        reason = _TOO_DEEP
     if mark is None:
         return ComposeError(reason, 1, 1)
     construct = (error.context or "").removeprefix("while parsing ").removeprefix("while scanning ")
