@@ -200,7 +200,10 @@ def _of_model(model: type[ApiModel]) -> Any:
 
 
 def _of_list(kind: Any) -> Any:
-    """Return a list; a wrong item is replaced by an empty one, so that others keep their index."""
+    """Return a list; a wrong item is replaced by an empty one, so that others keep their index.
+
+    The API server reads a null item as an empty one.
+    """
     read_item = _reader(kind)
     empty = kind if isinstance(kind, type) and issubclass(kind, ApiModel) else str
 
@@ -209,6 +212,9 @@ def _of_list(kind: Any) -> Any:
             raise _WrongTypeError("must be a list")
         found = []
         for number, item in enumerate(value):
+            if item is None:
+                found.append(empty())
+                continue
             try:
                 found.append(read_item(item, (*key_path, number), rejected))
             except _WrongTypeError as error:

@@ -210,7 +210,6 @@ class WorkloadSpec(ApiModel, frozen=True):
     minReadySeconds: Int | None = None  # noqa: N815
     strategy: Any = None
     updateStrategy: Any = None  # noqa: N815
-    podReplacementPolicy: Any = None  # noqa: N815
     progressDeadlineSeconds: Int | None = None  # noqa: N815
     paused: Bool | None = None
     selector: Any = None

@@ -146,7 +146,12 @@ def incomplete_reason(workload: Workload) -> SkipReason | None:
     asserts = lacks_selector and _ASSERTION_NAME.search(stem)
     if asserts or (not workload.has_selector and _PATCH_NAME.search(stem)):
         return PATCH_BY_NAME
-    images = [container.image is not None for container in workload.template.spec.containers]
+    # An image of a wrong type is a mistake as well.
+    wrong = {e.key_path[2] for e in workload.rejected if e.key_path[3:] == ("image",)}
+    images = [
+        container.image is not None or number in wrong
+        for number, container in enumerate(workload.template.spec.containers)
+    ]
     # A patch hardly ever has a selector; the image of an injected container may be left out.
     complete = any(images) if workload.has_selector else all(images)
     # A name of a wrong type is a mistake of its own, and reported.

@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 
 
 class Shape(dict[str, "Shape | None"]):
-    """The keys of a mapping that are wanted, each with what is wanted below it (None: all)."""
+    """The keys of a mapping that are wanted, each with what is wanted below it (None: all).
+
+    ``names_all``: other keys are wanted as well, without their values.
+    """
+
+    names_all = False
 
 
 class Entry(Struct, frozen=True):
@@ -240,4 +245,6 @@ class _Converter:
             elif text is not None and (shape is None or text in shape):
                 inner = shape[text] if shape is not None else None
                 result[intern(text)] = self.to_python(value, inner)
+            elif text is not None and shape is not None and shape.names_all:
+                result[intern(text)] = None
         return result

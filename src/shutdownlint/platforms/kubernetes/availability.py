@@ -55,7 +55,7 @@ def _strategy(workload: Workload, context: AnalysisContext, *, serves: bool) -> 
         deadline = spec.progressDeadlineSeconds
         default = int(facts.PROGRESS_DEADLINE.value.total_seconds())
         limit = default if deadline is None else deadline
-        if type(limit) is int and 0 < limit <= ready:
+        if type(limit) is int and 0 <= limit <= ready:
             key = "minReadySeconds" if deadline is None else "progressDeadlineSeconds"
             yield problems.ProgressDeadlineRejected(
                 location=here / key, deadline=limit, ready=ready

@@ -22,6 +22,25 @@ DEFAULT_GRACE: Final = SourcedValue(
     timedelta(seconds=30),
     "staging/src/k8s.io/api/core/v1/types.go:3766, pkg/apis/core/v1/defaults.go:225",
 )
+#: API versions that are served no more: since when, and what to write.
+REMOVED_APIS: Final = SourcedValue(
+    {
+        ("extensions/v1beta1", "Deployment"): (Version(1, 16, 0), "apps/v1"),
+        ("extensions/v1beta1", "DaemonSet"): (Version(1, 16, 0), "apps/v1"),
+        ("extensions/v1beta1", "ReplicaSet"): (Version(1, 16, 0), "apps/v1"),
+        ("apps/v1beta1", "Deployment"): (Version(1, 16, 0), "apps/v1"),
+        ("apps/v1beta1", "StatefulSet"): (Version(1, 16, 0), "apps/v1"),
+        ("apps/v1beta2", "Deployment"): (Version(1, 16, 0), "apps/v1"),
+        ("apps/v1beta2", "StatefulSet"): (Version(1, 16, 0), "apps/v1"),
+        ("apps/v1beta2", "DaemonSet"): (Version(1, 16, 0), "apps/v1"),
+        ("apps/v1beta2", "ReplicaSet"): (Version(1, 16, 0), "apps/v1"),
+        ("batch/v1beta1", "CronJob"): (Version(1, 25, 0), "batch/v1"),
+        ("policy/v1beta1", "PodDisruptionBudget"): (Version(1, 25, 0), "policy/v1"),
+        ("autoscaling/v2beta1", "HorizontalPodAutoscaler"): (Version(1, 25, 0), "autoscaling/v2"),
+        ("autoscaling/v2beta2", "HorizontalPodAutoscaler"): (Version(1, 26, 0), "autoscaling/v2"),
+    },
+    "kubernetes.io/docs/reference/using-api/deprecation-guide; a real API server 1.34.4",
+)
 #: A negative grace period is rewritten to this.
 NEGATIVE_GRACE: Final = SourcedValue(timedelta(seconds=1), "pkg/apis/core/v1/conversion.go:382")
 #: A Deployment that makes no progress for so long is reported.

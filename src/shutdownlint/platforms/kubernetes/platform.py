@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from shutdownlint.manifests.resources import PodDisruptionBudget, Scaler, Service
 from shutdownlint.platforms.context import scope_of
 from shutdownlint.platforms.kubernetes import facts, fields, problems
 from shutdownlint.platforms.kubernetes.availability import availability_problems
@@ -13,17 +14,18 @@ from shutdownlint.platforms.kubernetes.disruptions import (
     disruption_problems,
     selection_problems,
 )
+from shutdownlint.platforms.kubernetes.rejected import (
+    field_rejected,
+    spec_problems,
+    version_problems,
+)
 from shutdownlint.platforms.kubernetes.requests import assume_sender, note_requests
 from shutdownlint.platforms.kubernetes.stated import (
     note_measured_requests,
     read_propagation,
     read_stated,
 )
-from shutdownlint.platforms.kubernetes.structure import (
-    draft_pod,
-    field_rejected,
-    service_problems,
-)
+from shutdownlint.platforms.kubernetes.structure import draft_pod, service_problems
 from shutdownlint.platforms.platform import Platform
 from shutdownlint.platforms.pods.behaviour import hook_signals, set_behaviour
 from shutdownlint.platforms.pods.containers import (
@@ -55,8 +57,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import timedelta
 
+    from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.object_index import LoadedResource
-    from shutdownlint.manifests.resources import PodDisruptionBudget, Service
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.context import AnalysisContext
     from shutdownlint.platforms.observation import Observation
@@ -85,6 +87,10 @@ class Plugin(Platform):
     def context_problems(self, context: AnalysisContext) -> Iterator[Problem]:
         """Values of objects that the API server does not take, and budgets."""
         yield from (field_rejected(ref, error) for ref, error in context.index.rejected)
+        for resource in (Service, PodDisruptionBudget, Scaler):
+            for loaded in context.index.all_of(resource):
+                yield from version_problems(loaded.ref, context.version_of("kubernetes"))
+                yield from spec_problems(loaded.ref, *_group_and_kind(loaded.ref))
         yield from budget_problems(context)
 
     def selection_problems(
@@ -122,6 +128,8 @@ class Plugin(Platform):
         if version is not None:
             draft.versions["kubernetes"] = version
             draft.grace_counts_hook = version not in facts.GRACE_AFTER_HOOK_IN.value
+        if not workload.created and not workload.derived:
+            draft.problems += version_problems(workload.object_ref, version)
         services = [s for s in context.services_for(workload) if leads_to_pod(s.model, workload)]
         draft.problems += service_problems(services)
         draft.problems += availability_problems(workload, context, serves=bool(services))
@@ -161,6 +169,13 @@ class Plugin(Platform):
         if service is not None or window.origin.kind is OriginKind.MEASURED:
             name = service or Setting("sender", "something", window.origin)
             draft.senders.append(Sender(name, window, is_udp=is_udp))
+
+
+def _group_and_kind(ref: NodeRef) -> tuple[str, str]:
+    """Return the group and kind of an object."""
+    tree = ref.document.tree
+    version, kind = (str(tree.to_python((*ref.key_path, k)) or "") for k in ("apiVersion", "kind"))
+    return version.rpartition("/")[0], kind
 
 
 def _note_pod_facts(

@@ -48,6 +48,18 @@ class KeyMisspelled(KubernetesProblem, frozen=True, kw_only=True):
     instead: str
 
 
+class FieldUnknown(KubernetesProblem, frozen=True, kw_only=True):
+    """A field that the API does not have at this place.
+
+    ``instead`` is a similar name, if there is one, and ``hint`` asks whether it is meant.
+    """
+
+    key: str
+    place: str
+    instead: str
+    hint: str
+
+
 class InitLifecycle(KubernetesProblem, frozen=True, kw_only=True):
     """``lifecycle`` on an init container that is not a sidecar."""
 
@@ -135,10 +147,6 @@ class ScaleDownDelayRejected(KubernetesProblem, frozen=True, kw_only=True):
     """A scale-down delay of a canary that does not route traffic."""
 
     key: str
-
-
-class PodReplacementPolicy(KubernetesProblem, frozen=True, kw_only=True):
-    """``podReplacementPolicy`` on a Deployment."""
 
 
 class ServicePublishesNotReady(KubernetesProblem, frozen=True, kw_only=True):
@@ -252,13 +260,13 @@ PROBLEMS = (
     AnnotationUnreadable,
     OwnAnnotationUnknown,
     KeyMisspelled,
+    FieldUnknown,
     InitLifecycle,
     ReadinessGrace,
     ProbeGraceValue,
     GraceNegative,
     GraceMisplaced,
     PreStopMisplaced,
-    PodReplacementPolicy,
     SelectorMismatch,
     ProgressDeadlineRejected,
     RollingUpdateStuck,

@@ -8,9 +8,10 @@ from shutdownlint.manifests.decoding import Placeholder, has_placeholder
 from shutdownlint.platforms.edit_target import EditTarget, ValueFormat
 from shutdownlint.platforms.kubernetes import facts, problems
 from shutdownlint.platforms.kubernetes.own_annotations import unknown_annotations
+from shutdownlint.platforms.kubernetes.rejected import field_rejected, spec_problems
 from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
 from shutdownlint.platforms.pods.containers import GRACE_FIELD, read_probe_grace
-from shutdownlint.platforms.pods.hooks import MAX_SECONDS, HookSettings, read_pre_stop
+from shutdownlint.platforms.pods.hooks import MAX_SECONDS, read_pre_stop
 from shutdownlint.platforms.traffic import DEFAULT_PROPAGATION
 from shutdownlint.shutdown.durations import ZERO, DurationRange, seconds
 from shutdownlint.shutdown.pod_plan import Assumption
@@ -19,7 +20,6 @@ from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from shutdownlint.manifests.decoding import FieldError
     from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.object_index import LoadedResource
     from shutdownlint.manifests.resources import Container, Service
@@ -92,14 +92,21 @@ def find_problems(workload: Workload) -> Iterator[Problem]:
     update = workload.object_ref / "spec"
     for error in workload.update_rejected:
         yield field_rejected(update, error, "spec.")
-    if workload.id.kind == "Deployment" and workload.update.podReplacementPolicy is not None:
-        yield problems.PodReplacementPolicy(location=(update / "podReplacementPolicy").key)
     if workload.id.kind == "Rollout":
         yield from _scale_down_delays(workload)
     for duplicate in workload.duplicates:
         yield problems.DuplicateKey(location=duplicate, key=str(duplicate.key_path[-1]))
     yield from _fields_of_wrong_values(workload)
     yield from _misplaced_fields(workload)
+    if workload.incomplete is None and not workload.created and not workload.derived:
+        known = {
+            *(workload.ref.below(*error.key_path).key_path for error in workload.rejected),
+            *(update.below(*error.key_path).key_path for error in workload.update_rejected),
+            *(found.location.key_path for found in workload.misspelled),
+        }
+        if workload.object_ref != workload.ref:
+            known.add((update / GRACE_FIELD).key_path)  # reported as misplaced
+        yield from spec_problems(workload.object_ref, workload.group, workload.id.kind, known)
     for found in workload.misspelled:
         yield problems.KeyMisspelled(
             location=found.location,
@@ -130,21 +137,6 @@ def _scale_down_delays(workload: Workload) -> Iterator[Problem]:
                 window=DEFAULT_PROPAGATION.value,
                 recommended=facts.SCALE_DOWN_DELAY.value,
             )
-
-
-def field_rejected(ref: NodeRef, error: FieldError, above: str = "") -> Problem:
-    """Return a value that the API server does not take, as a problem."""
-    location = ref
-    for step in error.key_path:
-        location = location / step
-    key = above + format_key_path(error.key_path)
-    return problems.FieldRejected(location=location, key=key, reason=error.reason)
-
-
-def format_key_path(key_path: tuple[str | int, ...]) -> str:
-    """Return a key path as people write it: ``spec.containers[0].env``."""
-    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in key_path)
-    return "".join(steps).removeprefix(".")
 
 
 def _fields_of_wrong_values(workload: Workload) -> Iterator[Problem]:
@@ -198,9 +190,6 @@ def _misplaced_fields(workload: Workload) -> Iterator[Problem]:
     if workload.update.terminationGracePeriodSeconds is not None:
         location = (workload.object_ref / "spec" / GRACE_FIELD).key
         yield problems.GraceMisplaced(location=location, key=GRACE_FIELD)
-
-
-__all__ = ["HookSettings", "draft_pod", "field_rejected", "find_problems", "read_grace_period"]
 
 
 def service_problems(services: Iterable[LoadedResource[Service]]) -> Iterator[Problem]:

@@ -1,0 +1,86 @@
+"""What the API server rejects or drops in an object, as problems."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shutdownlint.manifests.decoding import FieldError
+from shutdownlint.platforms.kubernetes import facts, problems
+from shutdownlint.platforms.kubernetes.schemas import SPECS
+from shutdownlint.platforms.kubernetes.validation import shape_of_schema, validate
+from shutdownlint.wording import did_you_mean
+from shutdownlint.yaml_source.errors import BudgetExceededError
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterator
+
+    from shutdownlint.manifests.document import NodeRef
+    from shutdownlint.platforms.problem import Problem
+    from shutdownlint.platforms.versions import Version
+    from shutdownlint.yaml_source.location import KeyPath
+
+
+def version_problems(ref: NodeRef, kubernetes: Version | None) -> Iterator[Problem]:
+    """Yield a problem if the API server does not serve the object's API version.
+
+    An unknown version of Kubernetes is taken to be a supported one.
+    """
+    tree, at = ref.document.tree, ref.key_path
+    version, kind = (tree.to_python((*at, key)) for key in ("apiVersion", "kind"))
+    if not isinstance(version, str) or not isinstance(kind, str):
+        return
+    removed = facts.REMOVED_APIS.value.get((version, kind))
+    if removed is not None and (kubernetes is None or kubernetes >= removed[0]):
+        since, instead = removed
+        reason = (
+            f"{version} is not served since Kubernetes {since.major}.{since.minor}: write {instead}"
+        )
+        yield field_rejected(ref, FieldError(("apiVersion",), reason))
+
+
+def spec_problems(
+    ref: NodeRef, group: str, kind: str, known: Container[KeyPath] = ()
+) -> Iterator[Problem]:
+    """Yield what the API server rejects or drops in an object's spec.
+
+    ``known`` are the places of values that are reported already.
+    """
+    schema = SPECS.get((group, kind))
+    if schema is None:
+        return
+    spec = ref / "spec"
+    try:
+        data = spec.document.tree.to_python(spec.key_path, shape_of_schema(schema))
+    except BudgetExceededError:  # what the model needs of it was read
+        return
+    found = validate(schema, data)
+    for key_path, reason in found.rejected:
+        if spec.below(*key_path).key_path not in known:
+            yield field_rejected(spec, FieldError(key_path, reason), "spec.")
+    for key_path, names in found.unknown:
+        if spec.below(*key_path).key_path in known:
+            continue
+        key, where = str(key_path[-1]), format_key_path(("spec", *key_path[:-1]))
+        hint = did_you_mean(key, names)
+        yield problems.FieldUnknown(
+            location=spec.below(*key_path).key,
+            key=key,
+            place=f"{where} of a {kind}",
+            instead=hint.removeprefix("; did you mean ").removesuffix("?"),
+            hint=hint,
+        )
+
+
+def field_rejected(ref: NodeRef, error: FieldError, above: str = "") -> Problem:
+    """Return a value that the API server does not take, as a problem."""
+    location = ref
+    for step in error.key_path:
+        location = location / step
+    key = above + format_key_path(error.key_path)
+    return problems.FieldRejected(location=location, key=key, reason=error.reason)
+
+
+def format_key_path(key_path: tuple[str | int, ...]) -> str:
+    """Return a key path as people write it: ``spec.containers[0].env``."""
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in key_path)
+    return "".join(steps).removeprefix(".")
