@@ -136,8 +136,8 @@ def test_only_dash_c_has_a_script() -> None:
         ("eval server", "no"),
         ("trap 'kill 0' TERM; server & wait", "unknown"),
         ("while true; do work; sleep 1; done", "no"),
-        ("sleep infinity", "unknown"),
-        ("echo hello; sleep 3600", "unknown"),
+        ("sleep infinity", "no-app"),
+        ("echo hello; sleep 3600", "no-app"),
     ],
 )
 def test_who_gets_the_signal(script: str, expected: str) -> None:

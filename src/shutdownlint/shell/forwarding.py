@@ -12,4 +12,6 @@ class SignalForwarding(StrEnum):
     #: The image's shell decides.
     DEPENDS_ON_SHELL = "depends-on-shell"
     NO = "no"
+    #: The script starts no app: it waits for good, and nothing in it has a handler.
+    NO_APP = "no-app"
     UNKNOWN = "unknown"

@@ -92,6 +92,8 @@ _MEANT: Final = {
 }
 #: Programs that keep a container alive, and are not its app.
 _IDLE: Final = frozenset(("sleep", "tail", "wait", "read"))
+#: Those of them that are programs of their own.
+_LONG_IDLE: Final = frozenset(("sleep", "tail"))
 
 
 def signal_forwarding(script: str, shell: str = "sh") -> SignalForwarding:
@@ -123,14 +125,25 @@ class _Reader:
 
     def run(self) -> ScriptRun:
         """Return the app, and who gets its signal."""
-        started = [each for each in self._list(self.items, _Place.LAST) if _is_program(each.words)]
+        everything = [*self._list(self.items, _Place.LAST)]
+        started = [each for each in everything if _is_program(each.words)]
         if not started:
-            return ScriptRun((), SignalForwarding.UNKNOWN)
+            return self._only_idles(everything)
         by_exec = next((each for each in started if each.place is _Place.EXEC), None)
         if by_exec is not None:
             return ScriptRun(by_exec.words, self._after_exec(started, by_exec))
         app = started[-1]
         return ScriptRun(app.words, self._without_exec(app))
+
+    def _only_idles(self, started: Sequence[_Started]) -> ScriptRun:
+        """Return a script that starts no app: the shell, or what it waits for, goes on for good.
+
+        Without a trap, neither has a handler.
+        """
+        idle = [each.words for each in started if base_name(each.words[0]) in _LONG_IDLE]
+        if not idle or self.odd or self.traps is not None:
+            return ScriptRun((), SignalForwarding.UNKNOWN)
+        return ScriptRun(idle[-1], SignalForwarding.NO_APP)
 
     def _after_exec(self, started: Sequence[_Started], by_exec: _Started) -> SignalForwarding:
         index = started.index(by_exec)
@@ -301,6 +314,7 @@ def _within(outer: ScriptRun) -> ScriptRun:
     inner = run_script(script, base_name(outer.words[0]))
     for worst in (
         SignalForwarding.NO,
+        SignalForwarding.NO_APP,
         SignalForwarding.UNKNOWN,
         SignalForwarding.DEPENDS_ON_SHELL,
     ):

@@ -250,7 +250,7 @@ def _read_behaviour(
     if behaviour is not None:
         origin = Origin(OriginKind.MEASURED, "the configuration", location)
         return drain_setting, Setting("behaviour", behaviour, origin)
-    if forwarding.value is SignalForwarding.NO:
+    if forwarding.value in (SignalForwarding.NO, SignalForwarding.NO_APP):
         return drain_setting, Setting("behaviour", "ignoring", forwarding.origin)
     assumed = Setting("behaviour", GRACEFUL, Origin(OriginKind.DEFAULT, "assumed", location))
     return drain_setting, assumed

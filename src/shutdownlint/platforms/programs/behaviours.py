@@ -114,6 +114,11 @@ BEHAVIOURS: Final = (
         Behaviour("Granian", ("granian",), AtSignal.FINISHES, modules=("granian",)),
         "granian 2.8.7",
     ),
+    # What keeps a container alive.
+    SourcedValue(
+        Behaviour("", ("sleep", "tail"), AtSignal.HAS_NO_HANDLER),
+        "measured on a Kubernetes node 1.34.4: killed when the grace period ends",
+    ),
     _measured(
         Behaviour("Waitress", ("waitress-serve",), AtSignal.HAS_NO_HANDLER, modules=("waitress",)),
         "waitress 3.0.2",

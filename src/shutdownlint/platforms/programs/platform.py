@@ -169,8 +169,8 @@ class Plugin(Platform):
         """Plan what each of the app's containers does at its stop signal, if the files show it."""
         started: dict[str, StartedProgram] = {}
         for container in draft.containers:
-            regular = container.owner is None and not container.native_sidecar
-            if regular and container.spec is not None and not _is_taken(container):
+            own = container.owner is None and container.spec is not None
+            if own and not _is_taken(container):
                 program = self._plan(container, draft)
                 if program is not None:
                     started[container.name] = program

@@ -176,6 +176,9 @@ def _as_user(started: StartedProgram) -> StartedProgram | None:
     return replace(started, words=rest[1:] if name in ("gosu", "su-exec") else rest)
 
 
+_NOT_FORWARDED: Final = (SignalForwarding.NO, SignalForwarding.NO_APP)
+
+
 def _in_shell(started: StartedProgram) -> StartedProgram | None:
     texts = [word.text for word in started.words]
     script = shell_script(texts)
@@ -190,6 +193,6 @@ def _in_shell(started: StartedProgram) -> StartedProgram | None:
         return replace(started, words=words)
     if started.first is False:
         # Not the first process, the shell has its signals' default action: it ends.
-        ends = started.shell_ends or run.forwarding is SignalForwarding.NO
+        ends = started.shell_ends or run.forwarding in _NOT_FORWARDED
         return replace(started, words=words, shell_ends=ends)
     return replace(started, words=words, first=None)
