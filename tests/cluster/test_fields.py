@@ -35,12 +35,12 @@ def test_what_the_api_server_rejects_is_reported_and_nothing_else(kind: str) -> 
         if case.kind != kind:
             continue
         found = check_text(case.text).findings
-        said = [f for f in found if f.rule in _REJECTING and f.severity is Severity.ERROR]
+        reported = [f for f in found if f.rule in _REJECTING and f.severity is Severity.ERROR]
         rejected = answers[case.key] == fields.REJECTED
-        if rejected and not said and not _LEFT.fullmatch(case.key):
+        if rejected and not reported and not _LEFT.fullmatch(case.key):
             missed.append(case.key)
-        if said and not rejected:
-            false.append((case.key, [finding.message for finding in said]))
+        if reported and not rejected:
+            false.append((case.key, [finding.message for finding in reported]))
     assert not missed
     assert not false
 

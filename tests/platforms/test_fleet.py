@@ -48,6 +48,12 @@ def anti_affinity(labels: str = "{app: web}") -> str:
     )
 
 
+def probed(text: str, delay: int, port: str = "") -> str:
+    """Return the workload with a readiness probe of this delay."""
+    probe = f"readinessProbe: {{tcpSocket: {{port: 80}}, initialDelaySeconds: {delay}}}{port}"
+    return text.replace("'shop/web:1'", f"'shop/web:1', {probe}")
+
+
 def fleet(*texts: str) -> Fleet | None:
     files = {f"{number}.yaml": text for number, text in enumerate(texts)}
     (pod,) = plan_files(files).pods
@@ -102,16 +108,16 @@ def test_a_drain(budgets: tuple[str, ...], pod: str, least: int | None, text: st
 def test_how_long_a_drain_takes() -> None:
     ready = "replicas: 4\n  minReadySeconds: 20"
     text = disruption("drain", workload(ready), budget("maxUnavailable: 1")).text
-    # Three times 10 s (assumed) + 20 s and a question each 5 s, then the last one's shutdown.
-    assert text.endswith("a node with all 4 takes up to 135s")
+    # Three times 10 s (assumed) + 2 s to start + 20 s and a question each 5 s, then the last one's shutdown.
+    assert text.endswith("a node with all 4 takes up to 141s")
     text = disruption("drain", workload(ready, spread(HOST)), budget("maxUnavailable: 1")).text
-    assert text.endswith("a node with 2 of them takes up to 65s")
+    assert text.endswith("a node with 2 of them takes up to 67s")
     one = workload(ready, anti_affinity())
     assert "takes up to" not in disruption("drain", one, budget("maxUnavailable: 1")).text
     # A StatefulSet's new pod starts once the old one is gone.
     ordered = workload("replicas: 2\n  serviceName: web", kind="StatefulSet")
     text = disruption("drain", ordered, budget("maxUnavailable: 1")).text
-    assert text.endswith("a node with all 2 takes up to 75s")
+    assert text.endswith("a node with all 2 takes up to 77s")
 
 
 @pytest.mark.parametrize(
@@ -134,12 +140,10 @@ def test_a_rollout_is_drawn_with_what_the_probes_say() -> None:
     slow = "strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 2}}\n  replicas: 4"
     found = disruption("rollout", workload(slow))
     assert found.text == "at least 2 of 4 pods serve during a rollout"
-    assert found.steps == ((ZERO, 2), (seconds(20), 4))
+    assert found.steps == ((ZERO, 2), (seconds(24), 4))
     assert found.changes_over_time
-    probed = workload(slow).replace(
-        "'shop/web:1'", "'shop/web:1', readinessProbe: {initialDelaySeconds: 7}"
-    )
-    assert disruption("rollout", probed).steps[-1] == (seconds(14), 4)
+    # Twice 7 s, up to a period of the probe, and 2 s to start.
+    assert disruption("rollout", probed(workload(slow), 7)).steps[-1] == (seconds(38), 4)
     assert not disruption("rollout", workload("replicas: 2")).changes_over_time
     none = workload("strategy: {type: Recreate}\n  replicas: 2")
     assert disruption("rollout", none).text.startswith("there may be no pod that serves")
@@ -217,3 +221,50 @@ def test_no_pods_need_nothing() -> None:
     found = fleet(workload("replicas: 0"))
     assert found is not None
     assert list(found.disruptions(seconds(30))) == []
+
+
+def test_a_stateful_set_scales_in_one_after_the_other_unless_it_is_parallel() -> None:
+    scaled = scaler("minReplicas: 1, maxReplicas: 4").replace("Deployment", "StatefulSet")
+    in_order = disruption("scale-in", workload("serviceName: web", kind="StatefulSet"), scaled)
+    assert in_order.text == (
+        "from 4 to 1 pod: one after the other, each once the one before has gone (up to 30s each)"
+    )
+    spec = "podManagementPolicy: Parallel"
+    parallel = disruption("scale-in", workload(spec, kind="StatefulSet"), scaled)
+    assert "all 3 may stop within a minute, 3 end at the same time" in parallel.text
+
+
+def test_the_time_without_a_pod() -> None:
+    recreate = fleet(probed(workload("strategy: {type: Recreate}\n  replicas: 2"), 8))
+    assert recreate is not None
+    # The old pods' shutdown, then 8 s, a period of the probe, and 2 s to start.
+    assert recreate.outage(seconds(30)) == seconds(50)
+    assert recreate.drain_outage == ZERO
+    rolling = fleet(workload("replicas: 1"))
+    assert rolling is not None
+    assert (rolling.outage(seconds(30)), rolling.drain_outage) == (ZERO, seconds(12))
+    kept = fleet(workload("replicas: 1"), budget("maxUnavailable: 0"))
+    assert kept is not None
+    assert kept.drain_outage == ZERO
+
+
+def test_pods_that_get_requests_before_they_listen() -> None:
+    port = "ports: [{containerPort: 80}]"
+    bare = fleet(workload().replace("'shop/web:1'", f"'shop/web:1', {port}"))
+    with_probe = fleet(probed(workload(), 0, f", {port}"))
+    assert bare is not None
+    assert with_probe is not None
+    assert (bare.unprobed, with_probe.unprobed) == (seconds(10), ZERO)
+
+
+def test_a_stateful_set_of_an_autoscaler_is_not_one_pod_for_each_node() -> None:
+    scaled = scaler("minReplicas: 1, maxReplicas: 4").replace("Deployment", "StatefulSet")
+    files = {"a.yaml": workload("serviceName: web", kind="StatefulSet"), "b.yaml": scaled}
+    files["c.yaml"] = workload("minReadySeconds: 0", kind="DaemonSet").replace("web", "agent")
+    texts = {}
+    for pod in plan_files(files).pods:
+        noted: PodFacts = pod.facts[PodFacts]
+        assert noted.rollout is not None
+        texts[pod.id.kind] = noted.rollout.value.describe(seconds(30))
+    assert "a drain leaves it alone" in texts["DaemonSet"]
+    assert "drain" not in texts["StatefulSet"]

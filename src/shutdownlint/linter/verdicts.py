@@ -11,6 +11,7 @@ from shutdownlint.engine.loss_texts import report_loss
 from shutdownlint.platforms.alternatives import in_mesh
 from shutdownlint.platforms.mesh_signs import find_hint
 from shutdownlint.platforms.planner import plan_pod
+from shutdownlint.platforms.pods.pod_facts import PodFacts
 from shutdownlint.shutdown.durations import P99_SHARE, ZERO
 from shutdownlint.shutdown.loss import WORST_FIRST
 from shutdownlint.shutdown.lost_requests import LostRequests, count_lost
@@ -39,13 +40,18 @@ OUTCOMES: Final = (*(kind.value for kind in WORST_FIRST), NONE, NOT_JUDGED)
 class WeeklyLoss(Struct, frozen=True):
     """The loss of one pod's end, and how often pods end; None if that is not known.
 
-    ``durations_known`` is whether requests that are too long could be counted.
+    ``durations_known`` is whether requests that are too long could be counted. The others count
+    requests at the most: of a rollout while no pod serves, and those that reach new pods that have
+    no readiness probe before they listen; of a drain until the only pod is replaced.
     """
 
     of_a_pod: LostRequests
     replicas: int | None
     rollouts: float | None
     durations_known: bool
+    without_pods: float = 0.0
+    before_listening: float = 0.0
+    at_drain: float = 0.0
 
 
 class HintedMesh(Struct, frozen=True):
@@ -166,7 +172,17 @@ def _count_weekly(
         shares = ((analysis.plan.p99.value, P99_SHARE),)
     replicas = pod.replicas.value if pod.replicas is not None else None
     lost = count_lost(analysis, rate / (replicas or 1), shares)
-    return WeeklyLoss(lost, replicas, rollouts, durations_known=bool(shares))
+    of_a_pod = WeeklyLoss(lost, replicas, rollouts, durations_known=bool(shares))
+    noted: PodFacts | None = pod.facts.get(PodFacts)
+    fleet = noted.fleet if noted is not None else None
+    if fleet is None:
+        return of_a_pod
+    return replace(
+        of_a_pod,
+        without_pods=rate * fleet.outage(analysis.latest_end).total_seconds(),
+        before_listening=rate * fleet.unprobed.total_seconds(),
+        at_drain=rate * fleet.drain_outage.total_seconds(),
+    )
 
 
 def judge_hint(

@@ -212,6 +212,7 @@ class WorkloadSpec(ApiModel, frozen=True):
     updateStrategy: Any = None  # noqa: N815
     progressDeadlineSeconds: Int | None = None  # noqa: N815
     paused: Bool | None = None
+    podManagementPolicy: Any = None  # noqa: N815
     selector: Any = None
     #: No field of a workload, but people write it here.
     terminationGracePeriodSeconds: Any = None  # noqa: N815

@@ -110,6 +110,9 @@ def _lost_requests(explanation: Explanation) -> dict[str, Any] | None:
         "pods": lost.replicas,
         "rolloutsPerWeek": lost.rollouts,
         "durationsKnown": lost.durations_known,
+        "withoutPods": round(lost.without_pods, 3),
+        "beforeListening": round(lost.before_listening, 3),
+        "atDrain": round(lost.at_drain, 3),
     }
 
 

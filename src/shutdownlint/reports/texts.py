@@ -147,23 +147,34 @@ def format_late(headroom: Headroom) -> str:
 def format_weekly_loss(loss: WeeklyLoss) -> str:
     """Describe how many requests are lost, at each pod's end or in a week."""
     pod, pods = loss.of_a_pod, loss.replicas
+    rollouts = loss.rollouts if pods and loss.rollouts is not None else 1.0
     times, how_often = 1.0, "each time a pod stops"
     if pods and loss.rollouts is not None:
         times = pods * loss.rollouts
         how_often = f"a week ({_plural_number(loss.rollouts, 'rollout')} of {plural(pods, 'pod')})"
     elif pods:
         times, how_often = float(pods), f"a rollout of {plural(pods, 'pod')}"
+    more = "".join(
+        f"; up to {_number(number)} more {why}"
+        for number, why in (
+            (loss.without_pods * rollouts, "while no pod serves"),
+            (loss.before_listening * rollouts, "that reach new pods before they listen (no probe)"),
+            (loss.at_drain, "when a drain takes the only pod"),
+        )
+        if number
+    )
     if not pod.most:
         if not pod.window:
             return "no loss is counted: no Service of the files sends it requests"
         if loss.durations_known:
             sent = f"new requests are sent for up to {format_duration(pod.window)}"
-            return f"no request is lost {how_often}, as {sent}"
-        return "not counted: how long requests take is not known (--p99, --measured)"
+            whose = " by pods that stop" if more else ""
+            return f"no request is lost{whose} {how_often}, as {sent}{more}"
+        return f"not counted: how long requests take is not known (--p99, --measured){more}"
     least, most = _number(pod.least * times), _number(pod.most * times)
     bounds = f"at least {least}" if least == most else f"{least} to {most}"
     requests = "request is" if bounds == "at least 1" else "requests are"
-    text = f"{bounds} {requests} lost {how_often}, retries not counted"
+    text = f"{bounds} {requests} lost {how_often}, retries not counted{more}"
     if not loss.durations_known:
         text += "; how long requests take is not known (--p99, --measured)"
     return text

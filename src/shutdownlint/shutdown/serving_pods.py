@@ -153,13 +153,14 @@ class ScaleIn(Struct, frozen=True):
     """The removal of pods by an autoscaler: at most from ``most`` to ``least``.
 
     The policy that removes the most counts, with ``careful`` the one that removes the fewest.
-    Without policies it removes none.
+    Without policies it removes none. ``ordered``: a pod goes only once the one before has gone.
     """
 
     most: int
     least: int
     policies: tuple[ScalingPolicy, ...] = (ScalingPolicy(100, SCALING_INTERVAL, percent=True),)
     careful: bool = False
+    ordered: bool = False
 
     def steps(self) -> Iterator[tuple[timedelta, int]]:
         """Yield when it removes how many pods, if the load ends at once.

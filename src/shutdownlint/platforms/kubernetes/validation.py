@@ -52,7 +52,7 @@ class Mistakes(Struct, frozen=True):
 
 
 def validate(schema: Schema, value: Any) -> Mistakes:
-    """Return the mistakes in a value. Placeholders are not judged."""
+    """Return the mistakes in a value. Placeholders are left alone."""
     found = Mistakes([], [])
     _check(schema, value, (), found)
     return found

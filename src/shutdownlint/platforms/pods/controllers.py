@@ -36,7 +36,8 @@ class Rollout(Struct, frozen=True):
     ``strategy`` is its type. ``replicas`` is None where the number of nodes or an autoscaler
     decides it; ``batch`` pods are replaced at a time; ``waits``: a new pod starts only once the old
     one is gone; ``all_at_once``: all old pods go before any new one starts. ``ready_after`` is
-    minReadySeconds. ``replacement`` counts the pods meanwhile, where their number is known.
+    minReadySeconds. ``per_node``: a drain leaves the pods alone. ``replacement`` counts the pods
+    meanwhile, where their number is known.
     """
 
     strategy: str
@@ -45,6 +46,7 @@ class Rollout(Struct, frozen=True):
     waits: bool
     ready_after: timedelta
     all_at_once: bool = False
+    per_node: bool = False
     replacement: Replacement | None = None
 
     @property
@@ -90,9 +92,10 @@ class Rollout(Struct, frozen=True):
         waiting = self.waiting_time(shutdown)
         each = f"up to {longest}{ready}"
         if waiting is None:
+            nodes = "; their nodes have no pod of it meanwhile, and a drain leaves it alone"
             return (
                 f"{self.strategy}: {self.batch} at a time, {each} each before the replacement "
-                "starts; their nodes have no pod of it meanwhile, and a drain leaves it alone"
+                f"starts{nodes if self.per_node else ''}"
             )
         saves = ""
         if self.steps is not None and self.steps > 1 and shutdown > ZERO:
@@ -209,7 +212,8 @@ def read_rollout(workload: Workload, count: Setting[int] | None) -> Setting[Roll
         batch = update.get("maxUnavailable", 1)
         if not isinstance(batch, int):
             return None  # a share of the nodes, whose number is not known
-        return Setting("strategy", Rollout(way, None, max(batch, 1), True, after), origin)
+        rollout = Rollout(way, None, max(batch, 1), True, after, per_node=True)
+        return Setting("strategy", rollout, origin)
     return None
 
 

@@ -17,3 +17,7 @@ DEFAULT_BATCH: Final = SourcedValue("25%", "pkg/apis/apps/v1/defaults.go:38-72")
 FAILING_HOOK: Final = SourcedValue(
     timedelta(0), "pkg/kubelet/kuberuntime/kuberuntime_container.go:796"
 )
+#: The interval of a probe that says nothing of it.
+PROBE_PERIOD: Final = SourcedValue(
+    timedelta(seconds=10), "pkg/apis/core/v1/defaults.go (SetDefaults_Probe)"
+)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from shutdownlint.manifests.decoding import decode, mappings, value_at
 from shutdownlint.manifests.resources import LabelSelector, Scaler
+from shutdownlint.platforms.pods import facts
 from shutdownlint.platforms.pods.controllers import (
     SCALED_KINDS,
     least_replicas,
@@ -40,8 +43,10 @@ _NODE: Final = "kubernetes.io/hostname"
 _ZONE: Final = "topology.kubernetes.io/zone"
 #: The assumed number of nodes or zones, which is not in manifests.
 DOMAINS: Final = 3
-#: The time until a new pod is ready, if no probe states it.
+#: The time until a new pod listens, if no probe shows it.
 READY_ASSUMED: Final = timedelta(seconds=10)
+#: The time that a pod's sandbox and containers take to start, measured on an idle node.
+START: Final = timedelta(seconds=2)
 _MINUTE: Final = timedelta(minutes=1)
 #: Periods and delays are written by hand; a longer one is a typing error.
 _LONGEST: Final = 10**6
@@ -91,7 +96,8 @@ class Fleet(Struct, frozen=True):
     """The pods of a workload. ``replicas`` are the fewest that it ordinarily has.
 
     ``budget`` names those that limit evictions, ``allowed`` how many may be missing by them (None:
-    not known, or no budget). ``ready`` is how long a new pod takes to be ready.
+    not known, or no budget). ``ready`` is how long a new pod takes to be ready. ``probed``: new
+    pods get requests only once a readiness probe succeeds.
     """
 
     replicas: int
@@ -104,6 +110,24 @@ class Fleet(Struct, frozen=True):
     allowed: int | None = None
     scale_in: ScaleIn | None = None
     scale_down_period: Setting[timedelta] | None = None
+    probed: bool = True
+
+    def outage(self, shutdown: timedelta) -> timedelta:
+        """Return the longest time of a rollout in which no pod serves."""
+        if self.replacement is None or not self.replicas:
+            return ZERO
+        steps = [*self.replacement.serving(shutdown, self.ready.value)]
+        return sum((end - begin for (begin, n), (end, _) in pairwise(steps) if not n), ZERO)
+
+    @property
+    def drain_outage(self) -> timedelta:
+        """The longest time in which no pod serves because a drain took the only one."""
+        return self.ready.value if self.replicas == 1 and self.allowed != 0 else ZERO
+
+    @property
+    def unprobed(self) -> timedelta:
+        """The time for which each new pod gets requests and may not listen yet."""
+        return ZERO if self.probed else READY_ASSUMED
 
     def disruptions(self, shutdown: timedelta) -> Iterator[Disruption]:
         """Yield what a rollout, a drain, a lost zone and a scale-in leave.
@@ -184,13 +208,16 @@ class Fleet(Struct, frozen=True):
         minute = scale_in.most_within(_MINUTE)
         together = scale_in.most_within(max(shutdown, timedelta(seconds=1)))
         text = f"from {scale_in.most} to {_pods(scale_in.least)}"
-        if not minute:
+        if scale_in.ordered and minute:
+            each = f"each once the one before has gone (up to {format_duration(shutdown)} each)"
+            text += f": one after the other, {each}"
+        elif not minute:
             text += ": the autoscaler may not scale down"
         elif minute >= removed:
             text += f": all {removed} may stop within a minute"
         else:
             text += f": up to {minute} stop within a minute"
-        if minute:
+        if minute and not scale_in.ordered:
             text += f", {together} end at the same time (up to {format_duration(shutdown)} each)"
         return Disruption("scale-in", text, scale_in.most)
 
@@ -220,12 +247,15 @@ def read_fleet(
         return None
     rollout = read_rollout(workload, count)
     period, scale_in = None, None
+    replacement = rollout.value.replacement if rollout is not None else None
     if scaler is not None and most is not None and count.value <= most <= _LONGEST:
         period, scale_in = _scale_in(scaler, count.value, most)
+        in_order = workload.update.podManagementPolicy != "Parallel"
+        scale_in = replace(scale_in, ordered=workload.id.kind == "StatefulSet" and in_order)
     return Fleet(
         count.value,
         scaler is not None and most != count.value,
-        rollout.value.replacement if rollout is not None else None,
+        replacement,
         _spread(workload, _NODE),
         _spread(workload, _ZONE),
         _ready(workload),
@@ -233,6 +263,7 @@ def read_fleet(
         _allowed(budgets, count.value),
         scale_in,
         period,
+        all(c.readinessProbe is not None for c in workload.template.spec.containers if c.ports),
     )
 
 
@@ -280,21 +311,30 @@ def _matches(selector: Any, labels: dict[str, str]) -> bool:
 
 
 def _ready(workload: Workload) -> Setting[timedelta]:
-    """Return how long a new pod takes to be ready, by its probes and minReadySeconds."""
-    delays = [
-        probe.initialDelaySeconds
+    """Return how long a new pod takes to be ready, by its probes and minReadySeconds.
+
+    A probe succeeds up to a period after its delay (measured on a node).
+    """
+    probes = [
+        _seconds_of(probe.initialDelaySeconds, ZERO)
+        + _seconds_of(probe.periodSeconds, facts.PROBE_PERIOD.value)
         for container in workload.template.spec.containers
         for probe in (container.readinessProbe, container.startupProbe)
-        if probe is not None and isinstance(probe.initialDelaySeconds, int)
+        if probe is not None
     ]
-    longest = timedelta(seconds=min(max(delays, default=0), _LONGEST))
-    least = workload.update.minReadySeconds
-    more = timedelta(seconds=min(max(least, 0), _LONGEST)) if type(least) is int else ZERO
-    if longest <= ZERO:
+    more = START + _seconds_of(workload.update.minReadySeconds, ZERO)
+    if not probes:
         origin = Origin(OriginKind.ASSUMED, "assumed")
         return Setting("time until ready", READY_ASSUMED + more, origin)
-    origin = Origin(OriginKind.EXPLICIT, "initialDelaySeconds")
-    return Setting("time until ready", longest + more, origin)
+    origin = Origin(OriginKind.EXPLICIT, "initialDelaySeconds, a period of the probe, the start")
+    return Setting("time until ready", max(probes) + more, origin)
+
+
+def _seconds_of(value: Any, default: timedelta) -> timedelta:
+    """Return a number of seconds, bounded; the default where it is none."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        return default
+    return timedelta(seconds=min(max(value, 0), _LONGEST))
 
 
 def _scale_in(
