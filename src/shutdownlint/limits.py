@@ -125,6 +125,8 @@ MAX_ALTERNATIVES: Final = 16
 
 #: A longer shell script is not read: what it does is not known then.
 MAX_SCRIPT_LENGTH: Final = 32_768
+#: A loop of a script with more rounds takes an unknown time.
+MAX_LOOP_ROUNDS: Final = 1000
 #: A script whose compound commands are nested deeper is not read.
 MAX_SCRIPT_NESTING: Final = 30
 

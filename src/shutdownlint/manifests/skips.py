@@ -118,7 +118,7 @@ def depends_on_more(title: str, file: str, what: str) -> SkipReason:
     return SkipReason(
         "depends-on-more",
         f"{title} in {file}: {what} may change what it deploys",
-        "check what the cluster runs: kubectl get deploy,rs,pods -o yaml",
+        "check what the cluster runs: kubectl get deploy,sts,ds,rs,pods,svc,pdb,hpa -o yaml",
         holds_pods=True,
         thing=("application with further settings", "applications with further settings"),
         is_one=True,

@@ -57,6 +57,14 @@ def pod_selector(plan: VerificationPlan) -> str:
     return ",".join(f"{name}={value}" for name, value in sorted(labels.items()))
 
 
+#: A template that lists the pods to test: one that is ending already has another clock.
+READY_PODS: Final = (
+    "{{range .items}}{{if not .metadata.deletionTimestamp}}{{$name := .metadata.name}}"
+    '{{range .status.conditions}}{{if and (eq .type "Ready") (eq .status "True")}}'
+    '{{$name}}{{"\\n"}}{{end}}{{end}}{{end}}{{end}}'
+)
+
+
 def address_port(plan: VerificationPlan) -> int | None:
     """Return the port that requests are sent to: that of the Service, else one of what serves.
 

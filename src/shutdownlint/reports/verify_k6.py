@@ -10,6 +10,7 @@ from shutdownlint.reports.report import safe
 from shutdownlint.reports.texts import format_outcome, format_request
 from shutdownlint.reports.verification import (
     LEAD_SECONDS,
+    READY_PODS,
     assumptions,
     describe_lost,
     file_and_line,
@@ -105,11 +106,11 @@ def render_k6(plans: Sequence[VerificationPlan], _output: ReportOutput) -> str:
 def _workload(plan: VerificationPlan) -> Iterator[str]:
     option = f"{namespace_option(plan)} ".lstrip()
     selector = shlex.quote(pod_selector(plan))
-    jsonpath = "'jsonpath={.items[0].metadata.name}'"
+    names = shlex.quote(f"go-template={READY_PODS}")
     lines = [
         f"Written by shutdownlint verify: {plan.pod.title}, {file_and_line(plan)}",
         f"The pod has to be deleted {_DELETE_AT}s after the start:",
-        f"  pod=$(kubectl get pods {option}--selector {selector} --output {jsonpath})",
+        f"  pod=$(kubectl get pods {option}--selector {selector} --output {names} | head -n 1)",
         f'  (sleep {_DELETE_AT}; kubectl delete pod {option}"$pod" --wait=false) &',
         "  k6 run --env ADDRESS=HOST:PORT --env REQUEST_PATH='/delay/%s' verify.js",
         "With --env EXPECT=after once the suggested settings are in place.",

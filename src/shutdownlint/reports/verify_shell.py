@@ -9,6 +9,7 @@ from shutdownlint.reports.report import safe
 from shutdownlint.reports.texts import format_answer_cause, format_outcome, format_request
 from shutdownlint.reports.verification import (
     LEAD_SECONDS,
+    READY_PODS,
     address_port,
     assumptions,
     describe_lost,
@@ -149,10 +150,9 @@ def _find_pod(plan: VerificationPlan, option: str) -> Iterator[str]:
         selector = shlex.quote(pod_selector(plan))
         yield (
             f"pod=${{POD:-$($KUBECTL get pods {option} --selector {selector} "
-            "--field-selector status.phase=Running --output "
-            "'jsonpath={.items[0].metadata.name}')}"
+            f"--output {shlex.quote(f'go-template={READY_PODS}')} | head -n 1)}}"
         )
-    yield '[ -n "$pod" ] || fail "no pod of it is running"'
+    yield '[ -n "$pod" ] || fail "no pod of it is ready"'
     port = address_port(plan)
     shown = str(port) if port is not None else "${PORT:?the port that requests are sent to}"
     yield f"""ip=$($KUBECTL get pod {option} "$pod" --output 'jsonpath={{.status.podIP}}')"""

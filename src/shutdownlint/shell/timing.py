@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
+from shutdownlint import limits
 from shutdownlint.patterns import lazy_pattern
 from shutdownlint.shell.syntax import (
     INIT_WRAPPERS,
@@ -20,7 +22,6 @@ from shutdownlint.shell.syntax import (
 from shutdownlint.shutdown.durations import ZERO, DurationRange, seconds
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Callable, Sequence
 
 #: Commands that return as soon as they have been carried out.
@@ -68,6 +69,8 @@ _SUCCEEDS: Final = frozenset(["echo", "printf", "true", ":", "export", "date", "
 _SLEEP_UNITS: Final = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _SLEEP_TIME: Final = lazy_pattern(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([smhd]?)")
 _VARIABLE: Final = lazy_pattern(r"\$(?:\{(\w+)(?::?-([^}]*))?\}|(\w+))")
+#: A longer sleep is read as this one, in seconds.
+_LONGEST_SLEEP: Final = 8.64e9
 _UNKNOWN_TIME: Final = DurationRange(ZERO, None)
 _NO_TIME: Final = DurationRange.exact(ZERO)
 
@@ -81,6 +84,7 @@ def script_time(
         return _UNKNOWN_TIME
     parts = pipelines(split_steps(words))
     total = _NO_TIME
+    background = _Background()
     alive = True  # no command before this one may have ended the script
     reached = True  # what && and || decided lets this one run
     skipping = False  # behind a || that surely is not needed
@@ -88,16 +92,18 @@ def script_time(
         if skipping:
             skipping = pipeline.join in ("||", "&&")
             continue
-        time = _pipeline_time(pipeline, lookup)
-        if pipeline.join == "&":
-            # Whether the runtime waits for what the hook leaves running is not known.
-            time = DurationRange(ZERO, time.high)
+        waits = pipeline.name == "wait" and len(pipeline.steps[0].words) == 1
+        time = _NO_TIME if waits else _pipeline_time(pipeline, lookup)
         if not (alive and reached):
             time = DurationRange(ZERO, time.high)
-        total = total + time
+        if pipeline.join == "&":
+            background.add(pipeline, total, time)
+        else:
+            total = total + time
+        total = total.parallel(background.until) if waits else total
         if pipeline.name in ("exit", "exec"):
             if alive and reached:
-                return total
+                return total.parallel(background.output_until)
             alive = False
         errexit = errexit or _turns_errexit_on(pipeline)
         sure = _succeeds(pipeline.steps[-1], lookup) or pipeline.join == "&"
@@ -112,7 +118,32 @@ def script_time(
             reached = True
         if skipping:
             reached = True
-    return total
+    return total.parallel(background.output_until)
+
+
+class _Background:
+    """Commands in the background: when the last ends, and when the last output is closed.
+
+    The runtime waits for a hook's output to be closed (measured with containerd).
+    """
+
+    def __init__(self) -> None:
+        self.until = self.output_until = _NO_TIME
+
+    def add(self, pipeline: Pipeline, begin: DurationRange, time: DurationRange) -> None:
+        """Add a command that is started at ``begin`` and takes so long."""
+        self.until = self.until.parallel(begin + time)
+        held = _holds_output(pipeline)
+        if held is None:
+            time = DurationRange(ZERO, time.high)
+        if held is not False:
+            self.output_until = self.output_until.parallel(begin + time)
+
+
+def _holds_output(pipeline: Pipeline) -> bool | None:
+    """Whether a command in the background keeps the hook's output open; None: not known."""
+    outputs = sum(re.match(r"[0-9]*>", w) is not None for w in pipeline.steps[-1].words)
+    return {0: True, 1: None}.get(outputs, False)
 
 
 def _pipeline_time(pipeline: Pipeline, lookup: Callable[[str], str | None]) -> DurationRange:
@@ -156,7 +187,23 @@ def _compound_time(words: Sequence[str], lookup: Callable[[str], str | None]) ->
                 return _UNKNOWN_TIME
             inner = inner + _step_time(step, lookup)
         return inner
-    return _UNKNOWN_TIME
+    return _loop_time(words, lookup)
+
+
+def _loop_time(words: Sequence[str], lookup: Callable[[str], str | None]) -> DurationRange:
+    """Return how long a loop over written words takes: ``for i in 1 2 3; do sleep 1; done``."""
+    if words[0] != "for" or "do" not in words or words[-1] != "done" or "in" not in words[2:3]:
+        return _UNKNOWN_TIME
+    begin = words.index("do")
+    items = [word for word in words[3:begin] if word != ";"]
+    odd = any(set(item) & set("$`*?[{~") for item in items)
+    if odd or len(items) > limits.MAX_LOOP_ROUNDS:
+        return _UNKNOWN_TIME
+    body = _compound_time(("{", *words[begin + 1 : -1], "}"), lookup)
+    total = _NO_TIME
+    for _ in items:
+        total = total + body
+    return total
 
 
 def command_time(command: Sequence[str], lookup: Callable[[str], str | None]) -> DurationRange:
@@ -176,6 +223,8 @@ def command_time(command: Sequence[str], lookup: Callable[[str], str | None]) ->
         return command_time(command[1:], lookup)
     if name == "sleep":
         return _sleep_time(command[1:], lookup)
+    if name == "usleep" and command[1:] and command[1].isdecimal():
+        return DurationRange.exact(seconds(min(float(command[1]) / 1e6, _LONGEST_SLEEP)))
     if name == "timeout":
         return _timeout_time(command[1:])
     if (
@@ -215,7 +264,7 @@ def _one_sleep(text: str) -> DurationRange | None:
     if found is None:
         return None
     return DurationRange.exact(
-        seconds(min(float(found.group(1)) * _SLEEP_UNITS[found.group(2)], 8.64e9))
+        seconds(min(float(found.group(1)) * _SLEEP_UNITS[found.group(2)], _LONGEST_SLEEP))
     )
 
 

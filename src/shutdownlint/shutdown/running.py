@@ -43,6 +43,8 @@ class RunningRequest:
         by: RunningContainer | None = None,
     ) -> None:
         """Settle what becomes of it; ``by`` loses it. The first decision stays."""
+        if sees is ClientSees.REFUSED and self.request.reused:
+            sees = ClientSees.RESET  # the client has a connection already
         if self.prediction is None:
             self.prediction = Prediction(
                 self.request,

@@ -1,6 +1,6 @@
 // Written by shutdownlint verify: Deployment shop/frontend, examples/shop/frontend.yaml:12
 // The pod has to be deleted 10s after the start:
-//   pod=$(kubectl get pods --namespace shop --selector app=frontend --output 'jsonpath={.items[0].metadata.name}')
+//   pod=$(kubectl get pods --namespace shop --selector app=frontend --output 'go-template={{range .items}}{{if not .metadata.deletionTimestamp}}{{$name := .metadata.name}}{{range .status.conditions}}{{if and (eq .type "Ready") (eq .status "True")}}{{$name}}{{"\n"}}{{end}}{{end}}{{end}}{{end}}' | head -n 1)
 //   (sleep 10; kubectl delete pod --namespace shop "$pod" --wait=false) &
 //   k6 run --env ADDRESS=HOST:PORT --env REQUEST_PATH='/delay/%s' verify.js
 // With --env EXPECT=after once the suggested settings are in place.

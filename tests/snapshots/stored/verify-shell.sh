@@ -85,8 +85,8 @@ compare() {
 # watch: kubectl logs CLIENT -c istio-proxy --follow (the access log of a client or gateway)
 #   response flags: UC: the connection was cut. UF: none could be opened. UH: no healthy pod. NR: no route. URX: retries are used up. DC: the client went away.
 printf '%s\n' 'Deployment shop/frontend'
-pod=${POD:-$($KUBECTL get pods --namespace shop --selector app=frontend --field-selector status.phase=Running --output 'jsonpath={.items[0].metadata.name}')}
-[ -n "$pod" ] || fail "no pod of it is running"
+pod=${POD:-$($KUBECTL get pods --namespace shop --selector app=frontend --output 'go-template={{range .items}}{{if not .metadata.deletionTimestamp}}{{$name := .metadata.name}}{{range .status.conditions}}{{if and (eq .type "Ready") (eq .status "True")}}{{$name}}{{"\n"}}{{end}}{{end}}{{end}}{{end}}' | head -n 1)}
+[ -n "$pod" ] || fail "no pod of it is ready"
 ip=$($KUBECTL get pod --namespace shop "$pod" --output 'jsonpath={.status.podIP}')
 case "$ip" in *:*) ip="[$ip]" ;; esac
 address=${ADDRESS:-$ip:8080}

@@ -66,6 +66,13 @@ class InitLifecycle(KubernetesProblem, frozen=True, kw_only=True):
     key: str
 
 
+class InitRestartPolicy(KubernetesProblem, frozen=True, kw_only=True):
+    """A restart policy of an init container that does not make it a native sidecar."""
+
+    key: str
+    value: str
+
+
 class ReadinessGrace(KubernetesProblem, frozen=True, kw_only=True):
     """A grace period on a readiness probe."""
 
@@ -262,6 +269,7 @@ PROBLEMS = (
     KeyMisspelled,
     FieldUnknown,
     InitLifecycle,
+    InitRestartPolicy,
     ReadinessGrace,
     ProbeGraceValue,
     GraceNegative,
