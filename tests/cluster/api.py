@@ -71,7 +71,8 @@ class Api:
         headers = {"Authorization": f"Bearer {TOKEN}", "Accept": "application/json"}
         headers["Content-Type"] = kind or "application/json"
         for attempt in (1, 2):
-            connection = self._connection()
+            # What changes something is not sent on a connection that the server may be closing.
+            connection = self._connection() if method == "GET" else self._new()
             try:
                 connection.request(method, path, data or None, headers)
                 answer = connection.getresponse()
@@ -79,9 +80,11 @@ class Api:
                 break
             except (OSError, HTTPException):
                 connection.close()
-                del self._local.connection
+                self._local.__dict__.pop("connection", None)
                 if attempt == 2 or method != "GET":
                     raise
+        if method != "GET":
+            connection.close()
         if answer.status >= 400:
             try:
                 message = json.loads(text)["message"]
@@ -92,19 +95,24 @@ class Api:
             return text.decode(errors="replace")
         return json.loads(text)
 
-    def watch(self, path: str, stop: threading.Event) -> Iterator[tuple[float, str, Object]]:
-        """Yield the changes below a path: the time of day, what happened, the object."""
+    def watch(
+        self, path: str, stop: threading.Event, query: str = ""
+    ) -> Iterator[tuple[float, str, Object]]:
+        """Yield the changes below a path: the time of day, what happened, the object.
+
+        It ends at the first change after ``stop`` is set, or with the server.
+        """
         connection = self._new()
-        connection.timeout = 1
+        connection.timeout = None
         headers = {"Authorization": f"Bearer {TOKEN}"}
-        connection.request("GET", f"{path}?watch=true", headers=headers)
+        connection.request("GET", f"{path}?watch=true{query}", headers=headers)
         answer = connection.getresponse()
         buffer = b""
         while not stop.is_set():
             try:
                 part = answer.read1()
-            except TimeoutError:
-                continue
+            except (OSError, HTTPException):
+                return
             if not part:
                 return
             buffer += part

@@ -2,19 +2,54 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from typing import TYPE_CHECKING, Any, Final
 
-from tests.cluster import fields
+import msgspec
+
+from tests.cluster import drains, endpoints, fields, pods, rollouts
+from tests.cluster.binaries import CACHE
 from tests.cluster.node import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+#: Suites of random cases: each compares the cases of a range of seeds with the model.
+SUITES: Final[dict[str, Callable[[Node, range], Any]]] = {
+    "pods": pods.compare,
+    "rollouts": rollouts.compare,
+    "drains": drains.compare,
+}
+RESULTS: Final = CACHE / "results"
+
+
+def results_file(suite: str, version: str, first: int) -> Path:
+    """Return the file that has the results of a run."""
+    return RESULTS / f"{suite}-{version}-{first}.json"
 
 
 def main() -> int:
-    """Run the command that is named."""
-    command, *_ = sys.argv[1:]
+    """Run the command that is named: its words are the command, the version, and two numbers."""
+    command, version, *rest = sys.argv[1:]
+    first, count = map(int, rest)
     if command == "fields":
-        with Node(api_only=True) as node:
-            count = fields.record(node.api, node.version)
-        sys.stdout.write(f"{count:,} answers of kube-apiserver {node.version}\n")
+        with Node(version, api_only=True) as node:
+            answers = fields.record(node.api, node.version)
+        sys.stdout.write(f"{answers:,} answers of kube-apiserver {node.version}\n")
+        return 0
+    with Node(version) as node:
+        if command == "serve":
+            sys.stdout.write(f"the node of {version} is up\n")
+            sys.stdout.flush()
+            signal.pause()
+        if command == "endpoints":
+            found: Any = endpoints.measure(node, count)
+        else:
+            found = SUITES[command](node, range(first, first + count))
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    results_file(command, version, first).write_bytes(msgspec.json.encode(found))
     return 0
 
 

@@ -34,11 +34,15 @@ _TAKES_NEXT: Final = frozenset(("-u", "-U", "-g", "-G", "-P", "-t", "-F", "--use
 
 
 class SentSignal(Struct, frozen=True):
-    """A signal. ``program`` names the processes that get it; empty: the container's first one."""
+    """A signal. ``program`` names the processes that get it; empty: the container's first one.
+
+    ``by_number``: it is sent to process 1, whichever that is.
+    """
 
     signal: str
     at: timedelta
     program: str = ""
+    by_number: bool = False
 
 
 def sent_signals(
@@ -113,7 +117,7 @@ def _signal_of(words: list[str], at: timedelta) -> SentSignal | None:
             return SentSignal(signal, at, base_name(target))
         # A substitution looks the process up.
         if target == _FIRST_PROCESS or "$__" in target:
-            return SentSignal(signal, at)
+            return SentSignal(signal, at, by_number=target == _FIRST_PROCESS)
     return None
 
 

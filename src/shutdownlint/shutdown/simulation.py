@@ -203,6 +203,11 @@ class Simulation:
         if container.exit is not None or container.hook_end is not None:
             return
         cause = Cause(CauseKind.HOOK_SIGNALS, (container.plan.hook.duration,))
+        if sent.ends_pod:
+            for each in self.containers:
+                if each.plan.pod == container.plan.pod:
+                    self._kill(each, cause)
+            return
         self.clock.note(container.plan.name, EventKind.SIGNAL, cause)
         if sent.phases is not None:
             container.phases, container.phase = sent.phases, -1

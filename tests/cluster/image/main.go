@@ -1,6 +1,6 @@
 // The programs of the test images: a pause, and an HTTP server that logs its signals.
 //
-// GET /?1.5 answers after 1.5 seconds. What happens is written to LOG, a line each, with the time.
+// GET /?1.5 answers with the pod's name after 1.5 seconds. What happens is written to LOG, a line each, with the time.
 package main
 
 import (
@@ -37,6 +37,7 @@ func main() {
 	flaps := flag.Duration("flaps", 0, "readiness changes so often")
 	answers := flag.Duration("answers", 0, "the length of a request that names none")
 	flag.Parse()
+	name, _ := os.Hostname()
 	time.Sleep(*start)
 	began := time.Now()
 	handler := http.NewServeMux()
@@ -54,7 +55,7 @@ func main() {
 			wait = time.Duration(seconds * float64(time.Second))
 		}
 		time.Sleep(wait)
-		fmt.Fprint(w, "ok")
+		fmt.Fprint(w, name)
 	})
 	server := &http.Server{Addr: ":" + *port, Handler: handler}
 	stop, done := make(chan os.Signal, 4), make(chan struct{})

@@ -200,9 +200,10 @@ def _plan_app(container: ContainerDraft, draft: PodDraft) -> None:
         name = f"{hook.duration.name}: dropped by Kubernetes {version}, taken as"
         dropped = Setting(name, DurationRange.exact(ZERO), hook.duration.origin)
         container.hook = Hook(dropped)
-    elif hook.handler.value.signals:
-        container.hook = Hook(hook.duration, signals=hook_signals(hook.handler.value.signals))
     pod_spec = draft.workload.template.spec
+    if hook.handler.value.signals:
+        signals = hook_signals(hook.handler.value.signals, pod_spec)
+        container.hook = Hook(hook.duration, signals=signals)
     forwarding, script = read_start(spec, pod_spec, ref)
     drain, behaviour = _read_behaviour(container, draft, forwarding)
     written = ContainerFacts(

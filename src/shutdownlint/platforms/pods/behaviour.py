@@ -12,6 +12,7 @@ from shutdownlint.shutdown.process import HookSignal, abrupt, graceful, ignoring
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from shutdownlint.manifests.resources import PodSpec
     from shutdownlint.platforms.pod_draft import ContainerDraft
     from shutdownlint.shell.sent_signals import SentSignal
     from shutdownlint.shutdown.provenance import Setting
@@ -20,10 +21,20 @@ if TYPE_CHECKING:
 _STOPS_ANY_PROGRAM: Final = frozenset(("TERM", "INT", "QUIT"))
 
 
-def hook_signals(sent: Iterable[SentSignal]) -> tuple[HookSignal, ...]:
-    """Return the signals of a hook that end any program, whatever its own stop signal is."""
+def hook_signals(sent: Iterable[SentSignal], spec: PodSpec) -> tuple[HookSignal, ...]:
+    """Return the signals of a hook that end any program, whatever its own stop signal is.
+
+    In a shared process namespace process 1 is the pause container. When it ends, the kernel kills
+    every process of the pod (measured on a node of Kubernetes 1.34.4).
+    """
     return tuple(
-        HookSignal(each.at, each.signal) for each in sent if each.signal in _STOPS_ANY_PROGRAM
+        HookSignal(
+            each.at,
+            each.signal,
+            ends_pod=each.by_number and spec.shareProcessNamespace is True,
+        )
+        for each in sent
+        if each.signal in _STOPS_ANY_PROGRAM
     )
 
 

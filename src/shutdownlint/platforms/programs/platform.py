@@ -223,7 +223,7 @@ class Plugin(Platform):
                 found.late_status = late.status
             container.process = graceful(written.drain, _limit(found, draft), late, found.exit_tail)
         handler = written.handler
-        _take_hook_signals(container, started)
+        _take_hook_signals(container, draft, started)
         hooked = _drain_in_hook(handler, ref) if assumed else None
         if hooked is not None:
             # The stop signal changes nothing for a server that finishes its requests.
@@ -357,15 +357,21 @@ def _note_model_requests(
         container.usual_request = Setting("requests", facts.MODEL_REQUEST.value, origin)
 
 
-def _take_hook_signals(container: ContainerDraft, started: StartedProgram | None) -> None:
+def _take_hook_signals(
+    container: ContainerDraft, draft: PodDraft, started: StartedProgram | None
+) -> None:
     """Record what the program does at each signal that its own preStop hook sends."""
     written: ContainerFacts = container.facts[ContainerFacts]
     sent = written.handler.value.signals
     if not sent:
         return
     known = find_behaviour(started) if started is not None else None
+    spec = draft.workload.template.spec
     found: list[HookSignal] = []
     for each in sent:
+        if any(signal.ends_pod for signal in hook_signals((each,), spec)):
+            found += hook_signals((each,), spec)
+            continue
         other = each.program and started is not None and not _is_named(each.program, started)
         if other and started is not None and started.init == "":
             continue
@@ -376,7 +382,7 @@ def _take_hook_signals(container: ContainerDraft, started: StartedProgram | None
             reactions.setdefault("SIGTERM", entry.at_signal)
         reaction = reactions.get(f"SIG{each.signal}")
         if reaction is None:
-            found += hook_signals((each,))
+            found += hook_signals((each,), spec)
         else:
             process = graceful() if reaction is AtSignal.FINISHES else abrupt()
             found.append(HookSignal(each.at, each.signal, process.phases))
