@@ -124,6 +124,19 @@ def test_autoscalers(least: int, budget: str, rules: list[str]) -> None:
     assert sorted(found(more=BUDGET % (budget, "shop") + SCALER % least)) == rules
 
 
+@pytest.mark.parametrize(
+    ("budget", "enough"),
+    [("minAvailable: 2", "to 3"), ("minAvailable: 60%", "to 3"), ("minAvailable: 80%", "to 5")],
+)
+def test_the_minimum_that_lets_a_pod_go(budget: str, enough: str) -> None:
+    text = dedent(TEXT).replace("SELECTED", "shop").replace("PORT", "http")
+    text = text.replace("REPLICAS", "minReadySeconds: 0").replace("PROBES", READY)
+    findings = check_text(text + BUDGET % (budget, "shop") + SCALER % 2).findings
+    (finding,) = (f for f in findings if f.rule == "SL180")
+    assert finding.fix is not None
+    assert finding.fix.description.endswith(enough)
+
+
 OTHER = """---
 apiVersion: apps/v1
 kind: %s

@@ -281,6 +281,8 @@ class RuleEvaluator:
         assumptions = subject.assumptions_for(compiled.names)
         severity = self._severity(rule, subject, assumptions)
         counted = self.is_counted(rule.id, severity)
+        # The severity rests on what decides the finding; the message may say more.
+        said = subject.assumptions_for((*compiled.names, *rule.message.names))
         return Finding(
             rule=rule.id,
             name=rule.name,
@@ -292,9 +294,9 @@ class RuleEvaluator:
             fix=None if counted else self._fix(compiled, subject, region.file),
             workload=subject.workload,
             container=subject.container,
-            assumptions=tuple(intern(str(assumption)) for assumption in assumptions),
+            assumptions=tuple(intern(str(assumption)) for assumption in said),
             about_versions=tuple(
-                dict.fromkeys(name for a in assumptions for name in a.about_versions)
+                dict.fromkeys(name for a in said for name in a.about_versions)
             ),
             related=() if counted else tuple(_related(rule, subject, region)),
             template=location.template,

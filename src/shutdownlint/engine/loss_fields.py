@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.shutdown.analysis import ShutdownAnalysis
     from shutdownlint.shutdown.loss import Loss
-    from shutdownlint.shutdown.pod_plan import ContainerPlan
+    from shutdownlint.shutdown.pod_plan import Assumption, ContainerPlan
     from shutdownlint.shutdown.solver import Change
 
 _D, _B, _S = FieldType.DURATION, FieldType.BOOL, FieldType.STRING
@@ -115,6 +115,15 @@ def _client(view: LossView) -> str:
     return _CLIENT.get(loss.client_sees, f"HTTP {loss.status}")
 
 
+def _who_answers(view: LossView) -> tuple[Assumption, ...]:
+    """Return what is assumed of the proxies whose answer the caller sees."""
+    loss = view.loss
+    if loss.client_sees is not ClientSees.STATUS or loss.status not in _OF_PROXIES:
+        return ()
+    proxies = (c for c in view.analysis.plan.containers if c.role is Role.PROXY)
+    return tuple(assumption for proxy in proxies for assumption in proxy.assumptions)
+
+
 def format_change(change: Change, container: str) -> str:
     """One change of a solution, in words; that it is of ``container`` is known."""
     if change.field == "preStop":
@@ -128,6 +137,8 @@ def _format_changes(view: LossView, changes: Sequence[Change]) -> Iterator[str]:
     """Yield the changes in words, and where one of them could be made for many pods at once."""
     apps = [c.name for c in view.analysis.plan.containers if c.role is Role.APP]
     known = apps[0] if len(apps) == 1 else view.loss.process
+    if len({change.container for change in changes if change.field == "preStop"}) > 1:
+        known = ""  # each of them is named
     for number, change in enumerate(changes):
         text = format_change(change, known)
         last = all(later.container != change.container for later in changes[number + 1 :])
@@ -250,6 +261,6 @@ LOSS_FIELDS: Final[tuple[Field, ...]] = (
     setting_field(
         "window", _D, "how long it sends new requests; absent where there is no sender", _window
     ),
-    plain_field("client", _S, "what the caller sees", _client),
+    plain_field("client", _S, "what the caller sees", _client, assumes=_who_answers),
     plain_field("advice", _S, "the changes that serve every request, in words", _advice),
 )

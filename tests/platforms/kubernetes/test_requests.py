@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shutdownlint.linter.verdicts import WorkloadVerdict
-from tests.helpers import check_files, check_text, plan_of, user_facts
+from tests.helpers import check_files, check_text, plan_of, plan_pod_text, user_facts
 
 SERVICE = """\
 apiVersion: v1
@@ -157,3 +157,59 @@ def test_a_service_for_monitoring_is_named_only_where_there_is_no_other() -> Non
     findings = check_text(text, user_facts(mesh=["none"])).findings
     (found,) = [finding for finding in findings if finding.rule == "SL108"]
     assert "Service a may send" in found.message
+
+
+TWO_PORTS = """\
+apiVersion: v1
+kind: Service
+metadata: {name: orders, namespace: shop}
+spec: {selector: {app: a}, ports: [{port: 9080}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: stock, namespace: shop}
+spec: {selector: {app: a}, ports: [{port: 80, targetPort: 9090}]}
+---
+"""
+
+
+def test_each_container_has_the_service_that_leads_to_it() -> None:
+    more = ", ports: [{containerPort: 9080}]}\n      - {name: b, image: i, ports: [{containerPort: 9090}]"
+    found = [f for f in check_text(TWO_PORTS + workload(more)).findings if f.rule == "SL108"]
+    assert [(f.container, "Service stock" in f.message) for f in found] == [
+        ("a", False),
+        ("b", True),
+    ]
+    assert "Service orders" in found[0].message
+    assert found[0].fix is not None
+    assert "of 5s on a, set a preStop sleep of 5s on b" in found[0].fix.description
+
+
+def test_a_hook_that_ends_the_pause_container_ends_every_container() -> None:
+    hook = 'lifecycle: {preStop: {exec: {command: [sh, -c, "sleep 2; kill -TERM 1; sleep 5"]}}}'
+    text = workload(
+        f", command: [/app], {hook}}}\n      - {{name: b, image: i, command: [/b], {hook}"
+    )
+    shared = text.replace("    spec:\n", "    spec:\n      shareProcessNamespace: true\n")
+
+    def ends(text: str) -> dict[str, float]:
+        analysis = plan_pod_text(text).analysis
+        assert analysis is not None
+        return {
+            c.plan.name: c.exit.at.total_seconds()
+            for c in analysis.loaded_timeline.containers
+            if c.killed
+        }
+
+    assert ends(shared) == {"a": 2, "b": 2}
+    assert not ends(text).keys() & {"a"}
+
+
+def test_what_a_proxy_answers_rests_on_what_is_assumed_of_the_proxy() -> None:
+    text = SERVICE % HTTP + workload(PORT)
+    plain = text.replace("    metadata: {labels", "    metadata: {%s labels")
+    annotated = plain % "annotations: {proxy.istio.io/config: 'concurrency: 2'},"
+    for given, assumes in ((annotated, True), (text, False)):
+        (found,) = (f for f in check_text(given).findings if f.rule == "SL108")
+        assert ("503" in found.message) == assumes
+        assert any("suggest injection" in each for each in found.assumptions) == assumes

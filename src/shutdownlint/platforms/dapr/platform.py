@@ -83,9 +83,11 @@ class Plugin(Platform):
         if written is None and not asked:
             draft.assumptions += read.assumptions
             return
-        block = read.duration("block", facts.BLOCK_ANNOTATION, facts.BLOCK_SHUTDOWN.value)
+        block = read.duration(
+            "block-shutdown-duration", facts.BLOCK_ANNOTATION, facts.BLOCK_SHUTDOWN.value
+        )
         graceful = read.seconds(
-            "graceful shutdown", facts.GRACEFUL_ANNOTATION, facts.GRACEFUL_SHUTDOWN.value
+            "graceful-shutdown-seconds", facts.GRACEFUL_ANNOTATION, facts.GRACEFUL_SHUTDOWN.value
         )
         native = (
             written.native_sidecar

@@ -254,10 +254,20 @@ def _beside_autoscaler(
     asked, spec = budget.model.spec.minAvailable, scaler.model.spec
     needed = min_available(asked, least)
     fixed = least in (spec.maxReplicas, spec.maxReplicaCount)  # then the replicas are known
-    if least and needed is not None and needed >= least and asked != "100%" and not fixed:
+    enough = _enough(asked)
+    if least and needed is not None and needed >= least and enough is not None and not fixed:
         yield problems.BudgetBesideAutoscaler(
             location=budget.ref / "spec" / "minAvailable",
             budget=budget.model.metadata.name or "",
-            needed=needed,
+            asked=f"{asked}, rounded up to {needed}," if isinstance(asked, str) else str(asked),
             least=least,
+            enough=enough,
         )
+
+
+def _enough(asked: Any) -> int | None:
+    """Return the fewest replicas of which minAvailable lets one go; None where it lets none go."""
+    if isinstance(asked, int):
+        return asked + 1
+    missing = 100 - (min_available(asked, 100) or 0)
+    return -(-100 // missing) if missing > 0 else None

@@ -44,7 +44,7 @@ from shutdownlint.platforms.pods.pod_facts import PodFacts, StatedFacts
 from shutdownlint.platforms.pods.services import (
     leads_to_pod,
     serving_containers,
-    serving_service,
+    serving_services,
 )
 from shutdownlint.platforms.traffic import ServiceFacts
 from shutdownlint.shell.forwarding import SignalForwarding
@@ -154,21 +154,20 @@ class Plugin(Platform):
         _note_pod_facts(draft, budgets)
 
     def _add_service(self, draft: PodDraft, services: list[LoadedResource[Service]]) -> None:
-        service = serving_service(draft.workload, services, draft.context)
-        window = read_propagation(draft, service)
-        is_udp = False
-        if service is not None:
-            named = [each for each in services if each.model.metadata.name == service.value]
-            written = [port for each in named for port in each.model.spec.ports]
+        found = list(serving_services(draft.workload, services, draft.context))
+        window = read_propagation(draft, found[0].name if found else None)
+        for number, each in enumerate(found):
+            written = each.service.model.spec.ports
             is_udp = bool(written) and all(port.protocol == "UDP" for port in written)
             ports = [
                 port.targetPort if port.targetPort is not None else port.port for port in written
             ]
             known = tuple(port for port in ports if isinstance(port, (int, str)))
-            draft.note(ServiceFacts(service, window, known))
-        if service is not None or window.origin.kind is OriginKind.MEASURED:
-            name = service or Setting("sender", "something", window.origin)
-            draft.senders.append(Sender(name, window, is_udp=is_udp))
+            if not number:
+                draft.note(ServiceFacts(each.name, window, known))
+            draft.senders.append(Sender(each.name, window, each.containers, is_udp=is_udp))
+        if not found and window.origin.kind is OriginKind.MEASURED:
+            draft.senders.append(Sender(Setting("sender", "something", window.origin), window))
 
 
 def _group_and_kind(ref: NodeRef) -> tuple[str, str]:

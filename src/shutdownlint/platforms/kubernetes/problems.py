@@ -182,11 +182,15 @@ class SingleReplica(KubernetesProblem, frozen=True, kw_only=True):
 
 
 class BudgetBesideAutoscaler(KubernetesProblem, frozen=True, kw_only=True):
-    """A budget that asks for all pods that the autoscaler may leave."""
+    """A budget that asks for all pods that the autoscaler may leave.
+
+    ``asked`` is what it says, ``enough`` the smallest minimum that lets a pod go.
+    """
 
     budget: str
-    needed: int
+    asked: str
     least: int
+    enough: int
 
 
 class BudgetKeepsUnhealthyPods(KubernetesProblem, frozen=True, kw_only=True):

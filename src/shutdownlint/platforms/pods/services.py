@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
+
 from shutdownlint.platforms.pods.images import is_pause
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from shutdownlint.manifests.object_index import LoadedResource
     from shutdownlint.manifests.resources import Container, Service, ServicePort
@@ -79,16 +81,40 @@ def serving_containers(
     return {c.name for c in containers}, len(containers) == 1
 
 
-def serving_service(
+class ServingService(Struct, frozen=True):
+    """A Service that sends a pod requests. ``containers`` get them; empty: any that serve."""
+
+    name: Setting[str]
+    service: LoadedResource[Service]
+    containers: frozenset[str] = frozenset()
+
+
+def serving_services(
     workload: Workload, services: Sequence[LoadedResource[Service]], context: AnalysisContext
-) -> Setting[str] | None:
-    """Return the Service that sends the pods requests: one of the same file, if there is.
+) -> Iterator[ServingService]:
+    """Yield the Service that sends the pods requests: one of the same file, if there is.
 
     One for monitoring counts only where there is no other. It is assumed where another application
-    may have it.
+    may have it. Further ones follow where they lead to containers that those before do not.
     """
     if workload.runs_to_completion:
-        return None
+        return
+    containers = workload.template.spec.containers
+    serving = containers_reached(containers, services)
+    covered: set[str] = set()
+    for service, name in _ranked(workload, services, context):
+        reached = containers_reached(containers, [service])
+        if not covered and not 0 < len(reached) < len(serving):
+            yield ServingService(name, service)
+            return
+        if reached - covered:
+            yield ServingService(name, service, frozenset(reached - covered))
+            covered |= reached
+
+
+def _ranked(
+    workload: Workload, services: Sequence[LoadedResource[Service]], context: AnalysisContext
+) -> Iterator[tuple[LoadedResource[Service], Setting[str]]]:
     here = workload.ref.document.file
 
     def rank(service: LoadedResource[Service]) -> tuple[bool, bool]:
@@ -100,5 +126,4 @@ def serving_service(
             shown = context.surely_selects(service, workload, services)
             kind = OriginKind.INHERITED if shown else OriginKind.ASSUMED
             origin = Origin(kind, "Service", location)
-            return Setting("Service", service.model.metadata.name or "", origin)
-    return None
+            yield service, Setting("Service", service.model.metadata.name or "", origin)
