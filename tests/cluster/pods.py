@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Data = dict[str, Any]
 PATH: Final = "/api/v1/namespaces/default/pods"
 #: The pods that run at the same time, and how far an event may be from its prediction.
-AT_ONCE: Final = 40
+AT_ONCE: Final = 24
 TOLERANCE: Final = 0.7
 _FIRST_PORT: Final = 20000
 _START_SECONDS: Final = 90.0
@@ -168,7 +168,7 @@ def _container(
     """Return a container: the server in one of its modes, or what only waits."""
     image = draw.choice((SERVER, SERVER, SHELLS))
     mode = draw.choice(("graceful", "graceful", "graceful", "ignore", "abrupt"))
-    port = port or 9000 + 10 * len(logged) + int(name[1:]) + (0 if name[0] == "c" else 500)
+    port = port or draw.randrange(10000, 19999)
     server = ["/server", "-mode", mode, "-port", str(port)]
     start = draw.random()
     if start < 0.72:
@@ -268,7 +268,7 @@ class _Run:
             self._ready.wait()
             return self._found
         number = self._ready.wait()
-        time.sleep(1 + 0.2 * number)
+        time.sleep(1.5 + 0.4 * number)
         try:
             _observe(self._node, self._exits, case, explained, ids, self._found)
         except (OSError, RuntimeError, ApiError) as error:

@@ -167,7 +167,7 @@ def test_what_the_rules_add_up() -> None:
     assert "but needs 5s until the last one begins + 10s for the slowest (--p99) = 15s" in found
     assert findings(text, "SL202", "6s") == []
     (found,) = findings(pod('dapr.io/enabled: "true"', pre_stop=20), "SL201")
-    assert "stops 0s after termination starts (block 0s, Dapr's default)" in found
+    assert "stops 0s after termination starts (block-shutdown-duration 0s, Dapr's default)" in found
     block = 'dapr.io/enabled: "true", dapr.io/block-shutdown-duration: 25s'
     (found,) = findings(pod(block, pre_stop=20), "SL201")
     assert "the app's own calls beyond 5s fail" in found

@@ -295,9 +295,7 @@ class RuleEvaluator:
             workload=subject.workload,
             container=subject.container,
             assumptions=tuple(intern(str(assumption)) for assumption in said),
-            about_versions=tuple(
-                dict.fromkeys(name for a in said for name in a.about_versions)
-            ),
+            about_versions=tuple(dict.fromkeys(name for a in said for name in a.about_versions)),
             related=() if counted else tuple(_related(rule, subject, region)),
             template=location.template,
             subject_region=subject.home.region() if subject.workload is not None else None,

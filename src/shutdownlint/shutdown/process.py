@@ -195,12 +195,14 @@ class HookSignal(Struct, frozen=True):
     ``at`` is when, counted from the begin of the hook; ``signal`` its name, such as ``TERM``.
     ``phases`` is what the process does then, where that differs from its stop signal.
     ``ends_pod``: it ends the pod's pause container, and with it every container at once.
+    ``container`` is another one, whose process gets it in a shared process namespace.
     """
 
     at: timedelta
     signal: str
     phases: tuple[Phase, ...] | None = None
     ends_pod: bool = False
+    container: str = ""
 
 
 class Hook(Struct, frozen=True):

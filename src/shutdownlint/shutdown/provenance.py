@@ -115,7 +115,7 @@ CAUSE_TEXTS: dict[CauseKind, str] = {
     CauseKind.CONTAINERS_ENDED: "a native sidecar is stopped after the app's containers",
     CauseKind.HOOK_ABANDONED: "{}: the preStop hook is abandoned",
     CauseKind.HOOK_STARTS_DRAIN: "its preStop hook starts the drain",
-    CauseKind.HOOK_SIGNALS: "{}: the preStop hook signals process 1",
+    CauseKind.HOOK_SIGNALS: "{}: the preStop hook sends a signal",
     CauseKind.REQUESTS_FINISHED: "its requests are finished",
     CauseKind.NO_OPEN_CONNECTION: "{}: no open connection after {}",
     CauseKind.WRAPPER_KILLS: "{name} kills it after {}",

@@ -199,17 +199,21 @@ class Simulation:
         self._pass_on(container, container.signal.cause)
 
     def _signal_by_hook(self, container: RunningContainer, sent: HookSignal) -> None:
-        """Send the container's first process a signal from its own hook, while the hook goes on."""
+        """Send a container's first process a signal from a hook, while the hook goes on."""
         if container.exit is not None or container.hook_end is not None:
             return
         cause = Cause(CauseKind.HOOK_SIGNALS, (container.plan.hook.duration,))
+        if sent.container:
+            container = self.requests.by_name[sent.container]
+            if container.exit is not None:
+                return
         if sent.ends_pod:
             for each in self.containers:
                 if each.plan.pod == container.plan.pod:
                     self._kill(each, cause)
             return
         self.clock.note(container.plan.name, EventKind.SIGNAL, cause)
-        if sent.phases is not None:
+        if sent.phases is not None and container.signal is None:
             container.phases, container.phase = sent.phases, -1
         self._pass_on(container, cause)
 

@@ -202,7 +202,21 @@ def test_a_hook_that_ends_the_pause_container_ends_every_container() -> None:
         }
 
     assert ends(shared) == {"a": 2, "b": 2}
-    assert not ends(text).keys() & {"a"}
+    assert ends(text)["a"] == 30
+
+
+def test_a_hook_stops_the_named_program_of_another_container() -> None:
+    """It reaches it in a shared process namespace only."""
+    hook = 'lifecycle: {preStop: {exec: {command: [sh, -c, "sleep 2; pkill server; sleep 9"]}}}'
+    own = 'lifecycle: {preStop: {exec: {command: [sleep, "9"]}}}'
+    text = SERVICE % HTTP + workload(
+        f", command: [/server], ports: [{{containerPort: 80}}], {own}}}\n"
+        f"      - {{name: b, image: i, command: [/b], {hook}"
+    )
+    shared = text.replace("    spec:\n", "    spec:\n      shareProcessNamespace: true\n")
+    for given, late in ((shared, ["late"]), (text, [])):
+        (found,) = check_text(given, user_facts(mesh=["none"])).verdicts
+        assert [loss.kind for loss in found.losses if loss.kind == "late"] == late
 
 
 def test_what_a_proxy_answers_rests_on_what_is_assumed_of_the_proxy() -> None:

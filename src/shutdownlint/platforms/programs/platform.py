@@ -52,7 +52,7 @@ from shutdownlint.shutdown.process import (
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from datetime import timedelta
 
     from shutdownlint.manifests.document import NodeRef
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
     from shutdownlint.platforms.pods.hooks import HookHandler
     from shutdownlint.platforms.programs.known_servers import KnownServer
+    from shutdownlint.shell.sent_signals import SentSignal
 
 _D = FieldType.DURATION
 #: The change that ensures that a program gets the stop signal.
@@ -174,6 +175,7 @@ class Plugin(Platform):
                 program = self._plan(container, draft)
                 if program is not None:
                     started[container.name] = program
+        _share_hook_signals(draft, started)
         for container in draft.app_containers:
             if container.serves and container.name in started:
                 _find_upstreams(container, draft, started[container.name])
@@ -362,31 +364,53 @@ def _take_hook_signals(
 ) -> None:
     """Record what the program does at each signal that its own preStop hook sends."""
     written: ContainerFacts = container.facts[ContainerFacts]
-    sent = written.handler.value.signals
-    if not sent:
-        return
-    known = find_behaviour(started) if started is not None else None
-    spec = draft.workload.template.spec
     found: list[HookSignal] = []
-    for each in sent:
-        if any(signal.ends_pod for signal in hook_signals((each,), spec)):
-            found += hook_signals((each,), spec)
-            continue
+    for each in written.handler.value.signals:
         other = each.program and started is not None and not _is_named(each.program, started)
         if other and started is not None and started.init == "":
             continue
-        # Of a program that nothing else shows, the hook says the name.
-        entry = known if started is not None else find_by_name(each.program)
-        reactions = {} if entry is None or not entry.by_signal else dict(entry.by_signal)
-        if entry is not None and reactions:
-            reactions.setdefault("SIGTERM", entry.at_signal)
-        reaction = reactions.get(f"SIG{each.signal}")
-        if reaction is None:
-            found += hook_signals((each,), spec)
-        else:
-            process = graceful() if reaction is AtSignal.FINISHES else abrupt()
-            found.append(HookSignal(each.at, each.signal, process.phases))
+        found += _reactions(each, started, draft)
     container.hook = replace(container.hook, signals=tuple(found))
+
+
+def _reactions(
+    sent: SentSignal, started: StartedProgram | None, draft: PodDraft
+) -> tuple[HookSignal, ...]:
+    """Return what a signal does to a program; empty where it does nothing that is known."""
+    plain = hook_signals((sent,), draft.workload.template.spec)
+    if any(signal.ends_pod for signal in plain):
+        return plain
+    # Of a program that nothing else shows, the hook says the name.
+    entry = find_behaviour(started) if started is not None else find_by_name(sent.program)
+    reactions = {} if entry is None or not entry.by_signal else dict(entry.by_signal)
+    if entry is not None and reactions:
+        reactions.setdefault("SIGTERM", entry.at_signal)
+    reaction = reactions.get(f"SIG{sent.signal}")
+    if reaction is None:
+        return plain
+    process = graceful() if reaction is AtSignal.FINISHES else abrupt()
+    return (HookSignal(sent.at, sent.signal, process.phases),)
+
+
+def _share_hook_signals(draft: PodDraft, started: Mapping[str, StartedProgram]) -> None:
+    """Record the signals that a hook sends by name to the programs of other containers.
+
+    They reach them in a shared process namespace (measured on a node of Kubernetes 1.34.4).
+    """
+    if draft.workload.template.spec.shareProcessNamespace is not True:
+        return
+    for container in draft.containers:
+        written: ContainerFacts | None = container.facts.get(ContainerFacts)
+        if written is None:
+            continue
+        found = [
+            replace(reaction, container=name)
+            for sent in written.handler.value.signals
+            for name, program in started.items()
+            if sent.program and name != container.name and _is_named(sent.program, program)
+            for reaction in _reactions(sent, program, draft)
+        ]
+        container.hook = replace(container.hook, signals=(*container.hook.signals, *found))
 
 
 def _is_named(name: str, started: StartedProgram) -> bool:
