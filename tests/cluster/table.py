@@ -13,7 +13,7 @@ from tests.cluster.inside import RESULTS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_TYPES: dict[str, Any] = {
+RESULT_TYPES: dict[str, Any] = {
     "pods": list[pods.Comparison],
     "rollouts": list[rollouts.Outcome],
     "drains": list[drains.Result],
@@ -27,7 +27,9 @@ def write_table(only: str = "") -> str:
     for path in sorted(RESULTS.glob("*.json")):
         suite, version, _ = path.stem.rsplit("-", 2)
         if not only or suite == only:
-            by_run[suite, version] += msgspec.json.decode(path.read_bytes(), type=_TYPES[suite])
+            by_run[suite, version] += msgspec.json.decode(
+                path.read_bytes(), type=RESULT_TYPES[suite]
+            )
     lines: list[str] = []
     for (suite, version), found in sorted(by_run.items()):
         lines += ["", f"## {suite}, Kubernetes {version}", ""]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from shutdownlint.engine.evaluator import RuleEvaluator
     from shutdownlint.engine.finding import Finding
     from shutdownlint.engine.rule import Rule
+    from shutdownlint.engine.subjects import Subject
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.user_facts import UserFacts
 
@@ -30,19 +31,15 @@ def rejecting_rules(platforms: Iterable[str]) -> list[Rule]:
 
 def evaluate_pod(pod: PlannedPod, evaluator: RuleEvaluator, facts: UserFacts) -> Iterator[Finding]:
     """Yield the findings on a pod: its problems, its containers, proxies and the pod itself."""
-    values = pod.workload.described_by is not None
-    found = _evaluate(pod, evaluator, facts, values_only=values)
-    yield from map(_of_values, found) if values else found
-
-
-def _evaluate(
-    pod: PlannedPod, evaluator: RuleEvaluator, facts: UserFacts, *, values_only: bool
-) -> Iterator[Finding]:
-    for problem in pod.problems:
-        subject = problem_subject(problem, evaluator.vocabulary, facts, pod.id)
-        yield from evaluator.evaluate(subject, problem.kind(), values_only=values_only)
-    for subject in pod_subjects(pod, evaluator.vocabulary, facts):
-        yield from evaluator.evaluate(subject, values_only=values_only)
+    described = pod.workload.described_by is not None
+    subjects: list[tuple[Subject, str | None]] = [
+        (problem_subject(problem, evaluator.vocabulary, facts, pod.id), problem.kind())
+        for problem in pod.problems
+    ]
+    subjects += ((subject, None) for subject in pod_subjects(pod, evaluator.vocabulary, facts))
+    for subject, kind in subjects:
+        for finding in evaluator.evaluate(subject, kind, values_only=described):
+            yield _of_values(finding) if described else finding
 
 
 def _of_values(finding: Finding) -> Finding:

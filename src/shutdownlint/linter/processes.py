@@ -36,30 +36,28 @@ def run_tasks(tasks: Sequence[Callable[[], _Result]]) -> Iterator[_Result]:
 
     A task whose process ends without a result (killed for its memory) runs here.
     """
-    if len(tasks) > 1:
+    here, *others = tasks
+    started = []
+    for task in others:
         from multiprocessing import get_context  # noqa: PLC0415 - only for large runs
 
         context = get_context("fork")
-        started = []
-        for task in tasks[1:]:
-            receiver, sender = context.Pipe(duplex=False)
-            # A daemon process ends with this one.
-            process = context.Process(target=_send_result, args=(task, sender), daemon=True)
-            process.start()
-            sender.close()
-            started.append((task, process, receiver))
-        yield tasks[0]()
-        for task, process, receiver in started:
-            try:
-                result, reads = receiver.recv()
-                files.merge_reads(reads)
-                yield result
-            except EOFError:
-                yield task()
-            process.join()
-            receiver.close()
-    else:
-        yield from (task() for task in tasks)
+        receiver, sender = context.Pipe(duplex=False)
+        # A daemon process ends with this one.
+        process = context.Process(target=_send_result, args=(task, sender), daemon=True)
+        process.start()
+        sender.close()
+        started.append((task, process, receiver))
+    yield here()
+    for task, process, receiver in started:
+        try:
+            result, reads = receiver.recv()
+            files.merge_reads(reads)
+            yield result
+        except EOFError:
+            yield task()
+        process.join()
+        receiver.close()
 
 
 def _send_result(task: Callable[[], _Result], sender: Connection) -> None:

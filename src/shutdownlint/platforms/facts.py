@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from msgspec import Struct
 
 T_co = TypeVar("T_co", covariant=True)
+
+
+#: Of what was read and then seen on a real node (docs/conformance.md).
+MEASURED_ON_NODE: Final = "measured on a Kubernetes node 1.34.4"
 
 
 class SourcedValue(Struct, Generic[T_co], frozen=True):

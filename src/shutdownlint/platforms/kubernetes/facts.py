@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
-from shutdownlint.platforms.facts import SourcedValue, VersionTable
+from shutdownlint.platforms.facts import MEASURED_ON_NODE, SourcedValue, VersionTable
 from shutdownlint.platforms.versions import Version, VersionRange
 from shutdownlint.shutdown.durations import format_duration, seconds
 
@@ -39,7 +39,7 @@ REMOVED_APIS: Final = SourcedValue(
         ("autoscaling/v2beta1", "HorizontalPodAutoscaler"): (Version(1, 25, 0), "autoscaling/v2"),
         ("autoscaling/v2beta2", "HorizontalPodAutoscaler"): (Version(1, 26, 0), "autoscaling/v2"),
     },
-    "kubernetes.io/docs/reference/using-api/deprecation-guide; a real API server 1.34.4",
+    f"kubernetes.io/docs/reference/using-api/deprecation-guide; {MEASURED_ON_NODE}",
 )
 #: A negative grace period is rewritten to this.
 NEGATIVE_GRACE: Final = SourcedValue(timedelta(seconds=1), "pkg/apis/core/v1/conversion.go:382")
@@ -49,11 +49,11 @@ PROGRESS_DEADLINE: Final = SourcedValue(
 )
 #: Terminating pods get traffic where no other is left, from this release on.
 TERMINATING_FALLBACK_SINCE: Final = SourcedValue(
-    Version(1, 26, 0), "KEP-1669, pkg/proxy/topology.go:41-82"
+    Version(1, 26, 0), f"KEP-1669, pkg/proxy/topology.go:41-82; {MEASURED_ON_NODE}"
 )
 #: Native sidecars end in reverse order, and after the containers, from this release on.
 NATIVE_ORDER_SINCE: Final = SourcedValue(
-    Version(1, 29, 0), "KEP-753 README:925, kube_features.go:1993"
+    Version(1, 29, 0), f"KEP-753 README:925, kube_features.go:1993; {MEASURED_ON_NODE}"
 )
 #: Before, the sleep action is off by default (1.29, dropped) or unknown.
 SLEEP_SINCE: Final = SourcedValue(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from shutdownlint.platforms.facts import SourcedValue
+from shutdownlint.platforms.facts import MEASURED_ON_NODE, SourcedValue
 from shutdownlint.platforms.programs import facts
 from shutdownlint.shutdown.durations import ZERO, seconds
 from shutdownlint.shutdown.process import CLOSED, OPEN, Acceptance, Reaction
@@ -117,7 +117,7 @@ BEHAVIOURS: Final = (
     # What keeps a container alive.
     SourcedValue(
         Behaviour("", ("sleep", "tail"), AtSignal.HAS_NO_HANDLER),
-        "measured on a Kubernetes node 1.34.4: killed when the grace period ends",
+        f"{MEASURED_ON_NODE}: killed when the grace period ends",
     ),
     _measured(
         Behaviour("Waitress", ("waitress-serve",), AtSignal.HAS_NO_HANDLER, modules=("waitress",)),
