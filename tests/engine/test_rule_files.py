@@ -44,6 +44,14 @@ def test_bad_is_reported_by_this_rule_alone_at_the_marked_line(
 
 
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)
+def test_bad_is_reported_in_utf_16_too(rule: Rule, example: Example) -> None:
+    """Windows PowerShell redirects the output of a program so."""
+    plain = check_text(example.bad, example_facts(example.options)).findings
+    wide = check_text(example.bad.encode("utf-16"), example_facts(example.options)).findings
+    assert rule_lines(wide, notes=True) == rule_lines(plain, notes=True)
+
+
+@pytest.mark.parametrize(("rule", "example"), EXAMPLES)
 def test_good_is_not_reported(rule: Rule, example: Example) -> None:
     assert _check(example.good, rule, example) == []
 

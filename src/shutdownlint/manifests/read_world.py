@@ -12,7 +12,7 @@ from shutdownlint.manifests.document_reader import SUPPRESSION_WORD, DocumentRea
 from shutdownlint.manifests.mesh_evidence import MeshEvidenceIndex, find_evidence
 from shutdownlint.manifests.own_reports import is_own_report
 from shutdownlint.manifests.prefilter import Content, Prefilter
-from shutdownlint.manifests.reader import ReadStats, read_bytes
+from shutdownlint.manifests.reader import ReadStats, read_bytes, searchable
 from shutdownlint.manifests.skips import (
     EMPTY,
     EXCLUDED,
@@ -133,17 +133,18 @@ class _WorldReader:
         for chunk in split(data):
             # Flux' own Kustomizations are often in files of the same name.
             kustomization = file.is_kustomization and _FLUX not in chunk.data
+            text = searchable(chunk.data)
             if kustomization or source.patch:
-                self._reading.on_words(chunk.data)
+                self._reading.on_words(text)
                 self._read_only(file, chunk, counted=not again)
                 continue
-            self._note_mesh(file, chunk.data + source.words)
+            self._note_mesh(file, text + source.words)
             content = self._reading.prefilter.classify(chunk.data, source.words)
             if isinstance(content, SkipReason):
                 if content != EMPTY and not again:
                     self._skip(source, file, chunk, content)
                 continue
-            self._reading.on_words(chunk.data + source.words)
+            self._reading.on_words(text + source.words)
             seen = content is not Content.WORKLOADS
             if seen:
                 both = content is Content.BOTH

@@ -108,9 +108,19 @@ def manifest_bytes(file: InputFile) -> bytes:
     return read_bytes(file, ReadStats()) or b""
 
 
+_UTF_16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
+
+
+def searchable(data: bytes) -> bytes:
+    """Return a chunk as bytes in which words can be looked for: UTF-16 as UTF-8."""
+    if data.startswith(_UTF_16_MARKS):
+        return data.decode("utf-16", "replace").encode()
+    return data
+
+
 def decode_text(data: bytes) -> str:
     """Return the text of a file or chunk. Raises ``UnicodeDecodeError``."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if data.startswith(_UTF_16_MARKS):
         return data.decode("utf-16")
     text = data.decode("utf-8-sig")
     # JSON allows tabs between tokens and none inside strings; YAML forbids them as indentation.
