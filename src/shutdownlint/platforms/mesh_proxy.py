@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from shutdownlint.platforms.captured_ports import CapturedPorts, uncaptured_requests
 from shutdownlint.platforms.pod_draft import ContainerDraft
 from shutdownlint.platforms.pods.images import is_pause
 from shutdownlint.platforms.traffic import MeshProxyFacts
 from shutdownlint.shutdown.durations import ZERO, DurationRange
-from shutdownlint.shutdown.pod_plan import Role
+from shutdownlint.shutdown.pod_plan import Assumption, Role
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:
     from shutdownlint.manifests.document import NodeRef
     from shutdownlint.platforms.pod_draft import PodDraft
+
+
+_ALL: Final = CapturedPorts()
 
 
 def sidecar_of(draft: PodDraft, name: str, location: NodeRef, *, native: bool) -> ContainerDraft:
@@ -38,12 +42,18 @@ def put_container(draft: PodDraft, container: ContainerDraft) -> None:
 
 
 def add_mesh_proxy(
-    draft: PodDraft, proxy: ContainerDraft, mesh: str, mode: Setting[str], *, edge: bool = False
+    draft: PodDraft,
+    proxy: ContainerDraft,
+    mesh: str,
+    mode: Setting[str],
+    *,
+    edge: bool = False,
+    captured: CapturedPorts = _ALL,
 ) -> None:
     """Add a proxy, or put it in the place of the container of its name.
 
-    It is in front of the app and behind it; ``edge``: the pod itself is the proxy, as is one that
-    has nothing else but a pause container.
+    It is in front of the app and behind it, as far as traffic is ``captured``; ``edge``: the pod
+    itself is the proxy, as is one that has nothing else but a pause container.
     """
     apps = [c for c in draft.app_containers if c.name != proxy.name and c.spec is not None]
     edge = edge or (bool(apps) and all(is_pause(c.spec) for c in apps if c.spec is not None))
@@ -56,5 +66,13 @@ def add_mesh_proxy(
             container.serves = False  # what else is in the pod gets no requests
         return
     proxy.role = Role.PROXY
-    draft.front.insert(0, proxy.name)
-    draft.back.append(proxy.name)
+    past = uncaptured_requests(draft, captured)
+    if past:
+        ports = ", ".join(map(str, past))
+        plural = "s" if len(past) > 1 else ""
+        text = f"requests to port{plural} {ports} do not pass {proxy.name} ({captured.written})"
+        draft.assumptions.append(Assumption(text))
+    else:
+        draft.front.insert(0, proxy.name)
+    if captured.calls:
+        draft.back.append(proxy.name)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.pods.controllers import Rollout
     from shutdownlint.platforms.pods.fleet import Disruption
     from shutdownlint.shutdown.analysis import Answer, Headroom, ShutdownAnalysis
-    from shutdownlint.shutdown.pod_plan import PodPlan
+    from shutdownlint.shutdown.pod_plan import ContainerPlan, PodPlan
     from shutdownlint.shutdown.provenance import Setting
     from shutdownlint.shutdown.request import Request
     from shutdownlint.shutdown.request_shares import ShareRow
@@ -217,7 +217,7 @@ class Explanation:
 
     def _lane(self, container: ContainerTimeline) -> Lane:
         plan = container.plan
-        inbound = plan.role is not Role.PROXY or plan.name in self.plan.front
+        inbound = self._is_inbound(plan)
         direction = Direction.INBOUND if inbound else Direction.OUTBOUND
         accepts, gave_up = container.accepts_until(direction).at, container.gave_up.at
         accepts = min(accepts, container.exit.at)
@@ -257,13 +257,17 @@ class Explanation:
             return ()
         return tuple(found.fleet.disruptions(self.analysis.latest_end))
 
+    def _is_inbound(self, plan: ContainerPlan) -> bool:
+        """Whether the pod's requests pass the container; some ports do not pass a mesh's proxy."""
+        return plan.role is not Role.PROXY or plan.name in self.plan.front
+
     @property
     def closes_kept(self) -> Iterator[tuple[str, timedelta]]:
         """The proxies whose answers ask clients to open new connections, and from when on."""
         for container in self.timeline.containers if self.has_timeline else ():
             noted = self.pod.container_facts.get(container.plan.name, {})
             facts: ClosesKeptConnections | None = noted.get(ClosesKeptConnections)
-            if facts is None:
+            if facts is None or not self._is_inbound(container.plan):
                 continue
             if facts.from_deletion:
                 yield container.plan.name, ZERO

@@ -11,6 +11,8 @@ from shutdownlint.shutdown.durations import seconds
 MESH: Final = "consul"
 PROXY_CONTAINER: Final = "consul-dataplane"
 _PREFIX: Final = "consul.hashicorp.com/"
+#: Ports whose traffic does not pass the proxy (Consul docs, annotations and labels).
+SKIPPED_PORTS: Final = f"{_PREFIX}transparent-proxy-exclude-inbound-ports"
 INJECT: Final = f"{_PREFIX}connect-inject"
 LIFECYCLE: Final = f"{_PREFIX}enable-sidecar-proxy-lifecycle"
 GRACE_ANNOTATION: Final = f"{_PREFIX}sidecar-proxy-lifecycle-shutdown-grace-period-seconds"

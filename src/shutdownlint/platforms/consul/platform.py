@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from shutdownlint.platforms.captured_ports import skipped_ports
 from shutdownlint.platforms.consul import facts
 from shutdownlint.platforms.edit_target import ValueFormat
 from shutdownlint.platforms.fields import (
@@ -112,7 +113,8 @@ class Plugin(Platform):
         proxy.note(ConsulProxyFacts(grace))
         target = workload.annotations / facts.GRACE_ANNOTATION
         proxy.editable(_GRACE_FIELD, target, ValueFormat.SECONDS_TEXT)
-        add_mesh_proxy(draft, proxy, facts.MESH, mode)
+        captured = skipped_ports(workload.template.metadata.annotations, facts.SKIPPED_PORTS)
+        add_mesh_proxy(draft, proxy, facts.MESH, mode, captured=captured)
 
 
 def _misspelled(workload: Workload) -> list[AnnotationIgnored]:

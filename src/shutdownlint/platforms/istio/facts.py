@@ -129,9 +129,14 @@ TEMPLATES: Final = "inject.istio.io/templates"
 DATAPLANE_MODE: Final = "istio.io/dataplane-mode"
 AMBIENT: Final = "ambient"
 NAMESPACE_INJECTION: Final = "istio-injection"
-#: Empty, this annotation (or variable) leaves all inbound traffic uncaptured.
+#: The ports whose traffic passes the sidecar (istio/api annotation/annotations.yaml): ``*`` are
+#: all, and an empty text is none. Those left out count only where all are taken.
 INBOUND_PORTS: Final = "traffic.sidecar.istio.io/includeInboundPorts"
 INBOUND_PORTS_ENV: Final = "INBOUND_CAPTURE_PORTS"
+SKIPPED_PORTS: Final = "traffic.sidecar.istio.io/excludeInboundPorts"
+#: Empty, no call of the app passes the sidecar, unless ports are listed.
+OUTBOUND_ADDRESSES: Final = "traffic.sidecar.istio.io/includeOutboundIPRanges"
+OUTBOUND_PORTS: Final = "traffic.sidecar.istio.io/includeOutboundPorts"
 #: Read by the agent up to 1.9.x, ignored since 1.10.0 (tag scan).
 STALE_DRAIN_ENV: Final = "TERMINATION_DRAIN_DURATION_SECONDS"
 #: Annotations that people write and Istio does not know, and what does what they are meant for.

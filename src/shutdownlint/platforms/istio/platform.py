@@ -130,10 +130,6 @@ class Plugin(Platform):
             draft.assumptions.append(Assumption(text))
             return False
         self._note_merge_problems(draft, sidecar, merged, version)
-        if not sidecar.gateway and _is_bypassed(workload, merged):
-            text = "no inbound traffic passes the sidecar: the pod is taken without it"
-            draft.assumptions.append(Assumption(text))
-            return False
         rests_on = tuple(assumptions)
         found = plan_proxy(draft, mesh, sidecar, merged, rests_on)
         draft.problems += [replace(problem, assumptions=rests_on) for problem in found]
@@ -169,10 +165,3 @@ def _rejected(workload: Workload, found: Iterable[Problem]) -> bool:
     return any(isinstance(p, problems.ProxyConfigRejected) for p in found) or any(
         error.key_path == annotated for error in workload.rejected
     )
-
-
-def _is_bypassed(workload: Workload, merged: EffectiveConfig) -> bool:
-    """Whether requests reach the app without passing the sidecar."""
-    ports = workload.template.metadata.annotations.get(facts.INBOUND_PORTS)
-    variable = merged.env.get(facts.INBOUND_PORTS_ENV)
-    return ports == "" or (variable is not None and variable[0] == "")

@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from shutdownlint.manifests.document import EmbeddedNodeRef
+from shutdownlint.platforms.captured_ports import CapturedPorts, read_ports, skipped_ports
 from shutdownlint.platforms.edit_target import ValueFormat
 from shutdownlint.platforms.istio import facts
 from shutdownlint.platforms.istio.effective_config import (
@@ -129,7 +130,15 @@ def plan_proxy(
         image=(sidecar.written.image or "") if sidecar.written is not None else "",
     )
     defaults = _mesh_defaults(config, mesh, workload)
-    container = _add_container(draft, settings, hook, written, defaults, sidecar.version)
+    container = _add_container(
+        draft,
+        settings,
+        hook,
+        written,
+        defaults,
+        sidecar.version,
+        _captured_ports(workload, merged),
+    )
     container.assumptions = assumptions
     # Nothing reads these variables where the sidecar is drained by its own hook.
     return [] if drain_hook else problems
@@ -200,6 +209,7 @@ def _add_container(
     written: IstioProxyFacts,
     defaults: Setting[str],
     version: Version | None,
+    captured: CapturedPorts,
 ) -> ContainerDraft:
     container = ContainerDraft(facts.PROXY_CONTAINER, hook.duration, native_sidecar=settings.native)
     container.hook = Hook(hook.duration)
@@ -214,8 +224,31 @@ def _add_container(
         container.switch = proxy_switch(settings)
     mode = settings.mode
     edge = mode.value is ProxyMode.GATEWAY
-    add_mesh_proxy(draft, container, "istio", with_value(mode, mode.value.value), edge=edge)
+    add_mesh_proxy(
+        draft,
+        container,
+        "istio",
+        with_value(mode, mode.value.value),
+        edge=edge,
+        captured=captured,
+    )
     return container
+
+
+def _captured_ports(workload: Workload, merged: EffectiveConfig) -> CapturedPorts:
+    """Return what passes the sidecar, by the pod's annotations and the agent's variable."""
+    annotations = workload.template.metadata.annotations
+    variable = merged.env.get(facts.INBOUND_PORTS_ENV)
+    taken, written = annotations.get(facts.INBOUND_PORTS), facts.INBOUND_PORTS
+    if taken is None and variable is not None:
+        taken, written = variable[0], facts.INBOUND_PORTS_ENV
+    calls = annotations.get(facts.OUTBOUND_ADDRESSES) != "" or bool(
+        annotations.get(facts.OUTBOUND_PORTS)
+    )
+    if taken is None or taken.strip() == "*":
+        return replace(skipped_ports(annotations, facts.SKIPPED_PORTS), calls=calls)
+    ports = read_ports(taken)
+    return CapturedPorts(ports, calls=calls, written=written)
 
 
 def _note_edit_targets(

@@ -11,6 +11,8 @@ from shutdownlint.shutdown.durations import seconds
 MESH: Final = "kuma"
 PROXY_CONTAINER: Final = "kuma-sidecar"
 #: A label of pods and namespaces; as an annotation it is not read.
+#: Ports whose traffic does not pass the proxy (kuma.io docs, transparent proxying).
+SKIPPED_PORTS: Final = "traffic.kuma.io/exclude-inbound-ports"
 INJECT: Final = "kuma.io/sidecar-injection"
 DRAIN_ANNOTATION: Final = "kuma.io/sidecar-drain-time"
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from shutdownlint.manifests.decoding import has_placeholder
+from shutdownlint.platforms.captured_ports import skipped_ports
 from shutdownlint.platforms.edit_target import ValueFormat
 from shutdownlint.platforms.fields import (
     Field,
@@ -114,7 +115,8 @@ class Plugin(Platform):
         kind = OriginKind.ASSUMED if assumptions else OriginKind.EXPLICIT
         origin = Origin(kind, facts.INJECT, location)
         mode = sidecar_mode(facts.PROXY_CONTAINER, origin, native=native)
-        add_mesh_proxy(draft, proxy, facts.MESH, mode)
+        captured = skipped_ports(workload.template.metadata.annotations, facts.SKIPPED_PORTS)
+        add_mesh_proxy(draft, proxy, facts.MESH, mode, captured=captured)
 
     def _is_injected(self, draft: PodDraft, assumptions: list[Assumption]) -> bool:
         workload = draft.workload

@@ -56,6 +56,8 @@ INJECT: Final = "linkerd.io/inject"
 INJECT_VALUES: Final = SourcedValue(
     ("enabled", "disabled", "ingress"), "pkg/inject/report.go:42-52, pkg/k8s/labels.go:102-114"
 )
+#: Ports whose traffic does not pass the proxy (linkerd.io/2/reference/proxy-configuration).
+SKIPPED_PORTS: Final = "config.linkerd.io/skip-inbound-ports"
 GRACE_ANNOTATION: Final = "config.linkerd.io/shutdown-grace-period"
 WAIT_ANNOTATION: Final = "config.alpha.linkerd.io/proxy-wait-before-exit-seconds"
 NATIVE_STABLE: Final = "config.linkerd.io/proxy-enable-native-sidecar"

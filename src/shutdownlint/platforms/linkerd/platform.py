@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
+from shutdownlint.platforms.captured_ports import skipped_ports
 from shutdownlint.platforms.edit_target import ValueFormat
 from shutdownlint.platforms.fields import (
     CaseView,
@@ -181,7 +182,9 @@ class Plugin(Platform):
         unused = planned.unused_wait
         container.note(LinkerdProxyFacts(settings, planned.version, unused))
         self._note_edit_targets(draft, container, settings)
-        add_mesh_proxy(draft, container, facts.MESH, settings.mode)
+        annotations = draft.workload.template.metadata.annotations
+        captured = skipped_ports(annotations, facts.SKIPPED_PORTS)
+        add_mesh_proxy(draft, container, facts.MESH, settings.mode, captured=captured)
 
     def _note_edit_targets(
         self, draft: PodDraft, container: ContainerDraft, settings: ProxySettings
