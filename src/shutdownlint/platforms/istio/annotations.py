@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from shutdownlint.manifests.decoding import has_placeholder
 from shutdownlint.manifests.document import EmbeddedNodeRef, embedded_error_region
@@ -67,18 +67,49 @@ def read_embedded(text: str, host: NodeRef) -> tuple[ProxyConfigText, list[Istio
     return read, [found.as_problem(kind, config) for kind, each in kinds for found in each]
 
 
+#: The last part of annotations that people write for the proxy's configuration.
+_CONFIGS: Final = frozenset(("config", "proxyconfig", "meshconfig", "defaultconfig"))
+_KNOWN: Final = (
+    facts.NATIVE_ANNOTATION,
+    facts.INJECT,
+    facts.STATS_ANNOTATION,
+    facts.TEMPLATES,
+    facts.INBOUND_PORTS,
+    facts.SKIPPED_PORTS,
+    facts.OUTBOUND_ADDRESSES,
+    facts.OUTBOUND_PORTS,
+)
+
+
 def ignored_annotations(workload: Workload) -> Iterator[Problem]:
     """Annotations on the workload's own metadata, and names that Istio does not read."""
     keys = (facts.CONFIG_ANNOTATION, facts.NATIVE_ANNOTATION, facts.TEMPLATES)
     yield from misplaced_annotations(workload, keys)
-    for name, instead in facts.UNKNOWN_ANNOTATIONS.value.items():
-        if name in workload.template.metadata.annotations:
-            yield AnnotationIgnored(
-                location=(workload.annotations / name).key,
-                key=name,
-                reason=f"Istio has no such annotation, use {instead} instead",
-                instead=instead if instead == facts.NATIVE_ANNOTATION else "",
-            )
+    for name in workload.template.metadata.annotations:
+        unknown = facts.UNKNOWN_ANNOTATIONS.value.get(name)
+        renamed = _meant(name)
+        if unknown is not None:
+            reason = f"Istio has no such annotation, use {unknown} instead"
+            renamed = unknown if unknown == facts.NATIVE_ANNOTATION else ""
+        elif renamed:
+            reason = f"Istio has no such annotation, {renamed} is meant"
+        else:
+            continue
+        yield AnnotationIgnored(
+            location=(workload.annotations / name).key, key=name, reason=reason, instead=renamed
+        )
+
+
+def _meant(name: str) -> str:
+    """Return the annotation that another spelling of it means, such as ``proxy.istio.io/Config``.
+
+    Empty where it is one, or means none.
+    """
+    domain, _, rest = name.lower().rpartition("/")
+    config = rest.replace("-", "").replace("_", "")
+    if name != facts.CONFIG_ANNOTATION and domain.endswith("istio.io") and config in _CONFIGS:
+        return facts.CONFIG_ANNOTATION
+    return next((each for each in _KNOWN if each.lower() == name.lower() and each != name), "")
 
 
 def ineffective_settings(workload: Workload) -> Iterator[IstioProblem]:

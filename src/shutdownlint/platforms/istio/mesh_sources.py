@@ -20,7 +20,11 @@ from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.helm_installs import HelmInstall, HelmValues, helm_installs, scalar_at
 from shutdownlint.platforms.istio import facts
 from shutdownlint.platforms.istio.problems import MeshConfigRejected
-from shutdownlint.platforms.istio.proxyconfig import ProxyConfigText, read_proxy_config
+from shutdownlint.platforms.istio.proxyconfig import (
+    ProxyConfigText,
+    misplaced_fields,
+    read_proxy_config,
+)
 from shutdownlint.platforms.pods.hooks import HookSettings, read_hook
 from shutdownlint.platforms.versions import Version
 from shutdownlint.yaml_source.composer import ComposeError, compose
@@ -175,6 +179,7 @@ def _from_config_map(loaded: LoadedResource[ConfigMap]) -> MeshConfig | None:
     entry = child(tree.root, "defaultConfig")
     if entry is not None:
         config.proxy = read_proxy_config(entry.value, ("defaultConfig",), at)
+    config.proxy.ignored += misplaced_fields(tree.root, (), at)
     return config
 
 
@@ -248,7 +253,7 @@ def _from_install(install: _Install) -> MeshConfig | None:
     """Return an installation's values: an IstioOperator, Sail's Istio, or a Helm release."""
     ref, tree = install.helm.ref, install.helm.ref.document.tree
     config = MeshConfig(f"mesh config ({install.helm.kind})", "", ref)
-    config.typed_strictly = install.rendered
+    config.typed_strictly = install.rendered or install.mesh_config is not None
     try:
         values = install.helm.read_values()
     except ComposeError:
@@ -256,17 +261,19 @@ def _from_install(install: _Install) -> MeshConfig | None:
     config.revision = scalar_at(tree, (*ref.key_path, "spec", "revision")) or ""
     config.revision = config.revision or values.scalar("revision") or ""
     found = False
-    beside = (*(install.mesh_config or ()), "defaultConfig")
-    entry = tree.entry(beside) if install.mesh_config is not None else None
-    if entry is not None:
-        config.proxy = read_proxy_config(
-            entry.value, beside, lambda k, p: NodeRef(ref.document, k, p)
-        )
-        found = True
-    below = (*values.key_path, "meshConfig", "defaultConfig")
-    entry = values.tree.entry(below)
-    if entry is not None:
-        config.proxy, found = read_proxy_config(entry.value, below, values.at), True
+
+    def at(key_path: KeyPath, part: EntryPart) -> SourceLocation:
+        return NodeRef(ref.document, key_path, part)
+
+    beside, below = install.mesh_config, (*values.key_path, "meshConfig")
+    for tree_, whole, place in ((tree, beside, at), (values.tree, below, values.at)):
+        entry = tree_.entry((*whole, "defaultConfig")) if whole is not None else None
+        if whole is not None and entry is not None:
+            config.proxy = read_proxy_config(entry.value, (*whole, "defaultConfig"), place)
+            found = True
+        mesh = tree_.entry(whole) if whole is not None else None
+        if whole is not None and mesh is not None:
+            config.proxy.ignored += misplaced_fields(mesh.value, whole, place)
     _read_native(config, ref, values)
     tag = install.helm.chart_version or values.scalar("global", "tag")
     config.version = Version.find(tag) if tag else None

@@ -26,6 +26,7 @@ from shutdownlint.platforms.istio.injection import (
 from shutdownlint.platforms.istio.mesh_config import Mesh
 from shutdownlint.platforms.istio.proxy_plan import plan_proxy
 from shutdownlint.platforms.istio.retries import default_retries
+from shutdownlint.platforms.locations import as_source_location
 from shutdownlint.platforms.platform import Platform
 from shutdownlint.shutdown.pod_plan import Assumption
 
@@ -144,6 +145,14 @@ class Plugin(Platform):
             location = (workload.annotations / facts.CONFIG_ANNOTATION).key
             replaced = problems.MetadataReplaced(location=location, key=", ".join(merged.replaced))
             draft.problems.append(_with_version(replaced, version))
+        for name in (facts.EXIT_ON_ZERO_ENV, facts.MINIMUM_DRAIN_ENV):
+            if name not in merged.env:
+                continue
+            _, origin = merged.env[name]
+            place = as_source_location(origin.location)
+            if place is not None:
+                found = problems.DrainEnv(location=place, key=name, origin=origin.label)
+                draft.problems.append(_with_version(found, version))
         if sidecar.gateway and (sidecar.deployed or sidecar.already_injected):
             annotation, _ = read_annotation(workload)
             for name in (facts.EXIT_ON_ZERO_ENV, facts.MINIMUM_DRAIN_ENV):

@@ -75,6 +75,13 @@ class MetadataReplaced(IstioProblem, frozen=True, kw_only=True):
     key: str
 
 
+class DrainEnv(IstioProblem, frozen=True, kw_only=True):
+    """A variable that says when the proxy ends; ``origin`` is what it is written in."""
+
+    key: str
+    origin: str
+
+
 class NativeAnnotation(IstioProblem, frozen=True, kw_only=True):
     """The annotation that decides whether the sidecar is native."""
 
@@ -125,6 +132,7 @@ PROBLEMS = (
     ProxyEnvUnparseable,
     GatewayEnvInAnnotation,
     MetadataReplaced,
+    DrainEnv,
     NativeAnnotation,
     NativeAnnotationValue,
     StaleDrainEnv,

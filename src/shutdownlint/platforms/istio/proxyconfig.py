@@ -103,6 +103,18 @@ _ELSEWHERE: Final = {
     "defaultConfig": "this level itself, without the defaultConfig key",
     "proxyConfig": "this level itself, without the proxyConfig key",
 }
+#: Fields that bear on shutdown, and that the mesh configuration itself has not (istio/api
+#: mesh/v1alpha1/config.proto).
+_OF_PROXIES: Final = frozenset(
+    (
+        "proxyMetadata",
+        "drainDuration",
+        "terminationDrainDuration",
+        "proxyStatsMatcher",
+        "holdApplicationUntilProxyStarts",
+        facts.CONNECTION_SETTINGS,
+    )
+)
 _INTEGER: Final = lazy_pattern(r"[-+]?[0-9]+")
 
 
@@ -198,6 +210,28 @@ def _camel(key: str) -> str:
     return re.sub(r"_([a-z])", lambda found: found.group(1).upper(), key)
 
 
+def _variable_of(key: str) -> str | None:
+    """Return the variable that a key means which has the agent's own name: ``minDrainDuration``."""
+    if "_" in key or key.lower() in _LOWER_NAMES:
+        return None
+    name = re.sub(r"(?<=[a-z])([A-Z])", r"_\1", key).upper()
+    known = (facts.EXIT_ON_ZERO_ENV, facts.MINIMUM_DRAIN_ENV)
+    return name if name in known else intended_name(name)
+
+
+def misplaced_fields(
+    node: Node | None, key_path: KeyPath, at: Callable[[KeyPath, EntryPart], SourceLocation]
+) -> list[KeyFinding]:
+    """Return the fields of a proxy configuration that stand in the mesh configuration itself."""
+    found = []
+    for key_node, _ in node.value if isinstance(node, MappingNode) else ():
+        written = key_text(key_node)
+        if written is not None and _camel(written) in _OF_PROXIES:
+            location = at((*key_path, written), EntryPart.KEY)
+            found.append(KeyFinding(written, f"it belongs in defaultConfig.{written}", location))
+    return found
+
+
 def _unknown(key: str, location: SourceLocation, result: ProxyConfigText) -> None:
     if key == "parentShutdownDuration":
         reason = "Istio 1.17 removed it, and before it had no effect"
@@ -206,6 +240,11 @@ def _unknown(key: str, location: SourceLocation, result: ProxyConfigText) -> Non
     instead = _ELSEWHERE.get(key)
     if instead is not None:
         result.ignored.append(KeyFinding(key, f"it belongs in {instead}", location))
+        return
+    variable = _variable_of(key)
+    if variable is not None:
+        reason = f"it belongs in proxyMetadata.{variable}"
+        result.ignored.append(KeyFinding(key, reason, location))
         return
     close = close_name(key.lower(), _LOWER_NAMES, 0.85)
     if close is not None:
