@@ -50,6 +50,7 @@ class EffectiveConfig(Struct):
     termination_drain: _Found[timedelta] | None = None
     connection: dict[str, _Found[timedelta]] = field(default_factory=dict)
     stats_matched: bool = False
+    image_type: str = ""
     unresolved: bool = False
     replaced: list[str] = field(default_factory=list)
 
@@ -63,6 +64,7 @@ class EffectiveConfig(Struct):
             self.termination_drain = (value, Origin(kind, label, location))
         for name, (value, location) in text.connection.items():
             self.connection[name] = (value, Origin(kind, label, location))
+        self.image_type = text.image_type or self.image_type
         self.unresolved = self.unresolved or text.unresolved
         if text.stats_matched is not None:
             self.stats_matched = text.stats_matched

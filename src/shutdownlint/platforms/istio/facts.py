@@ -120,6 +120,11 @@ SUPPORTED_VERSIONS: Final = SourcedValue(
 )
 
 CONFIG_ANNOTATION: Final = "proxy.istio.io/config"
+#: The proxy's image, and its kind (istio/api annotation/annotations.yaml).
+PROXY_IMAGE: Final = "sidecar.istio.io/proxyImage"
+PROXY_IMAGE_TYPE: Final = "sidecar.istio.io/proxyImageType"
+#: What the tags of images without a shell end in.
+DISTROLESS: Final = "distroless"
 #: Turns statistics on, like proxyStatsMatcher.inclusionRegexps.
 STATS_ANNOTATION: Final = "sidecar.istio.io/statsInclusionRegexps"
 NATIVE_ANNOTATION: Final = "sidecar.istio.io/nativeSidecar"

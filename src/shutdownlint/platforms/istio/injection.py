@@ -67,6 +67,8 @@ def find_sidecar(workload: Workload, mesh: Mesh) -> Sidecar | None:
     assumptions, revision = decided
     config, _ = mesh.config_for(revision, workload)
     version = mesh.version_for(revision, workload.namespace, workload)
+    image = workload.template.metadata.annotations.get(facts.PROXY_IMAGE, "")
+    version = Version.find(image.rpartition(":")[2]) or version if ":" in image else version
     more: tuple[Assumption, ...] = ()
     if facts.GATEWAY_TEMPLATE in _templates(workload):
         location = workload.annotations / facts.TEMPLATES

@@ -68,6 +68,8 @@ class MeshConfig(Struct, eq=False):
     unreadable: Problem | None = None
     env_only: bool = False
     typed_strictly: bool = False
+    #: The kind of the proxies' images (``global.variant``, or the end of the tag).
+    variant: str = ""
 
     @property
     def file(self) -> str:
@@ -277,6 +279,9 @@ def _from_install(install: _Install) -> MeshConfig | None:
     _read_native(config, ref, values)
     tag = install.helm.chart_version or values.scalar("global", "tag")
     config.version = Version.find(tag) if tag else None
+    config.variant = values.scalar("global", "variant") or ""
+    if tag and tag.endswith(f"-{facts.DISTROLESS}"):
+        config.variant = facts.DISTROLESS
     _read_lifecycle(config, values)
     return config if found or not install.rendered or config.has_drain_settings else None
 

@@ -101,7 +101,11 @@ def plan_proxy(
     workload = draft.workload
     nearest = sidecar.ref / "name" if sidecar.ref else _nearest(workload)
     problems: list[Problem] = []
-    hook = _own_hook(sidecar, mesh, draft.workload)
+    image = _proxy_image(sidecar, mesh, merged, workload)
+    hook = _own_hook(sidecar, mesh, workload)
+    if facts.DISTROLESS in image and _needs_shell(hook.handler.value):
+        # What the image does not have fails at once.
+        hook = replace(hook, duration=with_value(hook.duration, DurationRange.exact(ZERO)))
     settings = _settings(sidecar, merged, nearest, problems)
     config, _ = mesh.config_for(sidecar.revision, draft.workload)
     replaced = config is not None and config.replaces_hook and hook.handler.value is NO_HOOK
@@ -127,7 +131,7 @@ def plan_proxy(
         stats_matched=merged.stats_matched,
         calls_quit=_any_command_contains(workload, facts.QUIT_PATH),
         waypoint=waypoint,
-        image=(sidecar.written.image or "") if sidecar.written is not None else "",
+        image=image,
     )
     defaults = _mesh_defaults(config, mesh, workload)
     container = _add_container(
@@ -347,12 +351,8 @@ def _own_hook(sidecar: Sidecar, mesh: Mesh, workload: Workload) -> HookSettings:
     written = sidecar.written
     if written is not None and sidecar.ref is not None and written.lifecycle is not None:
         hook = read_pre_stop(written, sidecar.ref)
-        handler = hook.handler.value
-        distroless = "distroless" in (written.image or "") and any(
-            base_name(word) in (*SHELLS, "sleep") for word in handler.command
-        )
-        # The agent answers the drain call at once; what the image does not have fails at once.
-        if distroless or _calls_agent_drain(handler):
+        # The agent answers the drain call at once.
+        if _calls_agent_drain(hook.handler.value):
             return replace(hook, duration=with_value(hook.duration, DurationRange.exact(ZERO)))
         return hook
     config, _ = mesh.config_for(sidecar.revision, workload)
@@ -364,6 +364,25 @@ def _own_hook(sidecar: Sidecar, mesh: Mesh, workload: Workload) -> HookSettings:
             replace(config.hook.handler, origin=origin),
         )
     return no_hook(f"{facts.PROXY_CONTAINER} preStop", _nearest(workload))
+
+
+def _needs_shell(handler: HookHandler) -> bool:
+    return any(base_name(word) in (*SHELLS, "sleep") for word in handler.command)
+
+
+def _proxy_image(sidecar: Sidecar, mesh: Mesh, merged: EffectiveConfig, workload: Workload) -> str:
+    """Return the image of the proxy with its kind, as far as it is known: ``-distroless``."""
+    written = sidecar.written.image if sidecar.written is not None else None
+    if sidecar.already_injected:
+        return written or ""
+    annotations = workload.template.metadata.annotations
+    own = written if written not in (None, "", "auto") else annotations.get(facts.PROXY_IMAGE)
+    if own:
+        return own
+    config, _ = mesh.config_for(sidecar.revision, workload)
+    variant = config.variant if config is not None else ""
+    kind = annotations.get(facts.PROXY_IMAGE_TYPE) or merged.image_type or variant
+    return f"proxyv2-{kind}" if kind else ""
 
 
 def _calls_agent_drain(handler: HookHandler) -> bool:

@@ -152,6 +152,8 @@ class ProxyConfigText(Struct):
     connection: dict[str, tuple[timedelta, SourceLocation]] = field(default_factory=dict)
     env: dict[str, tuple[str, SourceLocation]] = field(default_factory=dict)
     stats_matched: bool | None = None
+    #: The kind of the proxy's image (``image.imageType``), such as distroless.
+    image_type: str = ""
     #: Where holdApplicationUntilProxyStarts is switched on.
     hold: SourceLocation | None = None
     #: A value that bears on shutdown is a placeholder of some templating tool.
@@ -267,6 +269,10 @@ def _keep(name: str, value: Node, location: SourceLocation, result: ProxyConfigT
     elif name == "holdApplicationUntilProxyStarts":
         assert isinstance(value, ScalarNode)
         result.hold = location if read_scalar(value) is True else None
+    elif name == "image":
+        kind = child(value, "imageType")
+        if kind is not None and isinstance(kind.value, ScalarNode):
+            result.image_type = kind.value.value
     elif name == "proxyStatsMatcher":
         result.stats_matched = _matches_stat(value)
 
