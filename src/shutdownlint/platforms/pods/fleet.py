@@ -157,8 +157,17 @@ class Fleet(Struct, frozen=True):
     def _rollout(self, replacement: Replacement, shutdown: timedelta) -> Disruption:
         least = replacement.least_serving
         steps = tuple(replacement.serving(shutdown, self.ready.value))
-        text = f"{self._serving(least, self._all)} during a rollout"
+        text = f"{self._serving(least, self._all)} during a rollout{self._length(steps)}"
         return Disruption("rollout", text, self.replicas, least, steps)
+
+    def _length(self, steps: Sequence[tuple[timedelta, int]]) -> str:
+        """Describe how long a rollout takes at the most, by how long each pod takes to be ready."""
+        longest = steps[-1][0] if steps else ZERO
+        if longest <= ZERO:
+            return ""
+        assumed = ", assumed" if self.ready.origin.kind is OriginKind.ASSUMED else ""
+        ready = f"a new pod is ready within {format_duration(self.ready.value)}{assumed}"
+        return f" of up to {format_duration(longest)} ({ready})"
 
     def _drain(self, shutdown: timedelta) -> Disruption:
         most = self.nodes.most(self.replicas)
