@@ -159,3 +159,36 @@ def test_attributes_that_cannot_be_read(value: str, fires: bool) -> None:
     annotation = f'alb.ingress.kubernetes.io/target-group-attributes: "{value}"'
     lines = rule_lines(check_text(service() + ingress(annotation) + POD).findings)
     assert [each for each in lines if each[0] == "SL307"] == ([("SL307", 8)] if fires else [])
+
+
+@pytest.mark.parametrize(
+    ("controller", "is_alb"),
+    [("ingress.k8s.aws/alb", True), ("eks.amazonaws.com/alb", True), ("nginx.org/ingress", False)],
+)
+def test_the_controller_of_a_class_decides(controller: str, is_alb: bool) -> None:
+    shown = (
+        "apiVersion: networking.k8s.io/v1\nkind: IngressClass\nmetadata: {name: public}\n"
+        f"spec: {{controller: {controller}}}\n---"
+    )
+    facts = found(f"\n{shown}" + service() + ingress(IP, kind="public"))
+    assert (facts is not None) is is_alb
+
+
+@pytest.mark.parametrize(
+    ("load_balancer", "annotation", "is_nlb"),
+    [
+        ("service.k8s.aws/nlb", "", True),
+        ("eks.amazonaws.com/nlb", "", False),  # its default of targets is not known
+        (
+            "eks.amazonaws.com/nlb",
+            "service.beta.kubernetes.io/aws-load-balancer-nlb-target-type: instance",
+            True,
+        ),
+        ("tailscale", "", False),
+    ],
+)
+def test_the_class_of_a_service_decides(load_balancer: str, annotation: str, is_nlb: bool) -> None:
+    spec = f", type: LoadBalancer, externalTrafficPolicy: Local, loadBalancerClass: {load_balancer}"
+    facts = found(service(annotation, spec))
+    name = facts.name.value if facts is not None else ""
+    assert (name == "an NLB with nodes as targets") is is_nlb

@@ -110,7 +110,8 @@ def _is_alb_class(name: str, context: AnalysisContext) -> bool:
         for loaded in context.index.all_of(IngressClass)
         if loaded.model.metadata.name == name
     }
-    return facts.ALB_CONTROLLER in controllers if controllers else name == facts.ALB_CLASS
+    shown = bool(facts.ALB_CONTROLLERS & controllers)
+    return shown if controllers else name == facts.ALB_CLASS
 
 
 def _has_alb(ingress: LoadedResource[Ingress], context: AnalysisContext) -> bool:
@@ -150,9 +151,11 @@ def _nlb_nodes(service: LoadedResource[Service]) -> Iterator[LoadBalancerFacts]:
     annotations, spec = service.model.metadata.annotations, service.model.spec
     if spec.type != "LoadBalancer" or spec.externalTrafficPolicy != "Local":
         return
-    if annotations.get(facts.NLB_TARGET_TYPE, "instance") != "instance":
+    by_class = spec.loadBalancerClass in (facts.NLB_CLASS, facts.AUTO_NLB_CLASS)
+    default = "" if spec.loadBalancerClass == facts.AUTO_NLB_CLASS else "instance"
+    if annotations.get(facts.NLB_TARGET_TYPE, default) != "instance":
         return
-    if annotations.get(facts.NLB_TYPE) not in facts.NLB_TYPES:
+    if not by_class and annotations.get(facts.NLB_TYPE) not in facts.NLB_TYPES:
         return
     if facts.NLB_CHECK_PORT in annotations:
         return  # only the Service's own port for health checks fails as soon as the last pod ends

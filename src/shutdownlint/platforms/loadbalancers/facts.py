@@ -35,8 +35,9 @@ DEREGISTRATION_RANGE: Final = SourcedValue(
 
 ALB_PREFIX: Final = "alb.ingress.kubernetes.io/"
 ALB_CLASS: Final = "alb"
-#: The controller of IngressClasses for ALBs, whatever their name.
-ALB_CONTROLLER: Final = "ingress.k8s.aws/alb"
+#: The controllers of IngressClasses for ALBs, whatever their name: AWS' own, and EKS Auto Mode's
+#: (EKS user guide auto-configure-alb.adoc).
+ALB_CONTROLLERS: Final = frozenset(("ingress.k8s.aws/alb", "eks.amazonaws.com/alb"))
 ALB_TARGET_TYPE: Final = f"{ALB_PREFIX}target-type"
 ALB_ATTRIBUTES: Final = f"{ALB_PREFIX}target-group-attributes"
 NLB_PREFIX: Final = "service.beta.kubernetes.io/aws-load-balancer-"
@@ -63,3 +64,7 @@ NLB_CHECK_KEYS: Final = (
 NLB_CHECK_PORT: Final = f"{NLB_PREFIX}healthcheck-port"
 #: Values of its type annotation for which AWS' controller makes an NLB.
 NLB_TYPES: Final = ("external", "nlb")
+#: The class of a Service that means the same (LBC docs/guide/service/nlb.md).
+NLB_CLASS: Final = "service.k8s.aws/nlb"
+#: That of EKS Auto Mode; which targets it takes by default was not read.
+AUTO_NLB_CLASS: Final = "eks.amazonaws.com/nlb"
