@@ -200,17 +200,18 @@ class Simulation:
 
     def _signal_by_hook(self, container: RunningContainer, sent: HookSignal) -> None:
         """Send a container's first process a signal from a hook, while the hook goes on."""
-        if container.exit is not None or container.hook_end is not None:
+        # Signals of one moment are sent before any of them ends the hook's own container.
+        ended = container.exit is not None and container.exit.at < self.clock.now
+        if ended or container.hook_end is not None:
             return
         cause = Cause(CauseKind.HOOK_SIGNALS, (container.plan.hook.duration,))
         if sent.container:
             container = self.requests.by_name[sent.container]
-            if container.exit is not None:
-                return
         if sent.ends_pod:
             for each in self.containers:
                 if each.plan.pod == container.plan.pod:
                     self._kill(each, cause)
+        if container.exit is not None:
             return
         self.clock.note(container.plan.name, EventKind.SIGNAL, cause)
         if sent.phases is not None and container.signal is None:
