@@ -502,12 +502,6 @@ def changed(text: str, old: str, new: str) -> str:
             "patchStrategicMerge: {metadata: {(namespace): shop}, spec: {terminationGracePeriodSeconds: 6}}"
         ),
         kyverno(
-            'patchStrategicMerge: {spec: {containers: [{(name): "!x", lifecycle: {preStop: {sleep: {seconds: 7}}}}]}}'
-        ),
-        kyverno(
-            'patchStrategicMerge: {spec: {containers: [{(name): "app | b", lifecycle: {preStop: {sleep: {seconds: 7}}}}]}}'
-        ),
-        kyverno(
             'patchStrategicMerge: {spec: {containers: [{(name): "*", lifecycle: {$patch: delete}}]}}'
         ),
         kyverno(
@@ -613,3 +607,43 @@ def test_a_list_that_the_pod_does_not_have_is_not_applied() -> None:
     assert pod.plan is not None
     named = [text for text in map(str, pod.plan.assumptions) if "sidecar-drain" in text]
     assert "not applied" in named[0]
+
+
+@pytest.mark.parametrize(
+    ("condition", "written", "grace"),
+    [
+        (">50", "120", "50s"),
+        (">50", "50", "50s"),
+        (">=50", "50", "50s"),
+        (">50", "40", "40s"),
+        (">50", "", "30s"),  # the API server has set the default before
+        ("<60", "", "50s"),
+        ("60-200", "120", "50s"),
+        ("60!-200", "120", "120s"),
+        ("!120", "120", "120s"),
+        ("<10 | >100", "120", "50s"),
+        (">10 & <100", "120", "120s"),
+        ("1??", "120", "50s"),
+    ],
+)
+def test_a_condition_compares_the_pods_own_field(condition: str, written: str, grace: str) -> None:
+    patch = (
+        f'patchStrategicMerge: {{spec: {{(terminationGracePeriodSeconds): "{condition}", '
+        "terminationGracePeriodSeconds: 50}}"
+    )
+    spec = f"terminationGracePeriodSeconds: {written}, " if written else ""
+    pod = POD.replace("spec: {containers", f"spec: {{{spec}containers")
+    assert f" {grace} " in applied(kyverno(patch), pod).grace.replace("2m ", "120s ")
+
+
+@pytest.mark.parametrize(
+    "condition", [">1h", ">50Mi", "1h-2h", "> {{ x }}", ">", "|".join("a" * 200)]
+)
+def test_a_condition_that_is_not_certain_is_named(condition: str) -> None:
+    patch = (
+        f'patchStrategicMerge: {{spec: {{(terminationGracePeriodSeconds): "{condition}", '
+        "terminationGracePeriodSeconds: 50}}"
+    )
+    (planned,) = plan_files({"pod.yaml": POD, "policy.yaml": kyverno(patch)}).pods
+    assert planned.plan is not None
+    assert any("may change" in each.text for each in planned.plan.assumptions)

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Final
 
 from shutdownlint.platforms.facts import MEASURED_ON_NODE, SourcedValue, VersionTable
+from shutdownlint.platforms.pods.facts import DEFAULT_GRACE
 from shutdownlint.platforms.versions import Version, VersionRange
 from shutdownlint.shutdown.durations import format_duration, seconds
 
@@ -17,10 +18,6 @@ SUPPORTED_VERSIONS: Final = SourcedValue(
 SCALE_DOWN_DELAY: Final = SourcedValue(
     seconds(30),
     "argo-rollouts pkg/apis/rollouts/v1alpha1/types.go:196-202, 311-317; validation.go:294-302",
-)
-DEFAULT_GRACE: Final = SourcedValue(
-    timedelta(seconds=30),
-    "staging/src/k8s.io/api/core/v1/types.go:3766, pkg/apis/core/v1/defaults.go:225",
 )
 #: API versions that are served no more: since when, and what to write.
 REMOVED_APIS: Final = SourcedValue(

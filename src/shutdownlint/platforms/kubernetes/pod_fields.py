@@ -13,7 +13,7 @@ from shutdownlint.platforms.fields import (
     recommended_value,
     setting_field,
 )
-from shutdownlint.platforms.kubernetes import facts
+from shutdownlint.platforms.pods import facts as pod_defaults
 from shutdownlint.platforms.pods.pod_facts import PodFacts, StatedFacts
 from shutdownlint.platforms.traffic import LoadBalancerFacts, ServiceFacts
 from shutdownlint.platforms.user_facts import USER_FACTS, FactType, UserFact
@@ -134,7 +134,7 @@ POD_FIELDS: Final = (
         "defaultGrace",
         _D,
         "the grace period that Kubernetes gives by default",
-        lambda _view: facts.DEFAULT_GRACE.value,
+        lambda _view: pod_defaults.DEFAULT_GRACE.value,
     ),
     setting_field(
         "balancer",

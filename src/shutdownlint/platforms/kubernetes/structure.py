@@ -10,6 +10,7 @@ from shutdownlint.platforms.kubernetes import facts, problems
 from shutdownlint.platforms.kubernetes.own_annotations import unknown_annotations
 from shutdownlint.platforms.kubernetes.rejected import field_rejected, spec_problems
 from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
+from shutdownlint.platforms.pods import facts as pod_defaults
 from shutdownlint.platforms.pods.containers import GRACE_FIELD, read_probe_grace
 from shutdownlint.platforms.pods.hooks import MAX_SECONDS, read_pre_stop
 from shutdownlint.platforms.traffic import DEFAULT_PROPAGATION
@@ -71,7 +72,7 @@ def read_grace_period(workload: Workload) -> AnySetting[DurationRange]:
         origin = Origin(OriginKind.DEFAULT, label, here)
         return Setting(GRACE_FIELD, DurationRange.exact(seconds(number)), origin)
     if value is None and not rejected:
-        default = DurationRange.exact(facts.DEFAULT_GRACE.value)
+        default = DurationRange.exact(pod_defaults.DEFAULT_GRACE.value)
         return Setting(GRACE_FIELD, default, Origin(OriginKind.DEFAULT, KUBERNETES_DEFAULT, here))
     origin = Origin(OriginKind.EXPLICIT, GRACE_FIELD, here)
     if value is None or isinstance(value, Placeholder):

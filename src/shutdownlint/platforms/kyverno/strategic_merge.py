@@ -6,7 +6,6 @@ add-if-not-present anchors, patchesJson6902, foreach), read for 1.13.
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
@@ -14,7 +13,10 @@ from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 from shutdownlint import limits
 from shutdownlint.manifests.document import EmbeddedNodeRef, Graft
 from shutdownlint.patterns import lazy_pattern
+from shutdownlint.platforms.kyverno.patterns import holds_for
 from shutdownlint.platforms.mutations import UnreadablePatchError
+from shutdownlint.platforms.pods.containers import GRACE_FIELD
+from shutdownlint.platforms.pods.facts import DEFAULT_GRACE
 from shutdownlint.yaml_source.composer import ComposeError, compose
 from shutdownlint.yaml_source.scalars import UNTAGGED, read_scalar
 from shutdownlint.yaml_source.tree import Tree, child, iterate_nodes, key_text
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
 #: ``(key)``: a condition; ``+(key)``: written only where the object has no such key.
 _ANCHOR: Final = lazy_pattern(r"([^(]?)\((.+)\)")
 _ELEMENT_NAME: Final = lazy_pattern(r"\{\{\s*element\.name\s*\}\}")
-#: A range of numbers, as Kyverno's patterns write it.
-_RANGE: Final = lazy_pattern(r"[\d.]++\w*+\s*+!?-\s*[\d.]++\w*")
 #: The fields that the API server sets by default, before policies see the object.
 _DEFAULTED: Final = (
     "terminationGracePeriodSeconds",
@@ -43,6 +43,7 @@ _DEFAULTED: Final = (
     "terminationMessagePath",
     "terminationMessagePolicy",
 )
+_DEFAULT_GRACE: Final = str(int(DEFAULT_GRACE.value.total_seconds()))
 _CONTAINERS: Final = "request.object.spec.containers"
 
 
@@ -139,9 +140,13 @@ class _Merge:
                 entry = child(target, name) if target is not None else None
                 if not isinstance(value, ScalarNode):
                     raise UnreadablePatchError
-                if entry is None and at[-1:] not in (("labels",), ("annotations",)):
+                if entry is None and name == GRACE_FIELD:
+                    holds = holds_for(str(value.value), _DEFAULT_GRACE)
+                elif entry is None and at[-1:] not in (("labels",), ("annotations",)):
                     raise UnreadablePatchError  # the API server may have set it by default
-                if entry is None or not _matches(value, entry.value):
+                else:
+                    holds = entry is not None and _matches(value, entry.value)
+                if not holds:
                     raise _ConditionFailsError
         for text, value in entries:
             kind, name = _anchor(text)
@@ -307,7 +312,4 @@ def _matches(pattern: Node, value: Node) -> bool:
     """Whether a value is what a pattern with ``*`` and ``?`` says."""
     if not isinstance(pattern, ScalarNode) or not isinstance(value, ScalarNode):
         raise UnreadablePatchError
-    text = str(pattern.value).replace("[", "[[]")
-    if text[:1] in ("!", "<", ">") or set(text) & {"|", "&"} or _RANGE.fullmatch(text):
-        raise UnreadablePatchError
-    return fnmatchcase(str(value.value), text)
+    return holds_for(str(pattern.value), str(value.value))

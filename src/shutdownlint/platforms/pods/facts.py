@@ -7,6 +7,10 @@ from typing import Final
 
 from shutdownlint.platforms.facts import MEASURED_ON_NODE, SourcedValue
 
+DEFAULT_GRACE: Final = SourcedValue(
+    timedelta(seconds=30),
+    "staging/src/k8s.io/api/core/v1/types.go:3766, pkg/apis/core/v1/defaults.go:225",
+)
 #: A tcpSocket hook passes validation and fails at run time: no delay at all.
 TCP_SOCKET_HOOK: Final = SourcedValue(
     timedelta(0), f"pkg/kubelet/lifecycle/handlers.go:105; {MEASURED_ON_NODE}"
