@@ -62,6 +62,17 @@ def test_annotations_that_mean_themselves(name: str) -> None:
     assert not messages(name, "{}" if name == CONFIG else "true")
 
 
+@pytest.mark.parametrize(("release", "reported"), [("1.9", []), ("1.16", ["SL221"])])
+def test_the_variable_of_old_agents(release: str, reported: list[str]) -> None:
+    value = 'proxyMetadata: {TERMINATION_DRAIN_DURATION_SECONDS: "30"}'
+    findings = check_text(dedent(POD) % (CONFIG, value), user_facts(istio=release)).findings
+    found = [finding for finding in findings if finding.rule == "SL221"]
+    assert [finding.rule for finding in found] == reported
+    for finding in found:
+        assert finding.fix is not None
+        assert "terminationDrainDuration: 30s" in finding.fix.description
+
+
 MESH_CONFIG = """
     proxyMetadata: {EXIT_ON_ZERO_ACTIVE_CONNECTIONS: 'true'}
     defaultConfig: {proxyMetadata: {EXIT_ON_ZERO_ACTIVE_CONNECTIONS: true}}

@@ -64,7 +64,8 @@ def read_embedded(text: str, host: NodeRef) -> tuple[ProxyConfigText, list[Istio
         (problems.ProxyConfigKeyIgnored, read.ignored),
         (problems.ProxyEnvMisspelled, read.misspelled),
     )
-    return read, [found.as_problem(kind, config) for kind, each in kinds for found in each]
+    found = [finding.as_problem(kind, config) for kind, each in kinds for finding in each]
+    return read, [*found, *read.stale_problems()]
 
 
 #: The last part of annotations that people write for the proxy's configuration.

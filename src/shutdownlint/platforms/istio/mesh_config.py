@@ -150,6 +150,7 @@ class Mesh:
                 yield found.as_problem(MeshConfigRejected, config.label)
             for found in config.proxy.misspelled:
                 yield found.as_problem(ProxyEnvMisspelled, config.label)
+            yield from config.proxy.stale_problems()
             for found in config.proxy.ignored:
                 yield found.as_problem(ProxyConfigKeyIgnored, config.label)
         for loaded in self.context.index.all_of(ProxyConfigResource):

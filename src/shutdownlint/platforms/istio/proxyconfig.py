@@ -19,6 +19,7 @@ from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.edit_target import ValueFormat
 from shutdownlint.platforms.istio import facts
 from shutdownlint.platforms.istio.misspelled import intended_name
+from shutdownlint.platforms.istio.problems import KeyProblem, StaleDrainEnv
 from shutdownlint.shutdown.durations import seconds
 from shutdownlint.wording import close_name
 from shutdownlint.yaml_source.location import EntryPart, KeyPath
@@ -26,12 +27,11 @@ from shutdownlint.yaml_source.scalars import read_scalar
 from shutdownlint.yaml_source.tree import child, key_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from datetime import timedelta
 
     from yaml.nodes import Node
 
-    from shutdownlint.platforms.istio.problems import KeyProblem
     from shutdownlint.yaml_source.location import SourceLocation
 
 #: Fields of istio/api mesh/v1alpha1/proxy.proto by their JSON names.
@@ -166,6 +166,13 @@ class ProxyConfigText(Struct):
     doubtful: list[KeyFinding] = field(default_factory=list)
     #: Variables that Istio does not read, with a name close to one that it does.
     misspelled: list[KeyFinding] = field(default_factory=list)
+    #: Values of the variable that older releases read, each with its place.
+    stale: list[tuple[str, SourceLocation]] = field(default_factory=list)
+
+    def stale_problems(self) -> Iterator[StaleDrainEnv]:
+        """Yield the variable that current agents do not read."""
+        for value, location in self.stale:
+            yield StaleDrainEnv(location=location, key=facts.STALE_DRAIN_ENV, value=value)
 
 
 def read_proxy_config(
@@ -338,6 +345,8 @@ def _metadata(
             assert isinstance(value, ScalarNode)
             text = read_scalar(value)
             result.env[key] = ("" if text is None else str(text), at(here, EntryPart.VALUE))
+            if key == facts.STALE_DRAIN_ENV:
+                result.stale.append((str(text or ""), at(here, EntryPart.KEY)))
             instead = intended_name(key)
             if instead is not None:
                 found = KeyFinding(key, "is not read", at(here, EntryPart.KEY), instead)
