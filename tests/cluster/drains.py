@@ -61,13 +61,13 @@ class Drained(Struct, frozen=True):
 
 
 class Result(Struct):
-    """What was said of a drain, and what was seen. ``longest`` is None where it is blocked."""
+    """The prediction for a drain, and what was seen. ``longest`` is None where it is blocked."""
 
     seed: int
     label: str
-    said_blocked: bool = False
-    said_least: int = 0
-    said_longest: float | None = None
+    predicted_blocked: bool = False
+    predicted_least: int = 0
+    predicted_longest: float | None = None
     blocked: bool = False
     least: int = 0
     took: float = 0.0
@@ -76,19 +76,23 @@ class Result(Struct):
     @property
     def misses(self) -> list[str]:
         """The statements that did not hold."""
-        if self.blocked != self.said_blocked:
-            return [f"blocked: {self.blocked}, said: {self.said_blocked}"]
+        if self.blocked != self.predicted_blocked:
+            return [f"blocked: {self.blocked}, predicted: {self.predicted_blocked}"]
         found = []
-        if self.least < self.said_least:
-            found.append(f"{self.least} pods served, at least {self.said_least} were said to")
-        if self.said_longest is not None and self.took > self.said_longest + 2:
-            found.append(f"took {self.took:.1f}s, at most {self.said_longest:g}s were said")
+        if self.least < self.predicted_least:
+            found.append(
+                f"{self.least} pods served, at least {self.predicted_least} were predicted"
+            )
+        if self.predicted_longest is not None and self.took > self.predicted_longest + 2:
+            found.append(
+                f"took {self.took:.1f}s, at most {self.predicted_longest:g}s were predicted"
+            )
         return found
 
     @property
     def is_exact(self) -> bool:
-        """Whether just as many pods served as the least that is said."""
-        return self.least == self.said_least
+        """Whether just as many pods served as the least that is predicted."""
+        return self.least == self.predicted_least
 
 
 def generate(seed: int) -> Drained:
@@ -163,21 +167,21 @@ def predict(case: Drained) -> Result:
     ordered = fleet.replacement is not None and fleet.replacement.ordered
     drain = Drain(fleet.replicas, fleet.nodes.most(fleet.replicas), fleet.allowed, ordered)
     longest = drain.longest(pod.analysis.latest_end, fleet.ready.value)
-    found.said_blocked = drain.blocked or "SL177" in rules
-    found.said_least = fleet.replicas if found.said_blocked else drain.least_serving
+    found.predicted_blocked = drain.blocked or "SL177" in rules
+    found.predicted_least = fleet.replicas if found.predicted_blocked else drain.least_serving
     if longest is not None:
         # Each eviction is tried again after 5 s; the last ones wait once more than they need.
-        found.said_longest = (longest + EVICTION_RETRY).total_seconds()
+        found.predicted_longest = (longest + EVICTION_RETRY).total_seconds()
     if case.unready:
         # What the model counts are pods that are ready; of those that are not a rule speaks.
         policy = case.budgets[0]["spec"].get("unhealthyPodEvictionPolicy")
-        found.said_least, found.said_longest = 0, None
-        found.said_blocked = "SL181" in rules or policy == "IfHealthyBudget"
+        found.predicted_least, found.predicted_longest = 0, None
+        found.predicted_blocked = "SL181" in rules or policy == "IfHealthyBudget"
     return found
 
 
 def compare(node: Node, seeds: range) -> list[Result]:
-    """Drain the workloads of these seeds, and compare each with what is said of it."""
+    """Drain the workloads of these seeds, and compare each with its prediction."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
         return list(pool.map(lambda seed: _run(node, generate(seed)), seeds))
 

@@ -194,7 +194,7 @@ def _closed_at(connection: socket.socket) -> float:
 
 
 class Slices:
-    """Watches EndpointSlices: when each pod is first said to be terminating."""
+    """Watches EndpointSlices: when each pod is first marked as terminating."""
 
     def __init__(self, node: Node) -> None:
         self._node, self._stop = node, threading.Event()

@@ -64,7 +64,7 @@ class Case(Struct, frozen=True):
 
 
 class Comparison(Struct):
-    """The events and requests of one pod: what was said, and what was seen."""
+    """The events and requests of one pod: predictions, and what was seen."""
 
     seed: int
     events: list[tuple[str, str, float, float | None]] = field(default_factory=list)
@@ -257,7 +257,7 @@ class _Run:
         self._found = Comparison(case.seed)
 
     def run(self) -> Comparison:
-        """Return what was said of the pod, and what was seen."""
+        """Return the prediction for the pod, and what was seen."""
         try:
             case = self._case
             explained = explain(case.manifest, case.apps, case.requests, case.grace)
@@ -331,13 +331,15 @@ def _note_events(
             found.unsure += 1
             continue
         exit_at = ended.get(container_id)
-        for kind, said in explained.events.get(name, {}).items():
+        for kind, predicted in explained.events.get(name, {}).items():
             if kind == "exit":
-                found.events.append((name, "exit", said, exit_at and round(exit_at - begin, 2)))
+                found.events.append(
+                    (name, "exit", predicted, exit_at and round(exit_at - begin, 2))
+                )
             elif name in case.logged and case.apps.get(name) != "abrupt":
                 logs = read_log(case.name, name)
                 seen = logs.get("signal")
-                found.events.append((name, kind, said, seen and round(seen - begin, 2)))
+                found.events.append((name, kind, predicted, seen and round(seen - begin, 2)))
 
 
 def _wait_until_running(node: Node, case: Case) -> dict[str, str]:

@@ -85,7 +85,7 @@ class Predicted(Struct, frozen=True):
 
 
 class Outcome(Struct):
-    """What was said of a workload, and what was seen."""
+    """The prediction for a workload, and what was seen."""
 
     seed: int
     label: str
@@ -101,26 +101,26 @@ class Outcome(Struct):
     @property
     def misses(self) -> list[str]:
         """The statements that did not hold."""
-        said, found = self.predicted, []
-        if said is None:
+        predicted, found = self.predicted, []
+        if predicted is None:
             return []
-        if self.least < said.least:
-            found.append(f"{self.least} pods served, at least {said.least} were said to")
+        if self.least < predicted.least:
+            found.append(f"{self.least} pods served, at least {predicted.least} were predicted")
         # A pod that has ended is gone about a second later, and only then the next one goes.
-        late = 1.5 * max(len(self.order), 1) if said.in_order else 1.5
-        if self.took > said.longest + late:
-            found.append(f"took {self.took:.1f}s, at most {said.longest:g}s were said")
-        if self.lost > said.lost + 2:
+        late = 1.5 * max(len(self.order), 1) if predicted.in_order else 1.5
+        if self.took > predicted.longest + late:
+            found.append(f"took {self.took:.1f}s, at most {predicted.longest:g}s were predicted")
+        if self.lost > predicted.lost + 2:
             found.append(
-                f"{self.lost} of {self.sent} requests lost, at most {said.lost:g} were said"
+                f"{self.lost} of {self.sent} requests lost, at most {predicted.lost:g} were predicted"
             )
-        if said.in_order and (self.overlaps or self.order != sorted(self.order, reverse=True)):
+        if predicted.in_order and (self.overlaps or self.order != sorted(self.order, reverse=True)):
             found.append(f"pods did not go one after the other: {', '.join(self.order)}")
         return found
 
     @property
     def is_exact(self) -> bool:
-        """Whether just as many pods served as the least that is said."""
+        """Whether just as many pods served as the least that is predicted."""
         return self.predicted is not None and self.least == self.predicted.least
 
 
@@ -243,7 +243,7 @@ def _is_parallel(case: Rollout) -> bool:
 
 
 def compare(node: Node, seeds: range) -> list[Outcome]:
-    """Run the events of these seeds, and compare each with what is said of it."""
+    """Run the events of these seeds, and compare each with its prediction."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
         return list(pool.map(lambda seed: _run(node, generate(seed)), seeds))
 

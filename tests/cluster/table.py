@@ -46,13 +46,15 @@ def _pods(found: list[pods.Comparison]) -> Iterable[str]:
         for name in ("all", *case.kinds):
             counts[f"events, {name}"].update(event not in wrong_events for event in pod.events)
             counts[f"requests, {name}"].update(r not in wrong_requests for r in pod.requests)
-        for container, kind, said, seen in wrong_events:
-            misses.append(f"- seed {pod.seed}: {kind} of {container} at {seen}s, said {said:g}s")
-        for (arrival, length, kept), said_, seen_ in wrong_requests:
+        for container, kind, predicted, seen in wrong_events:
+            misses.append(
+                f"- seed {pod.seed}: {kind} of {container} at {seen}s, predicted {predicted:g}s"
+            )
+        for (arrival, length, kept), predicted_, seen_ in wrong_requests:
             kept_ = "kept " if kept else ""
             misses.append(
                 f"- seed {pod.seed}: request {kept_}{length:g}s@{arrival:g}s: {seen_}, "
-                f"said {' or '.join(said_)}"
+                f"predicted {' or '.join(predicted_)}"
             )
         if pod.failure:
             misses.append(f"- seed {pod.seed}: did not run: {pod.failure}")
@@ -83,7 +85,7 @@ def _compared(found: list[rollouts.Outcome] | list[drains.Result]) -> Iterable[s
         misses += [f"- seed {each.seed} ({each.label}): {miss}" for miss in each.misses]
     yield f"{total.total()} of {len(found)} ran; {agreed.total()} as predicted."
     yield ""
-    yield "| kind | as predicted | of | just as few pods served as is said |"
+    yield "| kind | as predicted | of | just as few pods served as predicted |"
     yield "| --- | --- | --- | --- |"
     for label in sorted(total):
         yield f"| {label} | {agreed[label]} | {total[label]} | {exact[label]} |"

@@ -282,7 +282,7 @@ class RuleEvaluator:
         severity = self._severity(rule, subject, assumptions)
         counted = self.is_counted(rule.id, severity)
         # The severity rests on what decides the finding; the message may say more.
-        said = subject.assumptions_for((*compiled.names, *rule.message.names))
+        all_assumptions = subject.assumptions_for((*compiled.names, *rule.message.names))
         return Finding(
             rule=rule.id,
             name=rule.name,
@@ -294,8 +294,10 @@ class RuleEvaluator:
             fix=None if counted else self._fix(compiled, subject, region.file),
             workload=subject.workload,
             container=subject.container,
-            assumptions=tuple(intern(str(assumption)) for assumption in said),
-            about_versions=tuple(dict.fromkeys(name for a in said for name in a.about_versions)),
+            assumptions=tuple(intern(str(assumption)) for assumption in all_assumptions),
+            about_versions=tuple(
+                dict.fromkeys(name for a in all_assumptions for name in a.about_versions)
+            ),
             related=() if counted else tuple(_related(rule, subject, region)),
             template=location.template,
             subject_region=subject.home.region() if subject.workload is not None else None,
