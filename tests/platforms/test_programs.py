@@ -245,3 +245,39 @@ def test_ineffective_settings_are_reported(lines: str, reason: str) -> None:
     found = [f for f in check_text(container(lines)).findings if f.rule == "SL136"]
     assert bool(found) is bool(reason)
     assert all(reason in finding.message for finding in found)
+
+
+SPRING_FILE = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings, namespace: shop}
+data:
+  %s: |
+    %s
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: shop, namespace: shop}
+spec:
+  containers:
+  - {name: app, image: shop/app, volumeMounts: [{name: settings, mountPath: /config}]}
+  volumes: [{name: settings, configMap: {name: settings}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "is_spring"),
+    [
+        ("application.yml", "server: {port: 8080}", True),
+        ("application.yaml", "spring: {application: {name: shop}}", True),
+        ("application.properties", "server.port=8080", True),
+        ("application.yml", "micronaut: {server: {port: 8080}}", False),
+        ("settings.yml", "server: {port: 8080}", False),
+    ],
+)
+def test_a_mounted_file_shows_spring_boot(file: str, text: str, is_spring: bool) -> None:
+    plan = plan_pod_text(SPRING_FILE % (file, text)).plan
+    assert plan is not None
+    found = any("Spring Boot" in a.text for c in plan.containers for a in c.assumptions)
+    found = found or any("Spring Boot" in a.text for a in plan.assumptions)
+    assert found is is_spring

@@ -119,6 +119,8 @@ PLATFORMS: Final = (
                 words=(
                     (b"istio", b"mesh"),
                     (b"application", b"hutdown"),
+                    (b"application.", b"spring"),
+                    (b"application.", b"server"),
                     (b"SHUTDOWN",),
                     (b"GUNICORN_CMD_ARGS",),
                     (b"PM2_KILL",),

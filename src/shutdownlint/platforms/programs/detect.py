@@ -246,11 +246,11 @@ def _proof(
     if not options and not known.properties:
         return None
     prefixes = {canonical(name).partition(".")[0] for name in framework.properties}
+    if framework.name == facts.SPRING:
+        prefixes.add(canonical(facts.SPRING_MODE.value).partition(".")[0])
     for source in (options, known.properties):
         for name, written in source.items():
-            if name.partition(".")[0] in prefixes or (
-                framework.name == facts.SPRING and name == canonical(facts.SPRING_MODE.value)
-            ):
+            if name.partition(".")[0] in prefixes:
                 return written
     return None
 
