@@ -370,3 +370,45 @@ def test_an_idle_timeout_of_a_wrong_type_rejects_the_pod() -> None:
     found = check_text(text, user_facts(istio="1.31"))
     (rejected,) = [finding for finding in found.findings if finding.severity == "error"]
     assert "connectionSettings.httpIdleTimeout" in rejected.message
+
+
+OVERRIDDEN = """
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: istio, namespace: istio-system}
+    data:
+      mesh: |
+        defaultConfig: {terminationDrainDuration: 30s, proxyMetadata: {EXIT_ON_ZERO_ACTIVE_CONNECTIONS: '%s'}}
+    ---
+    apiVersion: v1
+    kind: Pod
+    metadata:
+      name: shop
+      namespace: shop
+      labels: {sidecar.istio.io/inject: 'true'}
+      annotations: {proxy.istio.io/config: "%s"%s}
+    spec: {containers: [{name: app, image: 'shop/app:1'}]}
+"""
+SWITCH = "proxyMetadata: {EXIT_ON_ZERO_ACTIVE_CONNECTIONS: '%s'}"
+NATIVE = ", sidecar.istio.io/nativeSidecar: 'true'"
+
+
+@pytest.mark.parametrize(
+    ("mesh", "own", "more", "keys"),
+    [
+        ("true", SWITCH % "false", "", ["EXIT_ON_ZERO_ACTIVE_CONNECTIONS"]),
+        ("true", SWITCH % "true", "", []),
+        ("false", SWITCH % "false", "", []),
+        ("true", "terminationDrainDuration: 9s", "", ["terminationDrainDuration"]),
+        ("true", "terminationDrainDuration: 40s", "", []),
+        ("true", SWITCH % "false", NATIVE, []),
+    ],
+)
+def test_what_ends_a_proxy_before_the_mesh_would(
+    mesh: str, own: str, more: str, keys: list[str]
+) -> None:
+    text = dedent(OVERRIDDEN) % (mesh, own, more)
+    findings = check_text(text, user_facts(istio="1.26", kubernetes="1.32")).findings
+    found = [f for f in findings if f.rule == "SL254"]
+    assert [finding.message.partition(" ")[0] for finding in found] == keys
+    assert all("(mesh config (ConfigMap istio), line 6)" in finding.message for finding in found)

@@ -14,7 +14,9 @@ from msgspec import Struct, field
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.istio import facts, problems
 from shutdownlint.platforms.istio.annotations import read_embedded
+from shutdownlint.platforms.istio.proxyconfig import parse_bool
 from shutdownlint.platforms.locations import source_location
+from shutdownlint.shutdown.durations import format_duration
 from shutdownlint.shutdown.pod_plan import Assumption
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
@@ -32,10 +34,21 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.istio.resources import ProxyConfigResource
     from shutdownlint.platforms.problem import Problem
     from shutdownlint.platforms.versions import Version
+    from shutdownlint.yaml_source.location import SourceLocation
 
 T = TypeVar("T")
 _Found = tuple[T, Origin]
 _ISTIO_DEFAULT: Final = "Istio's default"
+
+
+class Shortened(Struct, frozen=True):
+    """A setting of a pod that ends its proxy earlier than the mesh's, which it replaces."""
+
+    name: str
+    value: str
+    instead_of: str
+    location: SourceLocation
+    mesh: Origin
 
 
 class EffectiveConfig(Struct):
@@ -53,6 +66,8 @@ class EffectiveConfig(Struct):
     image_type: str = ""
     unresolved: bool = False
     replaced: list[str] = field(default_factory=list)
+    #: What ends the proxy earlier than the mesh's setting that it replaces.
+    shortened: list[Shortened] = field(default_factory=list)
 
     def add(self, text: ProxyConfigText, kind: OriginKind, label: str, *, env: bool = True) -> None:
         """Merge a ProxyConfig over what is there; ``env``: its variables too."""
@@ -61,6 +76,10 @@ class EffectiveConfig(Struct):
             self.drain_duration = (value, Origin(kind, label, location))
         if text.termination_drain is not None:
             value, location = text.termination_drain
+            before = self.termination_drain
+            if before is not None and value < before[0]:
+                values = format_duration(value), format_duration(before[0])
+                self._note_shortened("terminationDrainDuration", values, location, before[1])
             self.termination_drain = (value, Origin(kind, label, location))
         for name, (value, location) in text.connection.items():
             self.connection[name] = (value, Origin(kind, label, location))
@@ -70,13 +89,25 @@ class EffectiveConfig(Struct):
             self.stats_matched = text.stats_matched
         if env:
             for name, (value_text, location) in text.env.items():
-                self.env[name] = (value_text, Origin(kind, label, location))
+                self._set_env(name, value_text, Origin(kind, label, location), location)
+
+    def _set_env(self, name: str, value: str, origin: Origin, location: SourceLocation) -> None:
+        before = self.env.get(name)
+        switched = name == facts.EXIT_ON_ZERO_ENV and before is not None and parse_bool(before[0])
+        if before is not None and switched and not parse_bool(value):
+            self._note_shortened(name, (value, before[0]), location, before[1])
+        self.env[name] = (value, origin)
+
+    def _note_shortened(
+        self, name: str, values: tuple[str, str], location: SourceLocation, before: Origin
+    ) -> None:
+        self.shortened.append(Shortened(name, *values, location, before))
 
     def _add_environment(self, loaded: LoadedResource[ProxyConfigResource]) -> None:
         for name, value in loaded.model.spec.environmentVariables.items():
             location = loaded.ref / "spec" / "environmentVariables" / name
             label = f"ProxyConfig {loaded.model.metadata.name}"
-            self.env[name] = (value, Origin(OriginKind.INHERITED, label, location))
+            self._set_env(name, value, Origin(OriginKind.INHERITED, label, location), location)
 
     def _add_container_env(self, sidecar: Sidecar) -> None:
         assert sidecar.written is not None

@@ -24,6 +24,7 @@ from shutdownlint.platforms.istio.injection import (
     is_waypoint,
 )
 from shutdownlint.platforms.istio.mesh_config import Mesh
+from shutdownlint.platforms.istio.process import ProxyMode
 from shutdownlint.platforms.istio.proxy_plan import plan_proxy
 from shutdownlint.platforms.istio.retries import default_retries
 from shutdownlint.platforms.locations import as_source_location
@@ -145,6 +146,14 @@ class Plugin(Platform):
             location = (workload.annotations / facts.CONFIG_ANNOTATION).key
             replaced = problems.MetadataReplaced(location=location, key=", ".join(merged.replaced))
             draft.problems.append(_with_version(replaced, version))
+        # A native sidecar ends after the app, whatever these settings say.
+        native = sidecar.mode.value is ProxyMode.NATIVE
+        for each in () if native else merged.shortened:
+            mesh = f"{each.instead_of} ({each.mesh.describe(workload.ref.document.file)})"
+            shortened = problems.MeshOverridden(
+                location=each.location, key=each.name, value=each.value, mesh=mesh
+            )
+            draft.problems.append(_with_version(shortened, version))
         for name in (facts.EXIT_ON_ZERO_ENV, facts.MINIMUM_DRAIN_ENV):
             if name not in merged.env:
                 continue

@@ -75,6 +75,14 @@ class MetadataReplaced(IstioProblem, frozen=True, kw_only=True):
     key: str
 
 
+class MeshOverridden(IstioProblem, frozen=True, kw_only=True):
+    """A setting that ends the proxy earlier than the mesh's, which it replaces."""
+
+    key: str
+    value: str
+    mesh: str
+
+
 class DrainEnv(IstioProblem, frozen=True, kw_only=True):
     """A variable that says when the proxy ends; ``origin`` is what it is written in."""
 
@@ -132,6 +140,7 @@ PROBLEMS = (
     ProxyEnvUnparseable,
     GatewayEnvInAnnotation,
     MetadataReplaced,
+    MeshOverridden,
     DrainEnv,
     NativeAnnotation,
     NativeAnnotationValue,
