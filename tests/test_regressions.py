@@ -334,7 +334,7 @@ def test_the_releases_that_never_see_zero() -> None:
     assert reported(text, istio="1.13.2") == ["SL216 warning"]
     assert reported(text, istio="1.14") == ["SL201 warning"]
     # before 1.12 the setting does not exist
-    assert reported(text, istio="1.11") == ["SL201 warning"]
+    assert reported(text, istio="1.11") == ["SL201 warning", "SL253 warning"]
 
 
 def test_a_shell_that_keeps_the_signal_makes_an_app_that_goes_on() -> None:
