@@ -9,7 +9,7 @@ import pytest
 
 from shutdownlint.engine.finding import Severity
 from tests.cluster import fields
-from tests.helpers import check_text, rules
+from tests.helpers import check_text, rules, user_facts
 
 #: What is left to validators of schemas, by kind, path and value: it has nothing to do with how
 #: pods stop, or nothing shows whether it is a patch.
@@ -54,3 +54,32 @@ def test_what_is_left_to_others_is_rejected() -> None:
     rejected = [key for key, answer in fields.stored().items() if answer == fields.REJECTED]
     for pattern in LEFT:
         assert any(re.fullmatch(pattern, key) for key in rejected), pattern
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "version", "rules"),
+    [
+        # What 1.34.4 and 1.36.2 answered: ContainerRestartRules is on by default since 1.35.
+        ("initContainers", "always", "1.34", ["SL170"]),
+        ("initContainers", "always", "1.36", ["SL003"]),
+        ("initContainers", "OnFailure", "1.34", ["SL170"]),
+        ("initContainers", "OnFailure", "1.36", []),
+        ("initContainers", "always", None, ["SL170"]),
+        ("initContainers", "OnFailure", None, []),
+        ("initContainers", "Always", "1.36", []),
+        ("containers", "always", "1.34", []),
+        ("containers", "always", "1.36", ["SL003"]),
+        ("containers", "Never", "1.36", []),
+    ],
+)
+def test_restart_policies_of_containers(
+    part: str, value: str, version: str | None, rules: list[str]
+) -> None:
+    container = f"{{name: x, image: i, restartPolicy: {value}}}"
+    others = {"initContainers": "containers: [{name: app, image: i}]", "containers": ""}[part]
+    text = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: shop}\nspec:\n"
+        f"  {part}: [{container}]\n  {others}\n"
+    )
+    found = check_text(text, user_facts(kubernetes=version)).findings
+    assert [f.rule for f in found if f.rule in ("SL003", "SL170")] == rules

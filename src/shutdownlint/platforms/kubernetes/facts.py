@@ -52,6 +52,16 @@ TERMINATING_FALLBACK_SINCE: Final = SourcedValue(
 NATIVE_ORDER_SINCE: Final = SourcedValue(
     Version(1, 29, 0), f"KEP-753 README:925, kube_features.go:1993; {MEASURED_ON_NODE}"
 )
+#: Containers have restart policies of their own from this release on; before, what does not make
+#: an init container a native sidecar is dropped, and unknown values are too.
+RESTART_RULES_SINCE: Final = SourcedValue(
+    Version(1, 35, 0),
+    "pkg/features/kube_features.go:1335 (ContainerRestartRules); "
+    f"{MEASURED_ON_NODE} (dropped) and 1.36.2 (rejected)",
+)
+RESTART_POLICIES: Final = SourcedValue(
+    ("Always", "OnFailure", "Never"), "staging/src/k8s.io/api/core/v1/types.go (RestartPolicy)"
+)
 #: Before, the sleep action is off by default (1.29, dropped) or unknown.
 SLEEP_SINCE: Final = SourcedValue(
     Version(1, 30, 0), "pkg/features/kube_features.go:1785-1789, KEP-3960"

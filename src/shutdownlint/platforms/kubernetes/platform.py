@@ -16,6 +16,7 @@ from shutdownlint.platforms.kubernetes.disruptions import (
 )
 from shutdownlint.platforms.kubernetes.rejected import (
     field_rejected,
+    restart_policy_problems,
     spec_problems,
     version_problems,
 )
@@ -130,6 +131,7 @@ class Plugin(Platform):
             draft.grace_counts_hook = version not in facts.GRACE_AFTER_HOOK_IN.value
         if not workload.created and not workload.derived:
             draft.problems += version_problems(workload.object_ref, version)
+        draft.problems += restart_policy_problems(workload, version)
         services = [s for s in context.services_for(workload) if leads_to_pod(s.model, workload)]
         draft.problems += service_problems(services)
         draft.problems += availability_problems(workload, context, serves=bool(services))

@@ -67,10 +67,14 @@ class InitLifecycle(KubernetesProblem, frozen=True, kw_only=True):
 
 
 class InitRestartPolicy(KubernetesProblem, frozen=True, kw_only=True):
-    """A restart policy of an init container that does not make it a native sidecar."""
+    """A restart policy of an init container that does not make it a native sidecar.
+
+    ``effect`` is what becomes of it.
+    """
 
     key: str
     value: str
+    effect: str
 
 
 class ReadinessGrace(KubernetesProblem, frozen=True, kw_only=True):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from shutdownlint.manifests.decoding import FieldError
+from shutdownlint.manifests.decoding import FieldError, has_placeholder
 from shutdownlint.platforms.kubernetes import facts, problems
 from shutdownlint.platforms.kubernetes.schemas import SPECS
 from shutdownlint.platforms.kubernetes.validation import shape_of_schema, validate
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
     from shutdownlint.manifests.document import NodeRef
+    from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.problem import Problem
     from shutdownlint.platforms.versions import Version
     from shutdownlint.yaml_source.location import KeyPath
@@ -36,6 +37,43 @@ def version_problems(ref: NodeRef, kubernetes: Version | None) -> Iterator[Probl
             f"{version} is not served since Kubernetes {since.major}.{since.minor}: write {instead}"
         )
         yield field_rejected(ref, FieldError(("apiVersion",), reason))
+
+
+def restart_policy_problems(workload: Workload, kubernetes: Version | None) -> Iterator[Problem]:
+    """Yield the restart policies of containers that are rejected, or that mean nothing."""
+    since, names = facts.RESTART_RULES_SINCE.value, facts.RESTART_POLICIES.value
+    template = workload.template.spec
+    for part, containers in (
+        ("initContainers", template.initContainers),
+        ("containers", template.containers),
+    ):
+        for index, container in enumerate(containers):
+            value = container.restartPolicy
+            if value is None or has_placeholder(value):
+                continue
+            location = workload.spec / part / index / "restartPolicy"
+            if kubernetes is not None and kubernetes >= since:
+                if value not in names:
+                    reason = f"must be {' or '.join(names)}"
+                    key = f"{part}[{index}].restartPolicy"
+                    yield problems.FieldRejected(location=location, key=key, reason=reason)
+                continue
+            # Where the release is not known, a policy that newer ones take may be meant.
+            unclear = kubernetes is None and value in names
+            if part == "initContainers" and value != "Always" and not unclear:
+                yield problems.InitRestartPolicy(
+                    location=location,
+                    key=container.name,
+                    value=value or '""',
+                    effect=_HAS_NO_EFFECT if kubernetes is not None else _REJECTED_LATER,
+                )
+
+
+_HAS_NO_EFFECT: Final = "has no effect"
+_REJECTED_LATER: Final = (
+    f"is rejected from Kubernetes {facts.RESTART_RULES_SINCE.value.major}."
+    f"{facts.RESTART_RULES_SINCE.value.minor} on and has no effect before"
+)
 
 
 def spec_problems(

@@ -149,11 +149,6 @@ def _fields_of_wrong_values(workload: Workload) -> Iterator[Problem]:
     for index, container in enumerate(spec.initContainers):
         restart = container.restartPolicy or ""
         sidecar = restart == "Always" or has_placeholder(restart)
-        if container.restartPolicy is not None and not sidecar:
-            location = ref / "initContainers" / index / "restartPolicy"
-            yield problems.InitRestartPolicy(
-                location=location, key=container.name, value=restart or '""'
-            )
         if container.lifecycle is not None and not sidecar:
             location = (ref / "initContainers" / index / "lifecycle").key
             yield problems.InitLifecycle(
