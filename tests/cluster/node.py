@@ -288,7 +288,13 @@ class Node:
             f"--root-dir={self.folder / 'kubelet'}",
             f"--hostname-override={NAME}",
             f"--node-ip={NODE_ADDRESS}",
+            *self._runtime_flags(),
         )
+
+    def _runtime_flags(self) -> list[str]:
+        """Return what kubelets before 1.27 do not read from their configuration."""
+        minor = int(self.version.split(".")[1])
+        return [f"--container-runtime-endpoint=unix://{self.socket}"] if minor < 27 else []
 
     def _is_node_ready(self) -> bool:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 import threading
 import time
@@ -10,7 +11,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
+from shutdownlint.platforms.versions import Version
 from tests.cluster.api import ApiError
 from tests.cluster.explain import Explained, explain
 from tests.cluster.images import SERVER, SHELLS
@@ -148,6 +151,24 @@ def generate(seed: int) -> Case:
     )
 
 
+def adapt(case: Case, version: str) -> Case:
+    """Return the pod without native sidecars and sleep actions, where a release has neither."""
+    if Version.parse(version) >= Version(1, 30, 0):
+        return case
+    manifest = copy.deepcopy(case.manifest)
+    manifest["spec"].pop("initContainers", None)
+    for container in manifest["spec"]["containers"]:
+        if "sleep" in container.get("lifecycle", {}).get("preStop", {}):
+            del container["lifecycle"]
+    names = {container["name"] for container in manifest["spec"]["containers"]}
+    return replace(
+        case,
+        manifest=manifest,
+        apps={name: app for name, app in case.apps.items() if name in names},
+        logged=tuple(name for name in case.logged if name in names),
+    )
+
+
 _IDLE: Final = (
     ["sleep", "100000"],
     ["sh", "-c", "sleep 100000; echo x"],
@@ -242,7 +263,8 @@ def compare(node: Node, seeds: range) -> list[Comparison]:
         remaining = iter(seeds)
         while batch := list(islice(remaining, AT_ONCE)):
             ready = threading.Barrier(len(batch))
-            runs = [_Run(node, exits, generate(seed), ready) for seed in batch]
+            cases = (adapt(generate(seed), node.version) for seed in batch)
+            runs = [_Run(node, exits, case, ready) for case in cases]
             found += pool.map(_Run.run, runs)
     return found
 
@@ -260,7 +282,9 @@ class _Run:
         """Return the prediction for the pod, and what was seen."""
         try:
             case = self._case
-            explained = explain(case.manifest, case.apps, case.requests, case.grace)
+            explained = explain(
+                case.manifest, case.apps, case.requests, case.grace, self._node.version
+            )
             self._node.api.create(PATH, case.manifest)
             ids = _wait_until_running(self._node, case)
         except (OSError, RuntimeError, ApiError) as error:

@@ -6,6 +6,7 @@ the rollout takes at most, the order in which pods go, and how many requests a r
 
 from __future__ import annotations
 
+import copy
 import random
 import threading
 import time
@@ -20,6 +21,7 @@ from msgspec.structs import replace
 from shutdownlint.linter.verdicts import WeeklyLoss, judge_pod
 from shutdownlint.platforms.pods.pod_facts import PodFacts
 from shutdownlint.platforms.user_facts import AppFacts
+from shutdownlint.platforms.versions import Version
 from shutdownlint.shutdown.durations import ZERO, seconds
 from tests.cluster.api import ApiError
 from tests.cluster.binaries import VERSION
@@ -177,6 +179,18 @@ def generate(seed: int) -> Rollout:
     return Rollout(seed, manifest, mode, event, _FIRST_NODE_PORT + seed % 2000, left)
 
 
+def adapt(case: Rollout, version: str) -> Rollout:
+    """Return the workload with a command in place of a sleep action, where a release has none."""
+    if Version.parse(version) >= Version(1, 30, 0):
+        return case
+    manifest = copy.deepcopy(case.manifest)
+    for container in manifest["spec"]["template"]["spec"]["containers"]:
+        if "lifecycle" in container:
+            length = container["lifecycle"]["preStop"]["sleep"]["seconds"]
+            container["lifecycle"] = {"preStop": {"exec": {"command": ["sleep", str(length)]}}}
+    return replace(case, manifest=manifest)
+
+
 def _strategy(draw: random.Random) -> Data:
     if draw.random() < 0.2:
         return {"type": "Recreate"}
@@ -245,7 +259,7 @@ def _is_parallel(case: Rollout) -> bool:
 def compare(node: Node, seeds: range) -> list[Outcome]:
     """Run the events of these seeds, and compare each with its prediction."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        return list(pool.map(lambda seed: _run(node, generate(seed)), seeds))
+        return list(pool.map(lambda seed: _run(node, adapt(generate(seed), node.version)), seeds))
 
 
 def _run(node: Node, case: Rollout) -> Outcome:
