@@ -171,3 +171,53 @@ def test_a_proxy_that_the_app_calls_ends_before_it(app: str) -> None:
 )
 def test_a_container_that_the_app_does_not_call_is_no_helper(app: str, helper: str) -> None:
     assert plan_of(helped(app, helper)).needed == ()
+
+
+NGINX = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: web, namespace: shop}
+data:
+  nginx.conf: |
+    events {}
+    http { server {
+      listen %s;
+    } }
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: shop}
+spec: {selector: {app: web}, ports: [{port: 8080}]}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - {name: nginx, image: "nginx:1.27", volumeMounts: [{name: web, mountPath: /etc/nginx}]}
+      volumes: [{name: web, configMap: {name: web}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("address", "reached"),
+    [
+        ("127.0.0.1:8080", False),
+        ("localhost:8080", False),
+        ("[::1]:8080", False),
+        ("8080", True),
+        ("*:8080", True),
+        ("127.0.0.1:9000;\n      listen 8080", True),
+    ],
+)
+def test_no_service_reaches_what_listens_on_the_loopback_interface(
+    address: str, reached: bool
+) -> None:
+    (verdict,) = check_text(NGINX % address).verdicts
+    assert (verdict.lost == "late") is reached
+    assert verdict.gets_requests is reached

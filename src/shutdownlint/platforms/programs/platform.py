@@ -24,7 +24,7 @@ from shutdownlint.platforms.programs import facts
 from shutdownlint.platforms.programs.behaviours import AtSignal
 from shutdownlint.platforms.programs.container_config import read_container_config
 from shutdownlint.platforms.programs.detect import ProgramFacts, detect_program
-from shutdownlint.platforms.programs.forwarding import find_upstreams
+from shutdownlint.platforms.programs.forwarding import find_upstreams, loopback_listener
 from shutdownlint.platforms.programs.problems import PROBLEMS
 from shutdownlint.platforms.programs.start import StartedProgram, find_program
 from shutdownlint.platforms.programs.verdict import (
@@ -176,6 +176,7 @@ class Plugin(Platform):
                 if program is not None:
                     started[container.name] = program
         _share_hook_signals(draft, started)
+        _leave_out_loopback(draft, started)
         for container in draft.app_containers:
             if container.serves and container.name in started:
                 _find_upstreams(container, draft, started[container.name])
@@ -390,6 +391,24 @@ def _reactions(
         return plain
     process = graceful() if reaction is AtSignal.FINISHES else abrupt()
     return (HookSignal(sent.at, sent.signal, process.phases),)
+
+
+def _leave_out_loopback(draft: PodDraft, started: Mapping[str, StartedProgram]) -> None:
+    """Send no requests to a program that listens on the loopback interface only."""
+    serving = [container for container in draft.app_containers if container.serves]
+    for container in serving:
+        spec, ref = container.spec, container.ref
+        if container.name not in started or spec is None or ref is None:
+            continue
+        config = read_container_config(spec, ref, draft.workload, draft.context)
+        if loopback_listener(started[container.name], config) is None:
+            continue
+        container.serves = container.serves_assumed = False
+        text = f"{container.name} listens on the loopback interface only: no Service reaches it"
+        draft.assumptions.append(Assumption(text))
+    if serving and not any(container.serves for container in serving):
+        draft.gets_requests = False
+        draft.senders.clear()
 
 
 def _share_hook_signals(draft: PodDraft, started: Mapping[str, StartedProgram]) -> None:
