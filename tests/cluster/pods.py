@@ -30,6 +30,8 @@ PATH: Final = "/api/v1/namespaces/default/pods"
 AT_ONCE: Final = 24
 TOLERANCE: Final = 0.7
 _FIRST_PORT: Final = 20000
+#: Earlier seeds stay what they were when their results were written down.
+_LATE_FIELDS_FROM: Final = 5000
 _START_SECONDS: Final = 90.0
 
 
@@ -48,6 +50,7 @@ class Case(Struct, frozen=True):
     port: int
     grace: int | None = None
     evicted: bool = False
+    ephemeral: bool = False
 
     @property
     def name(self) -> str:
@@ -62,6 +65,9 @@ class Case(Struct, frozen=True):
         found = [f"{len(spec['containers'])} containers"]
         found += ["native sidecar"] * bool(spec.get("initContainers"))
         found += ["eviction"] * self.evicted + ["delete option"] * (self.grace is not None)
+        found += ["ephemeral container"] * self.ephemeral
+        first = spec["containers"][0]
+        found += ["liveness probe that fails"] * ("livenessProbe" in first)
         found += [name for name in ("hostNetwork", "shareProcessNamespace") if spec.get(name)]
         return found
 
@@ -139,6 +145,7 @@ def generate(seed: int) -> Case:
         for _ in range(draw.choice((0, 1, 2, 3)))
     ]
     serves = containers[0]["name"] in logged
+    ephemeral = _add_late_fields(seed, manifest, containers, apps, serving_port)
     return Case(
         seed,
         manifest,
@@ -148,7 +155,34 @@ def generate(seed: int) -> Case:
         port,
         other,
         draw.random() < 0.1,
+        ephemeral,
     )
+
+
+def _add_late_fields(
+    seed: int,
+    manifest: Data,
+    containers: list[Data],
+    apps: dict[str, str],
+    port: int,
+) -> bool:
+    """Add what seeds from 5000 on have too; returns whether there is an ephemeral container.
+
+    A liveness probe fails once the server has closed its listener: nothing follows from it while
+    the pod ends.
+    """
+    draw = random.Random(-seed)
+    if seed < _LATE_FIELDS_FROM:
+        return False
+    if "c0" in apps and draw.random() < 0.6:
+        containers[0]["livenessProbe"] = {
+            "tcpSocket": {"port": port},
+            "periodSeconds": 1,
+            "failureThreshold": 1,
+            "terminationGracePeriodSeconds": draw.choice((1, 30)),
+        }
+    manifest["metadata"]["annotations"] = {"seed": str(seed)}
+    return draw.random() < 0.5
 
 
 def adapt(case: Case, version: str) -> Case:
@@ -291,6 +325,8 @@ class _Run:
             self._found.failure = f"{type(error).__name__}: {error}"
             self._ready.wait()
             return self._found
+        if case.ephemeral:
+            self._add_ephemeral(case)
         number = self._ready.wait()
         time.sleep(1.5 + 0.4 * number)
         try:
@@ -298,6 +334,17 @@ class _Run:
         except (OSError, RuntimeError, ApiError) as error:
             self._found.failure = f"{type(error).__name__}: {error}"
         return self._found
+
+    def _add_ephemeral(self, case: Case) -> None:
+        container = {
+            "name": "debug",
+            "image": SERVER,
+            "imagePullPolicy": "Never",
+            "command": ["sleep", "100000"],
+        }
+        path = f"{PATH}/{case.name}/ephemeralcontainers"
+        self._node.api.patch(path, {"spec": {"ephemeralContainers": [container]}})
+        time.sleep(2)
 
 
 def _observe(
