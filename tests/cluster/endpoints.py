@@ -123,12 +123,12 @@ def _measure(
 
 def _delete_one(node: Node, pods: Pods, slices: Slices, found: Measured, *, only: bool) -> None:
     name = next(iter(pods.known.values()))["metadata"]["name"]
+    kept = _keep(name)
+    begin = time.time()
     if only:
         # Its replacement is not to be ready while it ends.
         node.api.patch(f"{_DEPLOYMENTS}/web", {"spec": {"replicas": 0}})
-    kept = _keep(name)
-    begin = time.time()
-    if not only:
+    else:
         node.api.delete(f"/api/v1/namespaces/default/pods/{name}")
     closed: list[float] = []
     watching = threading.Thread(target=lambda: closed.append(_closed_at(kept) - begin))

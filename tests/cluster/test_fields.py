@@ -67,6 +67,11 @@ def test_what_is_left_to_others_is_rejected() -> None:
         ("initContainers", "always", None, ["SL170"]),
         ("initContainers", "OnFailure", None, []),
         ("initContainers", "Always", "1.36", []),
+        # Read in the sources of 1.29.15 and 1.30.14.
+        ("initContainers", "OnFailure", "1.30", ["SL003"]),
+        ("initContainers", "Always", "1.30", []),
+        ("containers", "Never", "1.30", ["SL003"]),
+        ("initContainers", "always", "1.28", ["SL170"]),
         ("containers", "always", "1.34", []),
         ("containers", "always", "1.36", ["SL003"]),
         ("containers", "Never", "1.36", []),

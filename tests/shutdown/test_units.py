@@ -82,7 +82,7 @@ def test_seconds_are_rounded() -> None:
         (30, 29, 0, True, 2),
         (30, 45, 0, True, 2),
         (30, 20, 0, False, 30),
-        (1, 0, 0, False, 2),
+        (1, 0, 0, False, 1),
     ],
 )
 def test_the_countdown_of_the_kubelet(

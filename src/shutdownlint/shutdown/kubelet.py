@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from shutdownlint.shutdown.durations import whole_seconds
+from shutdownlint.shutdown.durations import ZERO, whole_seconds
 
 if TYPE_CHECKING:
     from shutdownlint.shutdown.pod_plan import ContainerPlan, PodPlan
@@ -26,6 +26,15 @@ def grace_of(container: ContainerPlan | None, plan: PodPlan) -> timedelta:
     return max(own.value.low, MINIMUM_GRACE)
 
 
+def runs_hook(grace: timedelta, *, grace_counts_hook: bool) -> bool:
+    """Whether a preStop hook runs: kubelets of 1.22 to 1.27 left it out with a grace period of 0.
+
+    ``grace_counts_hook`` is false for these (killContainer of 1.24.17,
+    pkg/kubelet/kuberuntime/kuberuntime_container.go:709, and measured with it).
+    """
+    return grace_counts_hook or grace > ZERO
+
+
 def time_to_kill(
     grace: timedelta, hook: timedelta, waited: timedelta, *, grace_counts_hook: bool = True
 ) -> timedelta:
@@ -33,8 +42,9 @@ def time_to_kill(
 
     Whole seconds of the hook, and of the wait for one's turn, are taken off the grace period
     (killContainer, pkg/kubelet/kuberuntime/kuberuntime_container.go:867-932). Kubernetes 1.22 to
-    1.27 took nothing off (``grace_counts_hook`` false; kubernetes PR 115835).
+    1.27 took nothing off, and had no minimum (``grace_counts_hook`` false; kubernetes PR 115835;
+    measured with 1.24.17).
     """
     if not grace_counts_hook:
-        return max(grace, MINIMUM_AFTER_SIGNAL)
+        return grace
     return max(grace - whole_seconds(hook) - whole_seconds(waited), MINIMUM_AFTER_SIGNAL)

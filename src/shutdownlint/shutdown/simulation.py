@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from shutdownlint.shutdown.clock import Clock, Order
 from shutdownlint.shutdown.durations import UNBOUNDED, ZERO
-from shutdownlint.shutdown.kubelet import grace_of, time_to_kill
+from shutdownlint.shutdown.kubelet import grace_of, runs_hook, time_to_kill
 from shutdownlint.shutdown.pod_plan import Role
 from shutdownlint.shutdown.process import (
     After,
@@ -128,6 +128,13 @@ class Simulation:
     # Containers
 
     def _start(self, container: RunningContainer) -> None:
+        grace = container.plan.grace or self.plan.grace
+        if runs_hook(grace.value.low, grace_counts_hook=self.plan.grace_counts_hook):
+            self._start_hook(container)
+        else:
+            self._end_hook(container, Cause.of(grace))
+
+    def _start_hook(self, container: RunningContainer) -> None:
         hook = container.plan.hook
         if hook.exists:
             self.clock.note(container.plan.name, EventKind.HOOK_STARTS, Cause.of(hook.duration))

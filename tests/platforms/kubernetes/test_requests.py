@@ -227,3 +227,15 @@ def test_what_a_proxy_answers_rests_on_what_is_assumed_of_the_proxy() -> None:
         (found,) = (f for f in check_text(given).findings if f.rule == "SL108")
         assert ("503" in found.message) == assumes
         assert any("suggest injection" in each for each in found.assumptions) == assumes
+
+
+def test_a_rejected_service_sends_nothing() -> None:
+    for ports, rule in (("{port: 80, protocol: HTTP}", False), (HTTP, True)):
+        found = check_text(SERVICE % ports + workload(PORT)).findings
+        assert any(f.rule == "SL108" and f.severity == "warning" for f in found) is rule
+
+
+def test_a_workload_without_pods_loses_nothing() -> None:
+    for count, lost in (("0", "none"), ("2", "late")):
+        text = SERVICE % HTTP + workload(PORT, spec=f"replicas: {count}\n  ")
+        assert verdict(text).lost == lost

@@ -52,8 +52,14 @@ TERMINATING_FALLBACK_SINCE: Final = SourcedValue(
 NATIVE_ORDER_SINCE: Final = SourcedValue(
     Version(1, 29, 0), f"KEP-753 README:925, kube_features.go:1993; {MEASURED_ON_NODE}"
 )
-#: Containers have restart policies of their own from this release on; before, what does not make
-#: an init container a native sidecar is dropped, and unknown values are too.
+#: Releases that reject every restart policy of a container but Always of an init container. The one
+#: after them, and those before, drop it.
+RESTART_POLICY_REJECTED_IN: Final = SourcedValue(
+    VersionRange.parse(">=1.29,<1.34"),
+    "pkg/apis/core/validation/validation.go at v1.29.15 and v1.30.14 "
+    "(validateInitContainerRestartPolicy); kube_features.go (SidecarContainers)",
+)
+#: Containers have restart policies of their own from this release on.
 RESTART_RULES_SINCE: Final = SourcedValue(
     Version(1, 35, 0),
     "pkg/features/kube_features.go:1335 (ContainerRestartRules); "

@@ -16,6 +16,7 @@ from shutdownlint.platforms.kubernetes.disruptions import (
 )
 from shutdownlint.platforms.kubernetes.rejected import (
     field_rejected,
+    has_rejected,
     restart_policy_problems,
     spec_problems,
     version_problems,
@@ -50,7 +51,7 @@ from shutdownlint.platforms.pods.services import (
 from shutdownlint.platforms.traffic import ServiceFacts
 from shutdownlint.shell.forwarding import SignalForwarding
 from shutdownlint.shutdown.durations import ZERO, DurationRange
-from shutdownlint.shutdown.pod_plan import Role, Sender
+from shutdownlint.shutdown.pod_plan import Assumption, Role, Sender
 from shutdownlint.shutdown.process import Hook
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
@@ -132,7 +133,12 @@ class Plugin(Platform):
         if not workload.created and not workload.derived:
             draft.problems += version_problems(workload.object_ref, version)
         draft.problems += restart_policy_problems(workload, version)
-        services = [s for s in context.services_for(workload) if leads_to_pod(s.model, workload)]
+        services = [
+            service
+            for service in context.services_for(workload)
+            if leads_to_pod(service.model, workload)
+            and not context.index.read(service, has_rejected)
+        ]
         draft.problems += service_problems(services)
         draft.problems += availability_problems(workload, context, serves=bool(services))
         labels = workload.template.metadata.labels
@@ -144,6 +150,10 @@ class Plugin(Platform):
         draft.p99, draft.job = stated.settings.get("p99"), stated.settings.get("job")
         note_measured_requests(draft)
         note_requests(draft, services)
+        if draft.replicas is not None and draft.replicas.value == 0:
+            draft.gets_requests = False
+            text = "replicas is 0: it has no pods that requests are sent to"
+            draft.assumptions.append(Assumption(text, "write the number that it is scaled to"))
         if draft.gets_requests:
             self._add_service(draft, services)
             assume_sender(draft, services)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
     from shutdownlint.manifests.document import NodeRef
+    from shutdownlint.manifests.object_index import LoadedResource
+    from shutdownlint.manifests.resources import Service
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.problem import Problem
     from shutdownlint.platforms.versions import Version
@@ -39,41 +41,56 @@ def version_problems(ref: NodeRef, kubernetes: Version | None) -> Iterator[Probl
         yield field_rejected(ref, FieldError(("apiVersion",), reason))
 
 
+def has_rejected(loaded: LoadedResource[Service]) -> bool:
+    """Whether the API server rejects a value of a Service, which then sends nothing."""
+    schema, spec = SPECS["", "Service"], loaded.ref / "spec"
+    try:
+        data = spec.document.tree.to_python(spec.key_path, shape_of_schema(schema))
+    except BudgetExceededError:
+        return False
+    return bool(validate(schema, data).rejected)
+
+
 def restart_policy_problems(workload: Workload, kubernetes: Version | None) -> Iterator[Problem]:
     """Yield the restart policies of containers that are rejected, or that mean nothing."""
-    since, names = facts.RESTART_RULES_SINCE.value, facts.RESTART_POLICIES.value
     template = workload.template.spec
     for part, containers in (
         ("initContainers", template.initContainers),
         ("containers", template.containers),
     ):
+        init = part == "initContainers"
+        allowed = _restart_policies(kubernetes, init=init)
         for index, container in enumerate(containers):
             value = container.restartPolicy
-            if value is None or has_placeholder(value):
+            if value is None or has_placeholder(value) or value in (allowed or ()):
                 continue
             location = workload.spec / part / index / "restartPolicy"
-            if kubernetes is not None and kubernetes >= since:
-                if value not in names:
-                    reason = f"must be {' or '.join(names)}"
-                    key = f"{part}[{index}].restartPolicy"
-                    yield problems.FieldRejected(location=location, key=key, reason=reason)
+            if allowed is not None:
+                reason = f"must be {' or '.join(allowed)}" if allowed else "may not be set"
+                key = f"{part}[{index}].restartPolicy"
+                yield problems.FieldRejected(location=location, key=key, reason=reason)
                 continue
             # Where the release is not known, a policy that newer ones take may be meant.
-            unclear = kubernetes is None and value in names
-            if part == "initContainers" and value != "Always" and not unclear:
+            meant = kubernetes is None and value in facts.RESTART_POLICIES.value
+            if init and value != "Always" and not meant:
+                effect = "has no effect" if kubernetes is not None else _REJECTED_OR_DROPPED
                 yield problems.InitRestartPolicy(
-                    location=location,
-                    key=container.name,
-                    value=value or '""',
-                    effect=_HAS_NO_EFFECT if kubernetes is not None else _REJECTED_LATER,
+                    location=location, key=container.name, value=value or '""', effect=effect
                 )
 
 
-_HAS_NO_EFFECT: Final = "has no effect"
-_REJECTED_LATER: Final = (
-    f"is rejected from Kubernetes {facts.RESTART_RULES_SINCE.value.major}."
-    f"{facts.RESTART_RULES_SINCE.value.minor} on and has no effect before"
-)
+_REJECTED_OR_DROPPED: Final = "is rejected or dropped, by the release of Kubernetes"
+
+
+def _restart_policies(kubernetes: Version | None, *, init: bool) -> tuple[str, ...] | None:
+    """Return the policies that the API server takes; None where it drops the others, or may."""
+    if kubernetes is None:
+        return None
+    if kubernetes >= facts.RESTART_RULES_SINCE.value:
+        return facts.RESTART_POLICIES.value
+    if kubernetes in facts.RESTART_POLICY_REJECTED_IN.value:
+        return ("Always",) if init else ()
+    return None
 
 
 def spec_problems(
