@@ -21,7 +21,7 @@ DEFAULT_PROPAGATION: Final = SourcedValue(
     timedelta(seconds=5),
     "KEP-3960 README:118-119 (its example); no bound is published; "
     f"{MEASURED_ON_NODE}: kube-proxy sent new connections for up to 0.5s with one Service, and for "
-    "1s to 2.5s with 500, without the delay of more nodes, controllers and load balancers",
+    "up to 2.6s with 500, without the delay of more nodes, controllers and load balancers",
 )
 
 
