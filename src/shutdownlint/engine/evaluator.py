@@ -296,7 +296,7 @@ class RuleEvaluator:
             container=subject.container,
             assumptions=tuple(intern(str(assumption)) for assumption in all_assumptions),
             about_versions=tuple(
-                dict.fromkeys(name for a in all_assumptions for name in a.about_versions)
+                dict.fromkeys(name for a in assumptions for name in a.about_versions)
             ),
             related=() if counted else tuple(_related(rule, subject, region)),
             template=location.template,

@@ -16,10 +16,10 @@ from shutdownlint.platforms.kubernetes.disruptions import (
 )
 from shutdownlint.platforms.kubernetes.rejected import (
     field_rejected,
-    has_rejected,
+    read_version,
+    read_written,
+    removed_version,
     restart_policy_problems,
-    spec_problems,
-    version_problems,
 )
 from shutdownlint.platforms.kubernetes.requests import assume_sender, note_requests
 from shutdownlint.platforms.kubernetes.stated import (
@@ -59,7 +59,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import timedelta
 
-    from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.object_index import LoadedResource
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.context import AnalysisContext
@@ -91,8 +90,9 @@ class Plugin(Platform):
         yield from (field_rejected(ref, error) for ref, error in context.index.rejected)
         for resource in (Service, PodDisruptionBudget, Scaler):
             for loaded in context.index.all_of(resource):
-                yield from version_problems(loaded.ref, context.version_of("kubernetes"))
-                yield from spec_problems(loaded.ref, *_group_and_kind(loaded.ref))
+                written = context.index.read(loaded, read_written)
+                yield from removed_version(written, context.version_of("kubernetes"))
+                yield from written.problems
         yield from budget_problems(context)
 
     def selection_problems(
@@ -131,13 +131,13 @@ class Plugin(Platform):
             draft.versions["kubernetes"] = version
             draft.grace_counts_hook = version not in facts.GRACE_AFTER_HOOK_IN.value
         if not workload.created and not workload.derived:
-            draft.problems += version_problems(workload.object_ref, version)
+            draft.problems += removed_version(read_version(workload.object_ref), version)
         draft.problems += restart_policy_problems(workload, version)
         services = [
             service
             for service in context.services_for(workload)
             if leads_to_pod(service.model, workload)
-            and not context.index.read(service, has_rejected)
+            and not context.index.read(service, read_written).is_rejected
         ]
         draft.problems += service_problems(services)
         draft.problems += availability_problems(workload, context, serves=bool(services))
@@ -180,13 +180,6 @@ class Plugin(Platform):
             draft.senders.append(Sender(each.name, window, each.containers, is_udp=is_udp))
         if not found and window.origin.kind is OriginKind.MEASURED:
             draft.senders.append(Sender(Setting("sender", "something", window.origin), window))
-
-
-def _group_and_kind(ref: NodeRef) -> tuple[str, str]:
-    """Return the group and kind of an object."""
-    tree = ref.document.tree
-    version, kind = (str(tree.to_python((*ref.key_path, k)) or "") for k in ("apiVersion", "kind"))
-    return version.rpartition("/")[0], kind
 
 
 def _note_pod_facts(

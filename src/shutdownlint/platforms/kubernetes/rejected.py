@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shutdownlint.manifests.decoding import FieldError, has_placeholder
 from shutdownlint.platforms.kubernetes import facts, problems
@@ -16,39 +19,53 @@ if TYPE_CHECKING:
 
     from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.object_index import LoadedResource
-    from shutdownlint.manifests.resources import Service
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.problem import Problem
     from shutdownlint.platforms.versions import Version
     from shutdownlint.yaml_source.location import KeyPath
 
 
-def version_problems(ref: NodeRef, kubernetes: Version | None) -> Iterator[Problem]:
-    """Yield a problem if the API server does not serve the object's API version.
+class Written(Struct, frozen=True):
+    """An object as it is written: its API version and kind, and the mistakes in its spec."""
+
+    ref: NodeRef
+    version: str
+    kind: str
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def is_rejected(self) -> bool:
+        """Whether the API server rejects a value of it, so that it does not exist."""
+        return any(isinstance(problem, problems.FieldRejected) for problem in self.problems)
+
+
+def read_version(ref: NodeRef) -> Written:
+    """Return the API version and the kind of an object."""
+    tree, at = ref.document.tree, ref.key_path
+    version, kind = (str(tree.to_python((*at, key)) or "") for key in ("apiVersion", "kind"))
+    return Written(ref, version, kind)
+
+
+def read_written(loaded: LoadedResource[Any]) -> Written:
+    """Read an object's API version and kind, and what is wrong in its spec."""
+    found = read_version(loaded.ref)
+    group = found.version.rpartition("/")[0]
+    return replace(found, problems=tuple(spec_problems(loaded.ref, group, found.kind)))
+
+
+def removed_version(written: Written, kubernetes: Version | None) -> Iterator[Problem]:
+    """Yield an API version that is not served any more.
 
     An unknown version of Kubernetes is taken to be a supported one.
     """
-    tree, at = ref.document.tree, ref.key_path
-    version, kind = (tree.to_python((*at, key)) for key in ("apiVersion", "kind"))
-    if not isinstance(version, str) or not isinstance(kind, str):
-        return
-    removed = facts.REMOVED_APIS.value.get((version, kind))
+    removed = facts.REMOVED_APIS.value.get((written.version, written.kind))
     if removed is not None and (kubernetes is None or kubernetes >= removed[0]):
         since, instead = removed
         reason = (
-            f"{version} is not served since Kubernetes {since.major}.{since.minor}: write {instead}"
+            f"{written.version} is not served since Kubernetes {since.major}.{since.minor}: "
+            f"write {instead}"
         )
-        yield field_rejected(ref, FieldError(("apiVersion",), reason))
-
-
-def has_rejected(loaded: LoadedResource[Service]) -> bool:
-    """Whether the API server rejects a value of a Service, which then sends nothing."""
-    schema, spec = SPECS["", "Service"], loaded.ref / "spec"
-    try:
-        data = spec.document.tree.to_python(spec.key_path, shape_of_schema(schema))
-    except BudgetExceededError:
-        return False
-    return bool(validate(schema, data).rejected)
+        yield field_rejected(written.ref, FieldError(("apiVersion",), reason))
 
 
 def restart_policy_problems(workload: Workload, kubernetes: Version | None) -> Iterator[Problem]:
@@ -59,10 +76,13 @@ def restart_policy_problems(workload: Workload, kubernetes: Version | None) -> I
         ("containers", template.containers),
     ):
         init = part == "initContainers"
-        allowed = _restart_policies(kubernetes, init=init)
         for index, container in enumerate(containers):
             value = container.restartPolicy
-            if value is None or has_placeholder(value) or value in (allowed or ()):
+            if value is None or has_placeholder(value) or (init and value == "Always"):
+                continue
+            # Only where it matters: a pod is planned for each release that something asks about.
+            allowed = _restart_policies(kubernetes, init=init)
+            if value in (allowed or ()):
                 continue
             location = workload.spec / part / index / "restartPolicy"
             if allowed is not None:
@@ -72,7 +92,7 @@ def restart_policy_problems(workload: Workload, kubernetes: Version | None) -> I
                 continue
             # Where the release is not known, a policy that newer ones take may be meant.
             meant = kubernetes is None and value in facts.RESTART_POLICIES.value
-            if init and value != "Always" and not meant:
+            if init and not meant:
                 effect = "has no effect" if kubernetes is not None else _REJECTED_OR_DROPPED
                 yield problems.InitRestartPolicy(
                     location=location, key=container.name, value=value or '""', effect=effect
