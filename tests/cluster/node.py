@@ -23,7 +23,6 @@ from tests.cluster.images import PAUSE, write_images
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from types import TracebackType
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 NAME: Final = "node"
@@ -84,12 +83,7 @@ class Node:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def stop(self) -> None:

@@ -13,7 +13,6 @@ from tests.cluster.node import FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from types import TracebackType
 
     from tests.cluster.node import Node
 
@@ -32,12 +31,7 @@ class ContainerExits:
         time.sleep(0.5)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._process.kill()
         self._process.wait()
 

@@ -33,15 +33,15 @@ def write_table(only: str = "") -> str:
     lines: list[str] = []
     for (suite, version), found in sorted(by_run.items()):
         lines += ["", f"## {suite}, Kubernetes {version}", ""]
-        lines += _WRITERS[suite](found)
+        lines += _WRITERS[suite](found, version)
     return "\n".join([*lines, ""])
 
 
-def _pods(found: list[pods.Comparison]) -> Iterable[str]:
+def _pods(found: list[pods.Comparison], version: str) -> Iterable[str]:
     counts: dict[str, Counter[bool]] = defaultdict(Counter)
     misses = []
     for pod in found:
-        case = pods.generate(pod.seed)
+        case = pods.adapt(pods.generate(pod.seed), version)
         wrong_events, wrong_requests = pod.wrong_events, pod.wrong_requests
         for name in ("all", *case.kinds):
             counts[f"events, {name}"].update(event not in wrong_events for event in pod.events)
@@ -50,11 +50,11 @@ def _pods(found: list[pods.Comparison]) -> Iterable[str]:
             misses.append(
                 f"- seed {pod.seed}: {kind} of {container} at {seen}s, predicted {predicted:g}s"
             )
-        for (arrival, length, kept), predicted_, seen_ in wrong_requests:
-            kept_ = "kept " if kept else ""
+        for (arrival, length, reused), outcomes, outcome in wrong_requests:
+            request = f"{'kept ' if reused else ''}{length:g}s@{arrival:g}s"
             misses.append(
-                f"- seed {pod.seed}: request {kept_}{length:g}s@{arrival:g}s: {seen_}, "
-                f"predicted {' or '.join(predicted_)}"
+                f"- seed {pod.seed}: request {request}: {outcome}, "
+                f"predicted {' or '.join(outcomes)}"
             )
         if pod.failure:
             misses.append(f"- seed {pod.seed}: did not run: {pod.failure}")
@@ -70,7 +70,7 @@ def _pods(found: list[pods.Comparison]) -> Iterable[str]:
     yield from ["", *misses]
 
 
-def _compared(found: list[rollouts.Outcome] | list[drains.Result]) -> Iterable[str]:
+def _compared(found: list[rollouts.Outcome] | list[drains.Result], _version: str) -> Iterable[str]:
     agreed: Counter[str] = Counter()
     exact: Counter[str] = Counter()
     total: Counter[str] = Counter()
@@ -92,7 +92,7 @@ def _compared(found: list[rollouts.Outcome] | list[drains.Result]) -> Iterable[s
     yield from ["", *misses]
 
 
-def _endpoints(found: list[endpoints.Measured]) -> Iterable[str]:
+def _endpoints(found: list[endpoints.Measured], _version: str) -> Iterable[str]:
     yield "| what | EndpointSlice says so (s) | last new connection (s) | kept connections end (s) | lost |"
     yield "| --- | --- | --- | --- | --- |"
     for each in found:

@@ -103,7 +103,7 @@ _ELSEWHERE: Final = {
     "defaultConfig": "this level itself, without the defaultConfig key",
     "proxyConfig": "this level itself, without the proxyConfig key",
 }
-#: Fields that bear on shutdown, and that the mesh configuration itself has not (istio/api
+#: Fields that bear on shutdown, and that the mesh configuration itself does not have (istio/api
 #: mesh/v1alpha1/config.proto).
 _OF_PROXIES: Final = frozenset(
     (

@@ -84,16 +84,16 @@ def restart_policy_problems(workload: Workload, kubernetes: Version | None) -> I
             allowed = _restart_policies(kubernetes, init=init)
             if value in (allowed or ()):
                 continue
-            location = workload.spec / part / index / "restartPolicy"
+            key_path = (part, index, "restartPolicy")
             if allowed is not None:
                 reason = f"must be {' or '.join(allowed)}" if allowed else "may not be set"
-                key = f"{part}[{index}].restartPolicy"
-                yield problems.FieldRejected(location=location, key=key, reason=reason)
+                yield field_rejected(workload.spec, FieldError(key_path, reason), "spec.")
                 continue
             # Where the release is not known, a policy that newer ones take may be meant.
             meant = kubernetes is None and value in facts.RESTART_POLICIES.value
             if init and not meant:
                 effect = "has no effect" if kubernetes is not None else _REJECTED_OR_DROPPED
+                location = workload.spec.below(*key_path)
                 yield problems.InitRestartPolicy(
                     location=location, key=container.name, value=value or '""', effect=effect
                 )

@@ -10,14 +10,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from shutdownlint.manifests.resources import Container
-    from shutdownlint.platforms.programs.container_config import ContainerConfig, WrittenText
+    from shutdownlint.platforms.programs.container_config import ContainerConfig
     from shutdownlint.platforms.programs.start import StartedProgram
 
 #: ``http://127.0.0.1:8080``, ``server app localhost:8080``, ``fastcgi_pass 127.0.0.1:9000``.
 _ADDRESS: Final = lazy_pattern(r"(?<![\w.])(?:127\.0\.0\.1|localhost|\[::1\]):(\d{1,5})(?!\d)")
 _LOOPBACK: Final = frozenset(("127.0.0.1", "localhost", "::1"))
 _DIGITS: Final = 5
-_NGINX: Final = "nginx"
 #: Only a whole configuration has this block.
 _WHOLE: Final = "events"
 _LISTEN: Final = lazy_pattern(r"(?m)^\s*listen\s+([^\s;]{1,200})")
@@ -49,19 +48,17 @@ def find_upstreams(
     ]
 
 
-def loopback_listener(started: StartedProgram, config: ContainerConfig) -> WrittenText | None:
-    """Return nginx's whole configuration, if it listens on the loopback interface only.
+def listens_on_loopback(config: ContainerConfig) -> bool:
+    """Whether nginx's whole configuration is mounted, and has it listen on the loopback interface.
 
     No Service reaches such a program, whatever ports its container declares.
     """
-    if started.name != _NGINX:
-        return None
     whole = (file for file in config.files if _WHOLE in file.text and "include " not in file.text)
     for file in whole:
         listens = _LISTEN.findall(file.text)
         if listens and all(_is_loopback(address) for address in listens):
-            return file
-    return None
+            return True
+    return False
 
 
 def _is_loopback(address: str) -> bool:

@@ -24,7 +24,7 @@ from shutdownlint.platforms.programs import facts
 from shutdownlint.platforms.programs.behaviours import AtSignal
 from shutdownlint.platforms.programs.container_config import read_container_config
 from shutdownlint.platforms.programs.detect import ProgramFacts, detect_program
-from shutdownlint.platforms.programs.forwarding import find_upstreams, loopback_listener
+from shutdownlint.platforms.programs.forwarding import find_upstreams, listens_on_loopback
 from shutdownlint.platforms.programs.problems import PROBLEMS
 from shutdownlint.platforms.programs.start import StartedProgram, find_program
 from shutdownlint.platforms.programs.verdict import (
@@ -398,10 +398,11 @@ def _leave_out_loopback(draft: PodDraft, started: Mapping[str, StartedProgram]) 
     serving = [container for container in draft.app_containers if container.serves]
     for container in serving:
         spec, ref = container.spec, container.ref
-        if container.name not in started or spec is None or ref is None:
+        program = started.get(container.name)
+        if program is None or program.name != "nginx" or spec is None or ref is None:
             continue
         config = read_container_config(spec, ref, draft.workload, draft.context)
-        if loopback_listener(started[container.name], config) is None:
+        if not listens_on_loopback(config):
             continue
         container.serves = container.serves_assumed = False
         text = f"{container.name} listens on the loopback interface only: no Service reaches it"
