@@ -80,8 +80,7 @@ class Bench:
         new = Command(name, [_program(), *words], folder=folder, environment=self._cache("new"))
         if self.old is None:
             return [new]
-        plain = [word for word in words if word != "--no-cache"]
-        old = Command(f"{name} (old)", [self.old, *plain], folder=folder)
+        old = Command(f"{name} (old)", [self.old, *words], folder=folder)
         old.environment = self._cache("old")
         return [new, old]
 

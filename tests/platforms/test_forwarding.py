@@ -221,3 +221,22 @@ def test_no_service_reaches_what_listens_on_the_loopback_interface(
     (verdict,) = check_text(NGINX % address).verdicts
     assert (verdict.lost == "late") is reached
     assert verdict.gets_requests is reached
+
+
+@pytest.mark.parametrize(
+    ("container", "reached"),
+    [
+        ("command: [k6, run, /script.js]", False),
+        ('command: [sleep, "infinity"]', False),
+        ('command: [sh, -c, "while true; do curl web; sleep 1; done"]', False),
+        ('command: [sleep, "infinity"], ports: [{containerPort: 8080}]', True),
+        ("command: [web]", True),
+    ],
+)
+def test_no_service_reaches_a_program_that_accepts_no_connections(
+    container: str, reached: bool
+) -> None:
+    head = NGINX[NGINX.index("apiVersion: v1\nkind: Service") : NGINX.index("      - {name: nginx")]
+    text = f"{head}      - {{name: a, image: a, {container}}}\n"
+    (verdict,) = check_text(text).verdicts
+    assert verdict.gets_requests is reached

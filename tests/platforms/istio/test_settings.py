@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from shutdownlint.platforms.istio import facts
 from shutdownlint.shutdown.durations import seconds
 from shutdownlint.shutdown.pod_plan import Confidence
-from tests.helpers import check_text, dedent, plan_files, user_facts
+from tests.helpers import check_text, dedent, plan_files, plan_pod_text, user_facts
 from tests.platforms.istio.proxies import Proxy, proxy_in, proxy_of
 
 
@@ -265,6 +266,43 @@ def test_an_injected_proxy_is_taken_as_it_stands() -> None:
     assert found.minimum_drain.value == seconds(14)
     assert found.exit_on_zero.value is True
     assert not found.assumptions
+
+
+@pytest.mark.parametrize(
+    ("init", "assumed"),
+    [("", True), ("istio-init", False), ("istio-validation", False), ("migrate", True)],
+)
+def test_a_written_proxy_needs_something_that_leads_requests_to_it(
+    init: str, assumed: bool
+) -> None:
+    text = INJECTED.replace("    sidecar.istio.io/status: '{}'\n", "")
+    if init:
+        text = text.replace("spec:\n", f"spec:\n  initContainers: [{{name: {init}, image: a}}]\n")
+    found = proxy(text, istio=None)
+    assert found is not None
+    assert any("no init container" in each.text for each in found.assumptions) is assumed
+
+
+@pytest.mark.parametrize(("version", "advised"), [("1.6.14", False), ("1.22.1", True)])
+def test_istio_before_1_7_gets_no_advice_about_a_field_that_it_lacks(
+    version: str, advised: bool
+) -> None:
+    plan = plan_pod_text(INJECTED.replace("1.22.1", version)).plan
+    assert plan is not None
+    (found,) = plan.proxies
+    assert bool(found.knobs) is advised
+
+
+@pytest.mark.parametrize(("labels", "injected"), [({}, False), ({facts.INJECT: "true"}, True)])
+def test_the_label_of_a_pod_decides_also_for_istiod(labels: dict[str, str], injected: bool) -> None:
+    written = "".join(f"{key}: '{value}', " for key, value in labels.items())
+    text = f"""
+apiVersion: v1
+kind: Pod
+metadata: {{name: istiod, namespace: istio-system, labels: {{{written}app: istiod}}}}
+spec: {{containers: [{{name: discovery, image: istio/pilot}}]}}
+"""
+    assert (proxy(text, istio=None) is not None) is injected
 
 
 def test_an_injected_native_proxy() -> None:

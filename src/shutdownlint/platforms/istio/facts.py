@@ -165,6 +165,12 @@ NOT_IN_PROXY_CONFIG_OBJECT: Final = (
 #: The agent's call that ends the proxy (status/server.go:1056; at once since 1.21.0, PR 47226).
 QUIT_PATH: Final = "quitquitquit"
 PROXY_CONTAINER: Final = "istio-proxy"
+#: The init containers that lead requests through the proxy, or check that the CNI plugin does.
+REDIRECTING: Final = SourcedValue(
+    frozenset(("istio-init", "istio-validation")), "injection-template.yaml (initContainers)"
+)
+#: What the webhook writes into a pod that it has injected (pkg/kube/inject/inject.go).
+INJECTED: Final = "sidecar.istio.io/status"
 #: istio-discovery/templates/mutatingwebhook.yaml: its name; revisions add "-REVISION".
 WEBHOOK: Final = "istio-sidecar-injector"
 EXIT_ON_ZERO_ENV: Final = "EXIT_ON_ZERO_ACTIVE_CONNECTIONS"

@@ -60,7 +60,7 @@ def find_sidecar(workload: Workload, mesh: Mesh) -> Sidecar | None:
     if present is not None and present.already_injected:
         if is_gateway(workload):
             return replace(present, mode=replace(present.mode, value=ProxyMode.GATEWAY))
-        return present if _is_sidecar(present.written, workload) else None
+        return _with_redirection(present, workload) if _is_sidecar(present, workload) else None
     decided = _injected(workload, mesh)
     if decided is None or _templates(workload) & facts.PROXYLESS_TEMPLATES:
         return None
@@ -92,11 +92,21 @@ def _templates(workload: Workload) -> set[str]:
     return {name.strip() for name in annotation.split(",") if name.strip()}
 
 
-def _is_sidecar(container: Container | None, workload: Workload) -> bool:
+def _with_redirection(sidecar: Sidecar, workload: Workload) -> Sidecar:
+    """Assume that requests pass the proxy, where the pod does not show it."""
+    names = {each.name for each in workload.template.spec.initContainers}
+    if names & facts.REDIRECTING.value or facts.INJECTED in workload.template.metadata.annotations:
+        return sidecar
+    text = "no init container leads requests through istio-proxy: they are assumed to pass it"
+    assumption = Assumption(text, "write istio-init, or let the webhook inject the pod")
+    return replace(sidecar, injection_assumptions=(assumption,))
+
+
+def _is_sidecar(sidecar: Sidecar, workload: Workload) -> bool:
     """Whether an injected istio-proxy runs an Envoy beside an app."""
-    if container is None:
+    if sidecar.written is None:
         return False
-    disabled = any(e.name == "DISABLE_ENVOY" and e.value == "true" for e in container.env)
+    disabled = any(e.name == "DISABLE_ENVOY" and e.value == "true" for e in sidecar.written.env)
     return not disabled and not _templates(workload) & facts.PROXYLESS_TEMPLATES
 
 
@@ -188,11 +198,11 @@ def _injected(workload: Workload, mesh: Mesh) -> tuple[tuple[Assumption, ...], s
     metadata = workload.template.metadata
     spec = workload.template.spec
     namespace = workload.namespace
-    if spec.hostNetwork is True or namespace in facts.IGNORED_NAMESPACES or _is_istiod(workload):
-        return None
-    if workload.created:
+    if spec.hostNetwork is True or namespace in facts.IGNORED_NAMESPACES or workload.created:
         return None
     pod_label = metadata.labels.get(facts.INJECT)
+    if _is_istiod(workload) and pod_label != "true":
+        return None
     # The annotation only opts out: nothing but a label brings a pod to the webhook.
     opted_out = pod_label == "false" or (
         pod_label is None and metadata.annotations.get(facts.INJECT) == "false"

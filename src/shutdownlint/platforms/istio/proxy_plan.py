@@ -218,11 +218,12 @@ def _add_container(
     container = ContainerDraft(facts.PROXY_CONTAINER, hook.duration, native_sidecar=settings.native)
     container.hook = Hook(hook.duration)
     container.process = proxy_process(settings)
-    container.knobs += [replace(knob, shared=defaults) for knob in proxy_knobs(settings)]
+    if version is None or version >= facts.TERMINATION_DRAIN_SINCE.value:
+        container.knobs += [replace(knob, shared=defaults) for knob in proxy_knobs(settings)]
+        _note_edit_targets(container, settings, hook, draft.workload)
     container.note(written)
     # Measured with Envoy 1.36 and 1.40: from the first answer after the drain call on.
     container.note(ClosesKeptConnections(settings.keeps_listening))
-    _note_edit_targets(container, settings, hook, draft.workload)
     known = version is None or version >= facts.EXIT_ON_ZERO_SINCE.value
     if known and set(_VARIABLES) <= set(container.edit_targets):
         container.switch = proxy_switch(settings)

@@ -378,6 +378,14 @@ SHUTDOWN_GRACE: Final = SourcedValue(
 WORKER_SHUTDOWN: Final = SourcedValue(
     seconds(240), "ingress-nginx configmap.md:780-782 (worker-shutdown-timeout)"
 )
+#: Programs that open connections, or wait, and accept none. A container that declares a port may
+#: have something else in it, so it is not asked.
+ACCEPTS_NOTHING: Final = SourcedValue(
+    frozenset(
+        ("ab", "curl", "hey", "k6", "ping", "siege", "sleep", "tail", "vegeta", "wget", "wrk")
+    ),
+    "their manuals: load generators, HTTP clients and tools of coreutils (k6 docs, k6 run)",
+)
 #: The key of its ConfigMap.
 WORKER_SHUTDOWN_KEY: Final = "worker-shutdown-timeout"
 #: The time that a node of Ray goes on serving after its stop signal.

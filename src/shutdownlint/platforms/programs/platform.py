@@ -176,7 +176,7 @@ class Plugin(Platform):
                 if program is not None:
                     started[container.name] = program
         _share_hook_signals(draft, started)
-        _leave_out_loopback(draft, started)
+        _leave_out_unreachable(draft, started)
         for container in draft.app_containers:
             if container.serves and container.name in started:
                 _find_upstreams(container, draft, started[container.name])
@@ -393,23 +393,34 @@ def _reactions(
     return (HookSignal(sent.at, sent.signal, process.phases),)
 
 
-def _leave_out_loopback(draft: PodDraft, started: Mapping[str, StartedProgram]) -> None:
-    """Send no requests to a program that listens on the loopback interface only."""
+def _leave_out_unreachable(draft: PodDraft, started: Mapping[str, StartedProgram]) -> None:
+    """Send no requests to programs that no Service reaches."""
     serving = [container for container in draft.app_containers if container.serves]
     for container in serving:
-        spec, ref = container.spec, container.ref
         program = started.get(container.name)
-        if program is None or program.name != "nginx" or spec is None or ref is None:
-            continue
-        config = read_container_config(spec, ref, draft.workload, draft.context)
-        if not listens_on_loopback(config):
+        reason = None if program is None else _unreachable(container, draft, program)
+        if reason is None:
             continue
         container.serves = container.serves_assumed = False
-        text = f"{container.name} listens on the loopback interface only: no Service reaches it"
+        text = f"{container.name} {reason}: no Service reaches it"
         draft.assumptions.append(Assumption(text))
     if serving and not any(container.serves for container in serving):
         draft.gets_requests = False
         draft.senders.clear()
+
+
+def _unreachable(container: ContainerDraft, draft: PodDraft, program: StartedProgram) -> str | None:
+    """Return why no Service reaches a program; None: one may."""
+    spec, ref = container.spec, container.ref
+    assert spec is not None
+    assert ref is not None
+    if program.name in facts.ACCEPTS_NOTHING.value and not spec.ports:
+        return f"starts {program.name}, which accepts no connections"
+    if program.name == "nginx":
+        config = read_container_config(spec, ref, draft.workload, draft.context)
+        if listens_on_loopback(config):
+            return "listens on the loopback interface only"
+    return None
 
 
 def _share_hook_signals(draft: PodDraft, started: Mapping[str, StartedProgram]) -> None:
