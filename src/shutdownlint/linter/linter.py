@@ -6,8 +6,6 @@ on other files stays fast.
 
 from __future__ import annotations
 
-import gc
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from shutdownlint.linter.expand import expand
@@ -16,22 +14,8 @@ from shutdownlint.manifests.reader import add_stats
 from shutdownlint.platforms.registry import mesh_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from shutdownlint.linter.options import LintOptions
     from shutdownlint.manifests.inputs import Inputs
-
-
-@contextmanager
-def gc_paused() -> Iterator[None]:
-    """Pause the cyclic garbage collector: a run makes many objects and hardly any cycle."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def check(inputs: Inputs, options: LintOptions) -> LintResult:
@@ -39,27 +23,25 @@ def check(inputs: Inputs, options: LintOptions) -> LintResult:
 
     Raises ``RuleError`` for mistakes in rules.
     """
-    with gc_paused():
-        expansion = expand(inputs, options)
-        # Names of rules are checked even where no rule is evaluated.
-        if not expansion.has_input and not options.selection.names:
-            return LintResult(add_stats(expansion.read_stats), inputs=inputs)
-        from shutdownlint.engine.select_rules import select_rules  # noqa: PLC0415 - see above
-        from shutdownlint.linter.evaluate import evaluate  # noqa: PLC0415 - see above
-        from shutdownlint.linter.finish import finish  # noqa: PLC0415 - see above
+    expansion = expand(inputs, options)
+    # Names of rules are checked even where no rule is evaluated.
+    if not expansion.has_input and not options.selection.names:
+        return LintResult(add_stats(expansion.read_stats), inputs=inputs)
+    from shutdownlint.engine.select_rules import select_rules  # noqa: PLC0415 - see above
+    from shutdownlint.linter.evaluate import evaluate  # noqa: PLC0415 - see above
+    from shutdownlint.linter.finish import finish  # noqa: PLC0415 - see above
 
-        names = [entry.name for entry in expansion.platforms]
-        rules = options.only or select_rules(options.selection, names)
-        return finish(evaluate(expansion, rules, options), options)
+    names = [entry.name for entry in expansion.platforms]
+    rules = options.only or select_rules(options.selection, names)
+    return finish(evaluate(expansion, rules, options), options)
 
 
 def plan_workloads(inputs: Inputs, options: LintOptions) -> PlannedRun:
     """Plan the pods of every workload among the files."""
-    with gc_paused():
-        # Every mesh is a possible case, also where no file names one.
-        expansion = expand(inputs, options, mesh_names())
-        if not expansion.has_input:
-            return PlannedRun(add_stats(expansion.read_stats), inputs)
-        from shutdownlint.linter.explained_pods import plan_explained  # noqa: PLC0415 - see above
+    # Every mesh is a possible case, also where no file names one.
+    expansion = expand(inputs, options, mesh_names())
+    if not expansion.has_input:
+        return PlannedRun(add_stats(expansion.read_stats), inputs)
+    from shutdownlint.linter.explained_pods import plan_explained  # noqa: PLC0415 - see above
 
-        return plan_explained(expansion, options)
+    return plan_explained(expansion, options)
