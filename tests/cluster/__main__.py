@@ -2,7 +2,8 @@
 
 ``build`` makes the programs, ``check`` says whether they are there, ``up`` and ``down`` start and stop a node for trying things by hand
 (``kubectl`` runs in it), ``fields`` asks the API server for its verdicts, and the suites run random
-cases: ``pods``, ``rollouts``, ``drains``. ``endpoints`` measures. ``table`` prints the stored results.
+cases: ``pods``, ``starting``, ``jobs``, ``rollouts``, ``drains``. ``endpoints`` and
+``endpoints-nftables`` measure. ``table`` prints the stored results.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.cluster.binaries import CACHE, VERSION, build, folder, install, missing
-from tests.cluster.inside import SUITES
+from tests.cluster.inside import MEASURED, SUITES
 from tests.cluster.node import FOLDER, ROOT, inside
 from tests.cluster.table import write_table
 
@@ -29,7 +30,7 @@ _BATCH: Final = 200
 def main() -> int:
     """Run the command that is named."""
     parser = argparse.ArgumentParser(prog="python -m tests.cluster", description=__doc__)
-    commands = ["build", "check", "up", "down", "kubectl", "fields", *SUITES, "endpoints", "table"]
+    commands = ["build", "check", "up", "down", "kubectl", "fields", *SUITES, *MEASURED, "table"]
     parser.add_argument("command", choices=commands)
     parser.add_argument("--kubernetes", default=VERSION, help="the version of the node")
     parser.add_argument("--first", type=int, default=1, help="the first seed")

@@ -31,6 +31,7 @@ PACKAGES: Final = {
     "runc": "runc",
     "etcd": "etcd-server",
     "iptables": "iptables",
+    "nft": "nftables",
     "conntrack": "conntrack",
     "/usr/lib/cni/bridge": "containernetworking-plugins",
     "busybox": "busybox-static",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct, field
 
 from tests.cluster.images import SERVER
+from tests.cluster.node import NODE_ADDRESS
 from tests.cluster.rollouts import Pods, wait
 
 if TYPE_CHECKING:
@@ -45,7 +46,11 @@ class Measured(Struct):
 
 
 def measure(node: Node, times: int) -> list[Measured]:
-    """Measure with one Service and with 500, with not-ready addresses, and for an only pod."""
+    """Measure with one Service and with 500, with not-ready addresses, and for an only pod.
+
+    Requests go to the node's address in its own network: kube-proxy's nftables mode serves no port
+    on the loopback address.
+    """
     found = [_measure(node, "one Service", times)]
     others = [_service(f"other-{number}", 0) for number in range(499)]
     with ThreadPoolExecutor(8) as pool:
@@ -159,7 +164,7 @@ def _delete_one(node: Node, pods: Pods, slices: Slices, found: Measured, *, only
 def _who_answers() -> str:
     """Return the name of the pod that answers on a new connection, empty for none."""
     try:
-        with socket.create_connection(("127.0.0.1", _NODE_PORT), 2) as connection:
+        with socket.create_connection((NODE_ADDRESS, _NODE_PORT), 2) as connection:
             return _ask(connection)
     except OSError:
         return ""
@@ -175,7 +180,7 @@ def _ask(connection: socket.socket) -> str:
 def _keep(pod: str) -> socket.socket:
     """Return a connection to a pod, once the Service has chosen it."""
     while True:
-        connection = socket.create_connection(("127.0.0.1", _NODE_PORT), 2)
+        connection = socket.create_connection((NODE_ADDRESS, _NODE_PORT), 2)
         if _ask(connection) == pod:
             return connection
         connection.close()

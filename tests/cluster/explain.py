@@ -49,10 +49,14 @@ def explain(
     grace: int | None = None,
     version: str = VERSION,
 ) -> Explained:
-    """Explain a pod; ``apps`` is what is known of its programs, by container."""
+    """Explain a pod, or that of a workload.
+
+    ``apps`` is what is known of its programs, by container.
+    """
     given = copy.deepcopy(manifest)
+    spec = given["spec"].get("template", given)["spec"]
     if grace is not None:
-        given["spec"]["terminationGracePeriodSeconds"] = grace
+        spec["terminationGracePeriodSeconds"] = grace
     known = tuple(AppFacts("*", behaviour=app, container=name) for name, app in apps.items())
     facts = replace(user_facts(kubernetes=version, mesh=["none"]), apps=known)
     wanted = [
@@ -86,9 +90,7 @@ def explain(
             for number, answer in enumerate(explanation.answers)
         ]
         assumed = " ".join(explanation.assumptions)
-    names = [
-        c["name"] for c in (*given["spec"]["containers"], *given["spec"].get("initContainers", ()))
-    ]
+    names = [c["name"] for c in (*spec["containers"], *spec.get("initContainers", ()))]
     unsure = frozenset(
         name
         for name in names

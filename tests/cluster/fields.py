@@ -113,6 +113,26 @@ _SHARE: Final[Values] = (
 _PORT: Final[Values] = (None, 0, 80, 70000, -1, "http", "80", "not a name", "a" * 16, True, 1.5)
 _MAPPING: Final[Values] = (None, {}, [], "x", 5)
 _LIST: Final[Values] = (None, [], {}, "x", ["x"], [5], [None], [{}])
+_VALUE_FROM: Final[Values] = (
+    None,
+    {},
+    *(
+        {"fieldRef": {"fieldPath": path}}
+        for path in (
+            *(None, "", 5, "metadata.name", "metadata.uid", "metadata.labels", "metadata.myPath"),
+            *("metadata.labels['a']", "metadata.annotations['a.b/c']", "metadata.labels[a]"),
+            *("spec.nodeName", "spec.host", "spec.restartPolicy", "status.phase", "status.podIPs"),
+            *("status.hostIP", "status.hostIPs", "spec.serviceAccountName"),
+        )
+    ),
+    *(
+        {"fieldRef": {"apiVersion": version, "fieldPath": "metadata.name"}}
+        for version in (None, "", "v1", "v2", 5)
+    ),
+    {"fieldRef": {}},
+    {"secretKeyRef": {"name": "a", "key": "b"}},
+    {"configMapKeyRef": {"name": "a", "key": "b"}, "fieldRef": {"fieldPath": "metadata.name"}},
+)
 _HANDLER: Final[Values] = (
     None,
     {},
@@ -185,6 +205,8 @@ def _pod_fields(kind: str, spec: str) -> Iterator[Field]:
             [{"name": "A", "value": "5", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}],
         ),
     )
+    named = ((f"{app}.env.0.name", "A"),)
+    yield Field(kind, f"{app}.env.0.valueFrom", _VALUE_FROM, beside=named)
     yield Field(
         kind,
         f"{app}.ports",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from tests.cluster import drains, endpoints, fields, pods, rollouts
+from tests.cluster import drains, endpoints, fields, jobs, pods, rollouts, starting
 from tests.cluster.binaries import CACHE
 from tests.cluster.node import Node
 
@@ -21,7 +21,11 @@ SUITES: Final[dict[str, Callable[[Node, range], Any]]] = {
     "pods": pods.compare,
     "rollouts": rollouts.compare,
     "drains": drains.compare,
+    "jobs": jobs.compare,
+    "starting": starting.compare,
 }
+#: What is measured: when Services stop sending, by either mode of kube-proxy.
+MEASURED: Final = ("endpoints", "endpoints-nftables")
 RESULTS: Final = CACHE / "results"
 
 
@@ -39,12 +43,13 @@ def main() -> int:
             answers = fields.record(node.api, node.version)
         sys.stdout.write(f"{answers:,} answers of kube-apiserver {node.version}\n")
         return 0
-    with Node(version) as node:
+    nftables = command == "endpoints-nftables"
+    with Node(version, proxy_mode="nftables" if nftables else "iptables") as node:
         if command == "serve":
             sys.stdout.write(f"the node of {version} is up\n")
             sys.stdout.flush()
             signal.pause()
-        if command == "endpoints":
+        if command in MEASURED:
             found: Any = endpoints.measure(node, count)
         else:
             found = SUITES[command](node, range(first, first + count))

@@ -57,6 +57,7 @@ class Node:
         gates: str = "",
         api_only: bool = False,
         api_options: Sequence[str] = (),
+        proxy_mode: str = "iptables",
     ) -> None:
         self.version = version
         self.folder = FOLDER
@@ -64,6 +65,7 @@ class Node:
         self._gates = gates
         self._api_only = api_only
         self._api_options = api_options
+        self._proxy_mode = proxy_mode
         self._logs: list[IO[bytes]] = []
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
@@ -195,7 +197,7 @@ class Node:
             "clientConnection": {"kubeconfig": str(self._kubeconfig)},
             "hostnameOverride": NAME,
             "clusterCIDR": _PODS,
-            "mode": "iptables",
+            "mode": self._proxy_mode,
             "conntrack": {"maxPerCore": 0, "tcpEstablishedTimeout": "0s"},
         }
         path = self.folder / "proxy.yaml"

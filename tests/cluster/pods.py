@@ -107,12 +107,12 @@ def generate(seed: int) -> Case:
     apps: dict[str, str] = {}
     logged: list[str] = []
     containers = [
-        _container(draw, f"c{number}", name, apps, logged, least, 0 if number else serving_port)
+        make_container(draw, f"c{number}", name, apps, logged, least, 0 if number else serving_port)
         for number in range(draw.choice((1, 1, 2, 2, 3, 4)))
     ]
     containers[0]["ports"] = [{"containerPort": serving_port, "hostPort": port}]
     sidecars = [
-        {**_container(draw, f"s{number}", name, apps, logged, least), "restartPolicy": "Always"}
+        {**make_container(draw, f"s{number}", name, apps, logged, least), "restartPolicy": "Always"}
         for number in range(draw.choice((0, 0, 0, 1, 1, 2)))
     ]
     if sidecars and draw.random() < 0.3:
@@ -211,7 +211,7 @@ _IDLE: Final = (
 )
 
 
-def _container(
+def make_container(
     draw: random.Random,
     name: str,
     pod: str,
@@ -380,7 +380,7 @@ def _observe(
     ended = exits.wait(ids.values(), explained.end + 15)
     for thread in threads:
         thread.join()
-    _note_events(case, explained, ids, ended, begin, found)
+    note_events(case, explained, ids, ended, begin, found)
     for sender, outcomes in zip(senders, explained.outcomes, strict=True):
         key = (sender.arrival, sender.duration, sender.reused)
         if "unknown" in outcomes:
@@ -389,7 +389,7 @@ def _observe(
             found.requests.append((key, outcomes, sender.outcome))
 
 
-def _note_events(
+def note_events(
     case: Case,
     explained: Explained,
     ids: dict[str, str],
@@ -397,6 +397,7 @@ def _note_events(
     begin: float,
     found: Comparison,
 ) -> None:
+    """Note the predicted and the seen times of the stop signals and ends, after ``begin``."""
     for name, container_id in ids.items():
         if name in explained.unsure:
             found.unsure += 1

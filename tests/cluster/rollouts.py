@@ -40,8 +40,14 @@ AT_ONCE: Final = 4
 RATE: Final = 30
 LENGTH: Final = 0.2
 _FIRST_NODE_PORT: Final = 30100
-_PLURALS: Final = {"Deployment": "deployments", "StatefulSet": "statefulsets"}
+_PLURALS: Final = {
+    "Deployment": "deployments",
+    "StatefulSet": "statefulsets",
+    "DaemonSet": "daemonsets",
+}
 _LIMIT: Final = 180.0
+#: Earlier seeds stay what they were when their results were written down.
+_LATE_KINDS_FROM: Final = 5000
 
 
 class Rollout(Struct, frozen=True):
@@ -56,6 +62,13 @@ class Rollout(Struct, frozen=True):
     event: str
     port: int
     least_left: int = 0
+    flaps: bool = False
+
+    @property
+    def replicas(self) -> int:
+        """The number of its pods; a DaemonSet has one on the only node."""
+        number: int = self.manifest["spec"].get("replicas", 1)
+        return number
 
     @property
     def name(self) -> str:
@@ -74,15 +87,22 @@ class Rollout(Struct, frozen=True):
         spec = self.manifest["spec"]
         way = spec.get("strategy", spec.get("updateStrategy", {})).get("type", "RollingUpdate")
         parallel = " in parallel" if spec.get("podManagementPolicy") == "Parallel" else ""
-        return f"{self.kind} {way}{parallel}, {self.event}"
+        surge = spec.get("updateStrategy", {}).get("rollingUpdate", {}).get("maxSurge")
+        first = " with surge" if self.kind == "DaemonSet" and surge else ""
+        flaps = " with readiness that flaps" if self.flaps else ""
+        return f"{self.kind} {way}{parallel}{first}{flaps}, {self.event}"
 
 
 class Predicted(Struct, frozen=True):
-    """What ``explain`` says of the workload: pods, seconds, and requests lost at the most."""
+    """What ``explain`` says of the workload: pods, seconds, and requests lost at the most.
+
+    ``least`` are ready, or, where readiness flaps, they run and are not being deleted. None: it
+    says nothing of that.
+    """
 
     least: int
-    longest: float
-    lost: float
+    longest: float | None
+    lost: float | None
     in_order: bool
 
 
@@ -110,13 +130,16 @@ class Outcome(Struct):
             found.append(f"{self.least} pods served, at least {predicted.least} were predicted")
         # A pod that has ended is gone about a second later, and only then the next one goes.
         late = 1.5 * max(len(self.order), 1) if predicted.in_order else 1.5
-        if self.took > predicted.longest + late:
+        if predicted.longest is not None and self.took > predicted.longest + late:
             found.append(f"took {self.took:.1f}s, at most {predicted.longest:g}s were predicted")
-        if self.lost > predicted.lost + 2:
+        if predicted.lost is not None and self.lost > predicted.lost + 2:
             found.append(
                 f"{self.lost} of {self.sent} requests lost, at most {predicted.lost:g} were predicted"
             )
-        if predicted.in_order and (self.overlaps or self.order != sorted(self.order, reverse=True)):
+        # After a second change, a pod of the first one goes again.
+        descending = sorted(self.order, reverse=True)
+        in_turn = self.label.endswith("twice") or self.order == descending
+        if predicted.in_order and (self.overlaps or not in_turn):
             found.append(f"pods did not go one after the other: {', '.join(self.order)}")
         return found
 
@@ -128,6 +151,46 @@ class Outcome(Struct):
 
 def generate(seed: int) -> Rollout:
     """Return the workload of a seed."""
+    case = _generate(seed)
+    if seed < _LATE_KINDS_FROM:
+        return case
+    draw = random.Random(-seed)
+    chosen = draw.random()
+    if chosen < 0.3:
+        return _as_daemon_set(case, draw)
+    if chosen < 0.6 and case.event != "scale-in":
+        return _with_flaps(case, draw)
+    return case
+
+
+def _as_daemon_set(case: Rollout, draw: random.Random) -> Rollout:
+    """Return the pod as that of a DaemonSet: one, on the only node."""
+    manifest = copy.deepcopy(case.manifest)
+    spec = manifest["spec"]
+    for key in ("replicas", "strategy", "serviceName", "podManagementPolicy", "updateStrategy"):
+        spec.pop(key, None)
+    if draw.random() < 0.5:
+        spec["updateStrategy"] = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+    manifest["kind"] = "DaemonSet"
+    event = "restart" if case.event == "scale-in" else case.event
+    return replace(case, manifest=manifest, event=event, least_left=0)
+
+
+def _with_flaps(case: Rollout, draw: random.Random) -> Rollout:
+    """Return the same with a readiness that changes every few seconds."""
+    manifest = copy.deepcopy(case.manifest)
+    manifest["spec"]["minReadySeconds"] = 0  # it would never be over
+    (container,) = manifest["spec"]["template"]["spec"]["containers"]
+    container["command"] += ["-flaps", f"{draw.choice((3, 5))}s"]
+    container["readinessProbe"] = {
+        "httpGet": {"path": "/ready", "port": 8080},
+        "periodSeconds": 1,
+        "failureThreshold": 1,
+    }
+    return replace(case, manifest=manifest, flaps=True)
+
+
+def _generate(seed: int) -> Rollout:
     draw = random.Random(seed)
     kind = draw.choice(("Deployment", "Deployment", "StatefulSet"))
     replicas, grace = draw.randrange(1, 5), draw.choice((4, 6, 8))
@@ -222,6 +285,10 @@ def predict(case: Rollout, version: str = VERSION) -> Predicted:
     (pod,) = plan_files({"web.yaml": text}, facts).pods
     assert pod.analysis is not None, pod.rejections
     noted: PodFacts = pod.facts[PodFacts]
+    if case.kind == "DaemonSet":
+        assert noted.rollout is not None
+        # Of a node's pod only the order is said: the old one ends first, or it does not.
+        return Predicted(0 if noted.rollout.value.waits else 1, None, None, False)
     assert noted.fleet is not None
     fleet, shutdown = noted.fleet, pod.analysis.latest_end
     weekly = judge_pod(pod, facts).weekly
@@ -235,9 +302,11 @@ def predict(case: Rollout, version: str = VERSION) -> Predicted:
         return Predicted(case.least_left, longest.total_seconds(), lost, in_order)
     assert fleet.replacement is not None
     rounds = 2 if case.event == "twice" else 1
+    least = fleet.replacement.least_serving
+    if case.flaps:
+        return Predicted(least, None, None, False)
     longest = fleet.replacement.longest_rollout(shutdown, fleet.ready.value) * rounds
     # A second change is seen by pods of the first one that are not ready yet.
-    least = fleet.replacement.least_serving
     if case.event == "twice":
         longest += fleet.ready.value + shutdown
     return Predicted(
@@ -278,8 +347,8 @@ def _observe(node: Node, case: Rollout, found: Outcome) -> None:
     services = "/api/v1/namespaces/default/services"
     node.api.create(path, case.manifest)
     node.api.create(services, service(case))
-    replicas = case.manifest["spec"]["replicas"]
-    with Pods(node, case.name) as pods:
+    replicas = case.replicas
+    with Pods(node, case.name, by_readiness=not case.flaps) as pods:
         wait(lambda: len(pods.ready()) == replicas, "the workload did not start")
         wait(lambda: ask_once(case.port, 0) == OK, "the Service did not answer")
         time.sleep(1.5 + case.manifest["spec"]["minReadySeconds"])
@@ -314,10 +383,13 @@ def _do(node: Node, case: Rollout, path: str, pods: Pods) -> None:
 class Pods:
     """Watches the pods of a workload."""
 
-    def __init__(self, node: Node, app: str) -> None:
-        self._node, self._app = node, app
+    def __init__(self, node: Node, app: str, *, by_readiness: bool = True) -> None:
+        self._node, self._app, self._by_readiness = node, app, by_readiness
         self._stop, self._changed = threading.Event(), threading.Condition()
         self.known: dict[str, Data] = {}
+        #: When each pod was first seen, and first seen to be deleted, by its name.
+        self.created: dict[str, float] = {}
+        self.deleted: dict[str, float] = {}
         self.mark = ""
         self.least, self.overlaps = 10**6, False
         self.order: list[str] = []
@@ -338,7 +410,7 @@ class Pods:
 
     def ready(self) -> list[Data]:
         """Return the pods that are ready and not being deleted."""
-        return [pod for pod in list(self.known.values()) if _is_serving(pod)]
+        return [pod for pod in list(self.known.values()) if _is_serving(pod, self._by_readiness)]
 
     def running(self) -> int:
         """Return how many of the pods run, ready or not."""
@@ -349,8 +421,7 @@ class Pods:
 
         A rollout is over once the new pods are ready, a scale-in once the old ones have gone.
         """
-        spec = case.manifest["spec"]
-        replicas: int = spec["replicas"]
+        spec, replicas = case.manifest["spec"], case.replicas
         kept: int = spec.get("updateStrategy", {}).get("rollingUpdate", {}).get("partition", 0)
 
         def is_done() -> bool:
@@ -367,9 +438,12 @@ class Pods:
 
     def _read(self) -> None:
         path, query = "/api/v1/namespaces/default/pods", f"&labelSelector=app%3D{self._app}"
-        for _, kind, pod in self._node.api.watch(path, self._stop, query):
+        for at, kind, pod in self._node.api.watch(path, self._stop, query):
             name = pod["metadata"]["uid"]
             with self._changed:
+                self.created.setdefault(pod["metadata"]["name"], at)
+                if "deletionTimestamp" in pod["metadata"]:
+                    self.deleted.setdefault(pod["metadata"]["name"], at)
                 before = self.known.get(name)
                 if kind == "DELETED":
                     self.known.pop(name, None)
@@ -387,10 +461,13 @@ class Pods:
             self.overlaps = self.overlaps or len(others) > 1
 
 
-def _is_serving(pod: Data) -> bool:
+def _is_serving(pod: Data, by_readiness: bool) -> bool:
+    if "deletionTimestamp" in pod["metadata"]:
+        return False
+    if not by_readiness:
+        return bool(pod["status"].get("phase") == "Running")
     conditions = {c["type"]: c["status"] for c in pod["status"].get("conditions", ())}
-    ending = "deletionTimestamp" in pod["metadata"]
-    return bool(conditions.get("Ready") == "True" and not ending)
+    return bool(conditions.get("Ready") == "True")
 
 
 def _mark(pod: Data) -> str:

@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tests.cluster import drains, endpoints, pods, rollouts
+from tests.cluster import drains, endpoints, jobs, pods, rollouts, starting
 from tests.cluster.inside import RESULTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 RESULT_TYPES: dict[str, Any] = {
     "pods": list[pods.Comparison],
     "rollouts": list[rollouts.Outcome],
     "drains": list[drains.Result],
+    "jobs": list[jobs.JobOutcome],
+    "starting": list[pods.Comparison],
     "endpoints": list[endpoints.Measured],
+    "endpoints-nftables": list[endpoints.Measured],
 }
 
 
@@ -38,12 +41,19 @@ def write_table(only: str = "") -> str:
 
 
 def _pods(found: list[pods.Comparison], version: str) -> Iterable[str]:
+    return _comparisons(found, lambda seed: pods.adapt(pods.generate(seed), version).kinds)
+
+
+def _starting(found: list[pods.Comparison], _version: str) -> Iterable[str]:
+    return _comparisons(found, lambda seed: starting.generate(seed).kinds)
+
+
+def _comparisons(found: list[pods.Comparison], kinds: Callable[[int], list[str]]) -> Iterable[str]:
     counts: dict[str, Counter[bool]] = defaultdict(Counter)
     misses = []
     for pod in found:
-        case = pods.adapt(pods.generate(pod.seed), version)
         wrong_events, wrong_requests = pod.wrong_events, pod.wrong_requests
-        for name in ("all", *case.kinds):
+        for name in ("all", *kinds(pod.seed)):
             counts[f"events, {name}"].update(event not in wrong_events for event in pod.events)
             counts[f"requests, {name}"].update(r not in wrong_requests for r in pod.requests)
         for container, kind, predicted, seen in wrong_events:
@@ -92,6 +102,25 @@ def _compared(found: list[rollouts.Outcome] | list[drains.Result], _version: str
     yield from ["", *misses]
 
 
+def _jobs(found: list[jobs.JobOutcome], _version: str) -> Iterable[str]:
+    by_label: dict[str, list[jobs.JobOutcome]] = defaultdict(list)
+    misses = []
+    for each in found:
+        if each.failure:
+            misses.append(f"- seed {each.seed} ({each.label}): did not run: {each.failure}")
+            continue
+        by_label[each.label].append(each)
+        misses += [f"- seed {each.seed} ({each.label}): {miss}" for miss in each.misses]
+    yield "| what ended the pod | Jobs | events as predicted | of | next pod after the end (s) |"
+    yield "| --- | --- | --- | --- | --- |"
+    for label, ran in sorted(by_label.items()):
+        events = sum(len(each.compared.events) for each in ran)
+        wrong = sum(len(each.compared.wrong_events) for each in ran)
+        replaced = _range([each.replaced for each in ran if each.replaced is not None])
+        yield f"| {label} | {len(ran)} | {events - wrong} | {events} | {replaced} |"
+    yield from ["", *misses]
+
+
 def _endpoints(found: list[endpoints.Measured], _version: str) -> Iterable[str]:
     yield "| what | EndpointSlice says so (s) | last new connection (s) | kept connections end (s) | lost |"
     yield "| --- | --- | --- | --- | --- |"
@@ -108,5 +137,8 @@ _WRITERS: dict[str, Any] = {
     "pods": _pods,
     "rollouts": _compared,
     "drains": _compared,
+    "jobs": _jobs,
+    "starting": _starting,
     "endpoints": _endpoints,
+    "endpoints-nftables": _endpoints,
 }

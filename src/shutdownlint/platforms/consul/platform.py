@@ -95,8 +95,8 @@ class Plugin(Platform):
             grace = with_value(grace, ZERO)
         elif version is None and facts.LIFECYCLE not in workload.template.metadata.annotations:
             text = (
-                f"Consul's version is not known: {since} or later is assumed, whose sidecar "
-                "serves on after its stop signal"
+                f"the version of Consul on Kubernetes is not known: {since} or later is assumed, "
+                "whose sidecar serves on after its stop signal"
             )
             remedy = "set --mesh consul=VERSION"
             assumptions += (Assumption(text, remedy, about_versions=(facts.MESH,)),)

@@ -187,6 +187,48 @@ def _one_value(value: dict[str, Any]) -> Iterator[Mistake]:
         yield ("valueFrom",), "must not be set beside value"
 
 
+_SUBSCRIPT: Final = lazy_pattern(r"metadata\.(annotations|labels)\['[^']+'\]")
+#: pkg/apis/core/validation/validation.go (validEnvDownwardAPIFieldPathExpressions).
+_POD_FIELDS: Final = (
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+    "spec.nodeName",
+    "spec.serviceAccountName",
+    "status.hostIP",
+    "status.hostIPs",
+    "status.podIP",
+    "status.podIPs",
+)
+
+
+def _pod_field(value: Any) -> str:
+    if value in ("spec.host", *_POD_FIELDS) or (
+        isinstance(value, str) and _SUBSCRIPT.fullmatch(value)
+    ):
+        return ""
+    return f"must be {', '.join(_POD_FIELDS)}, or an annotation or label"
+
+
+def _one_source(value: dict[str, Any]) -> Iterator[Mistake]:
+    sources = [name for name in _VALUE_FROM.fields if value.get(name) is not None]
+    if len(sources) != 1:
+        yield (), "must name one source"
+
+
+_VALUE_FROM: Final = Fields(
+    {
+        "fieldRef": Fields(
+            {"apiVersion": _one_of("v1"), "fieldPath": _pod_field}, required=("fieldPath",)
+        ),
+        **dict.fromkeys(
+            ("resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef"), _anything
+        ),
+    },
+    also=_one_source,
+)
+
+
 def _container(*, init: bool) -> Fields:
     probe, check = _probe(one_success=True), _no_probes if init else _unique_port_names
     return Fields(
@@ -195,7 +237,7 @@ def _container(*, init: bool) -> Fields:
             "image": _filled,
             "env": Items(
                 Fields(
-                    {"name": _filled, "value": _text, "valueFrom": _anything},
+                    {"name": _filled, "value": _text, "valueFrom": _VALUE_FROM},
                     required=("name",),
                     also=_one_value,
                 )

@@ -208,7 +208,9 @@ def read_rollout(workload: Workload, count: Setting[int] | None) -> Setting[Roll
         replaced = None if number is None else max(number - kept, 0)
         rollout = Rollout(way, replaced, 1, True, after, replacement=counted)
         return Setting("strategy", rollout, origin)
-    if kind == "DaemonSet" and way == "RollingUpdate" and not update.get("maxSurge"):
+    if kind == "DaemonSet" and way == "RollingUpdate":
+        if update.get("maxSurge") not in (None, 0, "0%"):
+            return Setting("strategy", Rollout(way, None, 1, False, after, per_node=True), origin)
         batch = update.get("maxUnavailable", 1)
         if not isinstance(batch, int):
             return None  # a share of the nodes, whose number is not known
