@@ -127,9 +127,9 @@ def _observe(node: Node, exits: ContainerExits, case: JobCase, found: JobOutcome
     name = case.pod.name
     explained = explain(case.manifest, case.pod.apps, (), version=node.version)
     node.api.create(_JOBS, case.manifest)
-    with Pods(node, name, by_readiness=False) as pods:
-        wait(lambda: bool(pods.ready()), "the pod did not start")
-        (pod,) = pods.ready()
+    with Pods(node, name) as pods:
+        wait(lambda: pods.running() > 0, "the pod did not start")
+        (pod,) = pods.known.values()
         first = pod["metadata"]["name"]
         wanted = {each["name"] for each in pod["spec"]["containers"]}
         ids = {

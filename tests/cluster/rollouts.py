@@ -96,8 +96,8 @@ class Rollout(Struct, frozen=True):
 class Predicted(Struct, frozen=True):
     """What ``explain`` says of the workload: pods, seconds, and requests lost at the most.
 
-    ``least`` are ready, or, where readiness flaps, they run and are not being deleted. None: it
-    says nothing of that.
+    ``least`` are ready, or, where readiness flaps, are there and not being deleted. None: it says
+    nothing of that.
     """
 
     least: int
@@ -465,7 +465,7 @@ def _is_serving(pod: Data, by_readiness: bool) -> bool:
     if "deletionTimestamp" in pod["metadata"]:
         return False
     if not by_readiness:
-        return bool(pod["status"].get("phase") == "Running")
+        return True
     conditions = {c["type"]: c["status"] for c in pod["status"].get("conditions", ())}
     return bool(conditions.get("Ready") == "True")
 

@@ -16,7 +16,6 @@ import resource
 import sys
 import tempfile
 import time
-from itertools import product
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Final
@@ -25,7 +24,7 @@ import yaml
 from msgspec import Struct
 
 from shutdownlint.reports.registry import CHECK_REPORTERS, EXPLAIN_REPORTERS, SUGGEST_REPORTERS
-from tests.fuzz.whole_runs import MOST_KILOBYTES, MOST_SECONDS, SEEDS, run_here
+from tests.fuzz.whole_runs import MOST_KILOBYTES, MOST_SECONDS, POD, SEEDS, run_here
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -189,7 +188,64 @@ def list_places() -> list[Place]:
             if root is not None:
                 for place in _places(file, text, root, _kind(root)):
                     found.setdefault(place.name, place)
+    for place in _toml_places():
+        found.setdefault(place.name, place)
     return [*found.values()]
+
+
+#: What stands beside a file: what it names, or what names it.
+BESIDE: Final[dict[str, str]] = {
+    "a.yaml": SEEDS["kinds.yaml"][6].decode(),
+    "p.yaml": SEEDS["p.yaml"][0].decode(),
+    "sub/a.yaml": POD.decode(),
+    "sub/v.yaml": "a: b\n",
+    "sub/Chart.yaml": "name: a\nversion: 1.0.0\n",
+}
+#: The names of settings whose values are files, in the places of TOML: a run never follows them.
+_TOML_VALUES: Final[dict[str, str]] = {
+    "text": '"x"',
+    "control": '"\\u001b[31m\\u202e"',
+    "line": '"\\n::error::x"',
+    "nul": '"\\u0000"',
+    "beyond": '"\\U0010FFFF"',
+    "long": f'"{"a" * _HUGE}"',
+    "digits": _NINES,
+    "seconds": f'"{_NINES}s"',
+    "exponent": "1e999",
+    "exponent seconds": '"1e400s"',
+    "minus": "-1",
+    "minus seconds": '"-5s"',
+    "hours": '"99999999999h"',
+    "version": f'"1.{_NINES}"',
+    "mesh": f'["istio=1.{_NINES}"]',
+    "nan": "nan",
+    "infinite": "-inf",
+    "list": "[1, [2], {a = 1}]",
+    "empty list": "[]",
+    "table": "{a = 1}",
+    "deep": "[" * 500 + "]" * 500,
+    "time": "1979-05-27T07:32:00Z",
+    "true": "true",
+    "empty": '""',
+    "device": '"/dev/zero"',
+    "devices": '["/dev/zero"]',
+    "outside": '["../../../../../etc/passwd"]',
+    "pattern": '["' + "*a" * 2000 + '"]',
+    "brackets": '["' + "[" * 20000 + '"]',
+    "long path": f'["{"a/" * 20000}"]',
+    "path of one name": f'["{"a" * 5000}"]',
+}
+
+
+def _toml_places() -> Iterator[Place]:
+    texts = [seed.decode() for seed in SEEDS["shutdownlint.toml"]]
+    for path in (ROOT / "docs").glob("*.md"):
+        texts += re.findall(r"```toml\n(.*?)```", path.read_text(), re.DOTALL)
+    for text in texts:
+        for found in re.finditer(r"^ *([A-Za-z0-9_-]+) *= *(.+?)(?=\s*#|$)", text, re.MULTILINE):
+            yield Place(
+                "shutdownlint.toml", text, found.start(2), found.end(2), f"config.{found[1]}"
+            )
 
 
 def _texts() -> Iterator[tuple[str, str]]:
@@ -241,9 +297,14 @@ def find_problem(command: list[str], file: str, data: bytes) -> str:
         os.chdir(folder)
         try:
             Path(".git").mkdir()
-            path = Path(file)
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(data)
+            texts = (
+                {name: text.encode() for name, text in BESIDE.items()} if file != "a.yaml" else {}
+            )
+            if file == "rules/own.yaml":
+                texts["shutdownlint.toml"] = b'rules = ["rules"]\n'
+            for name, content in {**texts, file: data}.items():
+                Path(name).parent.mkdir(exist_ok=True)
+                Path(name).write_bytes(content)
             begin = time.process_time()
             code, output = run_here([*command, "--no-cache", "--", "."])
             taken = time.process_time() - begin
@@ -265,11 +326,13 @@ def run(share: float, seed: int, only: Iterable[str] = ()) -> Iterator[tuple[str
     """Yield each run that is drawn, by its name, and what is wrong with it."""
     draw = Random(seed)
     commands = _commands()
-    names = [*only] or [*VALUES]
-    for place, name in product(list_places(), names):
-        if draw.random() < share:
+    for place in list_places():
+        values = _TOML_VALUES if place.file.endswith(".toml") else VALUES
+        for name in [each for each in values if not only or each in only]:
+            if draw.random() >= share:
+                continue
             command = draw.choice(commands)
-            data = place.put(VALUES[name]).encode()
+            data = place.put(values[name]).encode()
             yield (
                 f"{name} at {place.name}: {' '.join(command)}",
                 find_problem(command, place.file, data),
