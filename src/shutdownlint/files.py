@@ -29,6 +29,8 @@ _DIGEST_BYTES: Final = 16
 _FOLDER: Final = "folder"
 KEPT_BY_GIT: Final = "kept by git"
 _SEPARATOR: Final = "/"
+#: The names of open files that a shell hands over.
+_HANDED_OVER: Final = ("/dev/fd/", "/proc/self/fd/")
 
 
 class Recording:
@@ -135,19 +137,32 @@ def _error(error: OSError) -> str:
 def read_file(path: str | os.PathLike[str], most: int = -1) -> bytes:
     """Return the bytes of a file, ``most`` of them at most.
 
-    Raises ``OSError``; of a file that is larger than ``limits.MAX_FILE_BYTES`` with ``EFBIG``.
+    Raises ``OSError``: with ``EFBIG`` for more than ``limits.MAX_FILE_BYTES``, with ``EINVAL`` for
+    what is no regular file. A pipe would never end, and a device has no size. Only what a shell
+    hands over (``<(command)``) may be a pipe: no repository can name that.
     """
     data: bytes = _read("bytes", path, "" if most < 0 else str(most))
     return data
 
 
 def _bytes(path: str, most: str) -> bytes:
-    with open(path, "rb") as file:  # noqa: PTH123 - strings, and no pathlib
+    handed_over = path.startswith(_HANDED_OVER)
+    opener = None if handed_over else _open_at_once
+    with open(path, "rb", opener=opener) as file:
         if most:
             return file.read(int(most))
-        if os.fstat(file.fileno()).st_size > limits.MAX_FILE_BYTES:
+        status = os.fstat(file.fileno())
+        if not (handed_over or stat.S_ISREG(status.st_mode)):
+            raise OSError(errno.EINVAL, "not a regular file")
+        data = file.read(limits.MAX_FILE_BYTES + 1) if handed_over else b""
+        if max(status.st_size, len(data)) > limits.MAX_FILE_BYTES:
             raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
-        return file.read()
+        return data if handed_over else file.read()
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file without waiting for who writes into a pipe."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def read_text(path: str | os.PathLike[str]) -> str:

@@ -46,9 +46,11 @@ MAX_CACHE_ENTRIES: Final = 500
 
 #: YAML that is nested deeper is refused: libyaml recurses in C once per level.
 MAX_NESTING: Final = 512
-#: A document whose aliases and merge keys expand to more values is refused. go-yaml refuses by a
-#: ratio; a count is simpler and bounds the same thing.
-MAX_EXPANDED_VALUES: Final = 1_000_000
+#: A document whose aliases and merge keys expand to more values is refused: so many, and more for
+#: each of its characters. go-yaml refuses by a ratio too.
+MAX_EXPANDED_VALUES: Final = 5_000
+#: The values that each character of a document adds to that.
+MAX_EXPANDED_VALUES_PER_CHARACTER: Final = 5
 #: Values that are nested deeper when aliases are expanded are refused.
 MAX_EXPANDED_NESTING: Final = 200
 #: A key that is looked for in more mappings that merge one another makes the document refused.
@@ -98,6 +100,8 @@ MAX_RENDERING_ERROR_BYTES: Final = 64 * 1024
 
 #: Owners of owners that are followed in a dump: a Pod has a Job, that a CronJob.
 MAX_OWNERS: Final = 4
+#: A pod with more containers is not analysed: each is simulated with all the others.
+MAX_CONTAINERS_OF_A_POD: Final = 50
 #: Services of one pod after so many are not looked at.
 MAX_SERVICES_OF_A_POD: Final = 100
 #: Budgets of one workload after so many are not looked at.

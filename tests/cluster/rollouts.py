@@ -287,7 +287,7 @@ def predict(case: Rollout, version: str = VERSION) -> Predicted:
     noted: PodFacts = pod.facts[PodFacts]
     if case.kind == "DaemonSet":
         assert noted.rollout is not None
-        # Of a node's pod only the order is said: the old one ends first, or it does not.
+        # Of a node's pod only the order is predicted: the old one ends first, or it does not.
         return Predicted(0 if noted.rollout.value.waits else 1, None, None, False)
     assert noted.fleet is not None
     fleet, shutdown = noted.fleet, pod.analysis.latest_end

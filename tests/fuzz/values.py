@@ -193,7 +193,7 @@ def list_places() -> list[Place]:
     return [*found.values()]
 
 
-#: What stands beside a file: what it names, or what names it.
+#: The files beside the one with the value, which they name or which names them.
 BESIDE: Final[dict[str, str]] = {
     "a.yaml": SEEDS["kinds.yaml"][6].decode(),
     "p.yaml": SEEDS["p.yaml"][0].decode(),

@@ -91,6 +91,7 @@ def test_a_file_that_is_gone_costs_no_other_one(
 
 def test_a_document_over_its_limit_is_not_skipped_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MAX_EXPANDED_VALUES", 1)
+    monkeypatch.setattr(limits, "MAX_EXPANDED_VALUES_PER_CHARACTER", 0)
     result = check_text(POD % "a")
     assert len(result.stats.unreadable) == 1
     assert not result.stats.skipped

@@ -83,6 +83,7 @@ def test_an_ignore_is_marked_from_its_sign_to_its_end(comment: str) -> None:
 
 def test_the_limit_of_values_counts_each_one_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten values more need a limit that is higher by ten."""
+    monkeypatch.setattr(limits, "MAX_EXPANDED_VALUES_PER_CHARACTER", 0)
 
     def least(text: str) -> int:
         for limit in range(1, 100):

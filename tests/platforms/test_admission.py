@@ -428,6 +428,7 @@ def test_a_patch_that_aliases_multiply_is_not_applied() -> None:
 patchStrategicMerge:
   metadata:
     a0: &a0 {{+(preStop): 1}}
+    long: {"x" * 10_000}
 {aliases}
 """
     (pod,) = plan_files({"pod.yaml": POD, "policy.yaml": kyverno(text)}).pods

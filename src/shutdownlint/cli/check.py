@@ -290,6 +290,8 @@ class _CheckCommand:
         self.allow_empty = rules.allow_empty
         #: The text of the baseline.
         self.known = ""
+        #: Whether a report could not be made.
+        self._failed = False
 
     def run(self) -> NoReturn:
         """Check, fix, report; the exit code says how it went."""
@@ -360,7 +362,7 @@ class _CheckCommand:
 
     def _is_incomplete(self, report: "Report") -> bool:
         """Whether a part of the job was not done: unreadable input, or nothing to check."""
-        if not report.result.complete or self.session.config.refusals:
+        if not report.result.complete or self.session.config.refusals or self._failed:
             return True
         if report.nothing_checked is None:
             return False
@@ -372,8 +374,6 @@ class _CheckCommand:
             return check(inputs, replace(options, describe=describe))
 
     def _write_reports(self, report: "Report") -> None:
-        from shutdownlint.reports.output import ReportOutput  # noqa: PLC0415 - not for usage errors
-
         for text in () if self.quiet else report.result.warnings:
             warn(text)
         shown = any(reporter.name in (_TEXT, _STATISTICS) for reporter, _ in self.reports)
@@ -383,7 +383,24 @@ class _CheckCommand:
             if report.nothing_checked is not None:
                 warn(report.nothing_checked)
         for reporter, output in self.reports:
-            write_output(reporter.render(report, ReportOutput(output, self.color)), output)
+            self._write_report(report, reporter, output)
+
+    def _write_report(self, report: "Report", reporter: Reporter, file: str | None) -> None:
+        """Write a report; where it fails, the others are still written."""
+        from shutdownlint.reports.output import ReportOutput  # noqa: PLC0415 - not for usage errors
+
+        try:
+            text = reporter.render(report, ReportOutput(file, self.color))
+        except (OSError, MemoryError):
+            raise
+        except Exception as error:
+            if self.session.options().debug:
+                raise
+            self._failed = True
+            kind = type(error).__name__
+            warn(f"internal error in the {reporter.name} report; please report it: {kind}: {error}")
+        else:
+            write_output(text, file)
 
     def _exit_code(self, report: "Report") -> int:
         if self._is_incomplete(report):

@@ -235,13 +235,28 @@ class RuleEvaluator:
         for compiled in rules:
             if values_only and not compiled.rule.values:
                 continue
-            if self._holds(compiled, subject):
-                yield self._finding(compiled, subject)
+            found = self._find(compiled, subject)
+            if found is not None:
+                yield found
 
     def applies(self, rule_id: str, subject: Subject) -> bool:
         """Return whether a rule reports something for a subject that is not a problem."""
         rules = self._by_subject.get(subject.kind, ())
-        return any(c.rule.id == rule_id and self._holds(c, subject) for c in rules)
+        return any(c.rule.id == rule_id and self._find(c, subject) is not None for c in rules)
+
+    def _find(self, compiled: _CompiledRule, subject: Subject) -> Finding | None:
+        """Return the finding of a rule; None also where it fails, which is noted."""
+        rule = compiled.rule
+        if rule.id in self.failures:
+            return None
+        try:
+            return self._finding(compiled, subject) if self._holds(compiled, subject) else None
+        except ExpressionError as error:
+            self.failures[rule.id] = RuleFailure(rule, error.reason)
+        except Exception as error:  # a mistake of ours: the other rules are still evaluated
+            reason = f"internal error ({type(error).__name__}: {error}); please report it"
+            self.failures[rule.id] = RuleFailure(rule, reason)
+        return None
 
     def _holds(self, compiled: _CompiledRule, subject: Subject) -> bool:
         rule = compiled.rule
@@ -250,14 +265,8 @@ class RuleEvaluator:
             return False
         if compiled.restricted and not self._is_about(rule, subject):
             return False
-        if rule.id in self.failures:
-            return False
-        try:
-            # An error, or a warning, holds whatever the unknown durations are.
-            return compiled.applies_to_all(subject.cases)
-        except ExpressionError as error:
-            self.failures[rule.id] = RuleFailure(rule, error.reason)
-            return False
+        # An error, or a warning, holds whatever the unknown durations are.
+        return compiled.applies_to_all(subject.cases)
 
     def _is_about(self, rule: Rule, subject: Subject) -> bool:
         """Whether a rule is about the subject's versions, and about its mesh."""

@@ -31,6 +31,7 @@ from shutdownlint.engine.vocabulary import ORIGIN_SUFFIX, Vocabulary, expression
 from shutdownlint.platforms.fields import edit_distance_suggestion
 from shutdownlint.platforms.registry import all_platforms
 from shutdownlint.yaml_source.composer import ComposeError, compose
+from shutdownlint.yaml_source.errors import BudgetExceededError
 from shutdownlint.yaml_source.location import EntryPart
 from shutdownlint.yaml_source.tree import Tree
 
@@ -99,7 +100,10 @@ def _parse(text: str, file: str) -> Tree:
 
 
 def _validate(tree: Tree, file: str) -> RuleSchema:
-    data: Any = tree.to_python()
+    try:
+        data: Any = tree.to_python()
+    except BudgetExceededError:
+        raise RuleFileError(file, 1, "too many values after expanding YAML aliases") from None
     if not isinstance(data, dict):
         raise RuleFileError(file, 1, "a rule file is a mapping")
     try:

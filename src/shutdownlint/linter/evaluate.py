@@ -18,7 +18,7 @@ from shutdownlint.linter.processes import process_count, run_tasks
 from shutdownlint.linter.verdicts import WorkloadVerdict, judge_hint, judge_pod
 from shutdownlint.linter.version_sweep import VersionSweep
 from shutdownlint.manifests.document_reader import DocumentReader
-from shutdownlint.manifests.reader import ReadStats, add_stats
+from shutdownlint.manifests.reader import ReadStats, add_stats, contained
 from shutdownlint.manifests.suppressions import Suppression, read_annotations
 from shutdownlint.platforms.locations import document_of
 from shutdownlint.platforms.registry import load_platforms
@@ -27,6 +27,7 @@ from shutdownlint.yaml_source.location import FixedLocation
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
+    from contextlib import AbstractContextManager
 
     from shutdownlint.engine.finding import Finding
     from shutdownlint.engine.rule import Rule
@@ -230,7 +231,8 @@ class _WorldEvaluator:
             annotated += read_annotations(pod.workload)
             if pod.plan is not None:
                 found.assumed_versions += assumed_versions(pod.plan)
-            self._evaluate_pod(pod, found)
+            with contained(reader.stats, pod.ref.region, debug=reader.debug):
+                self._evaluate_pod(pod, found)
         found.suppressions += [*reader.suppressions, *annotated]
         found.failures.update(self._evaluator.failures)
         return found
@@ -292,13 +294,14 @@ class _WorldEvaluator:
 
         ``known`` are the workloads that may be deployed together with these.
         """
-        if self.world.has_own_objects:
-            for platform in self._platforms:
+        for platform in self._platforms if self.world.has_own_objects else ():
+            with self._contained():
                 self._evaluate_problems(platform.context_problems(self.context))
         own, vocabulary = self.workloads.entries, self._evaluator.vocabulary
-        for subject in workload_subjects(own, known, self.context, vocabulary):
-            for finding in self._evaluator.evaluate(subject):
-                self._add(finding)
+        with self._contained():
+            for subject in workload_subjects(own, known, self.context, vocabulary):
+                for finding in self._evaluator.evaluate(subject):
+                    self._add(finding)
 
     def evaluate_selections(self, workloads: WorkloadIndex, others: Container[str]) -> None:
         """Evaluate what selects workloads, once all of them are known.
@@ -306,8 +309,15 @@ class _WorldEvaluator:
         ``others`` are files that other worlds report.
         """
         for platform in self._platforms if self.world.has_own_objects else ():
-            problems = platform.selection_problems(workloads, self.context)
-            self._evaluate_problems(problems, others)
+            with self._contained():
+                problems = platform.selection_problems(workloads, self.context)
+                self._evaluate_problems(problems, others)
+
+    def _contained(self) -> AbstractContextManager[None]:
+        """Contain what fails in checks of several objects together."""
+        stats = ReadStats()
+        self.stats.append(stats)
+        return contained(stats, lambda: self.world.place, debug=self._options.debug)
 
     def _evaluate_problems(self, problems: Iterable[Problem], others: Container[str] = ()) -> None:
         for problem in problems:

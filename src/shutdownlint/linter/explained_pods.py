@@ -20,7 +20,7 @@ from shutdownlint.linter.plan import (
 )
 from shutdownlint.linter.result import PlannedRun
 from shutdownlint.manifests.document_reader import DocumentReader
-from shutdownlint.manifests.reader import add_stats
+from shutdownlint.manifests.reader import add_stats, contained
 from shutdownlint.platforms.planned_pod import AlternativePod
 from shutdownlint.platforms.planner import plan_pod
 from shutdownlint.platforms.registry import load_platforms, mesh_remedy
@@ -52,7 +52,9 @@ def plan_explained(expansion: Expansion, options: LintOptions) -> PlannedRun:
         for pod in plan(world, context, platforms, reader, world.files):
             if pod.plan is not None:
                 assumed += assumed_versions(pod.plan)
-            if pod.workload.described_by is None:
+            if pod.workload.described_by is not None:
+                continue
+            with contained(reader.stats, pod.ref.region, debug=options.debug):
                 found = evaluate_pod(pod, evaluator, context.user_facts)
                 rejected = replace(pod, rejections=tuple(f.placed_message for f in found))
                 pods.append(_explain(rejected, context, platforms))

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from shutdownlint import limits
 from shutdownlint.manifests.object_index import ObjectIndex
 from shutdownlint.manifests.read_workloads import read_workloads
-from shutdownlint.manifests.reader import internal_error
+from shutdownlint.manifests.reader import UnreadableInput, contained
 from shutdownlint.platforms.context import AnalysisContext
 from shutdownlint.platforms.planner import plan_pod
 from shutdownlint.platforms.registry import kind_table, mesh_names, platform_title
@@ -49,17 +50,19 @@ def plan(
     for workload in _workloads(world, context, platforms, reader, files, derived=derived):
         if not world.reports(workload.ref.document.file):
             continue
-        try:
-            pod = plan_pod(workload, context, platforms)
-        except Exception as error:
-            if reader.debug:
-                raise
-            reader.stats.unreadable.append(internal_error(workload.ref.region(), error))
+        spec = workload.template.spec
+        if len(spec.containers) + len(spec.initContainers) > limits.MAX_CONTAINERS_OF_A_POD:
+            why = f"more than {limits.MAX_CONTAINERS_OF_A_POD} containers"
+            reader.stats.unreadable.append(UnreadableInput(workload.ref.region(), why))
             continue
-        for reason in (workload.described_by, pod.skipped):
-            if reason is not None:
-                reader.stats.skipped[reason] += 1
-        yield pod
+        planned: list[PlannedPod] = []
+        with contained(reader.stats, workload.ref.region, debug=reader.debug):
+            planned.append(plan_pod(workload, context, platforms))
+        for pod in planned:
+            for reason in (workload.described_by, pod.skipped):
+                if reason is not None:
+                    reader.stats.skipped[reason] += 1
+            yield pod
 
 
 def _workloads(
@@ -74,7 +77,10 @@ def _workloads(
     yield from read_workloads(files, kind_table(), context.index, reader)
     if derived and world.has_own_objects:
         for platform in platforms:
-            for workload in platform.extra_workloads(context):
+            found: list[Workload] = []
+            with contained(reader.stats, lambda: world.place, debug=reader.debug):
+                found.extend(platform.extra_workloads(context))
+            for workload in found:
                 yield replace(workload, derived=True)
 
 

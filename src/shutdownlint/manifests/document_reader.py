@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shutdownlint.manifests.reader import (
-    TOO_MANY_VALUES,
-    ReadStats,
-    TransformError,
-    UnreadableInput,
-    internal_error,
-)
+from shutdownlint.manifests.reader import ReadStats, TransformError, contained
 from shutdownlint.yaml_source.errors import BudgetExceededError
 from shutdownlint.yaml_source.location import Region
 
@@ -92,10 +86,9 @@ class DocumentReader:
     def note_failure(self, document: Document, error: Exception) -> None:
         """Note a document that cannot be used: the others are still read."""
         if isinstance(error, BudgetExceededError):
-            self.stats.unreadable.append(UnreadableInput(document.region(()), TOO_MANY_VALUES))
-            return
-        if self.debug:
+            place = document.region(())
+        else:
+            line = document.line_offset + 1
+            place = Region(document.file, line, 1, line, 1)
+        with contained(self.stats, lambda: place, debug=self.debug):
             raise error
-        line = document.line_offset + 1
-        region = Region(document.file, line, 1, line, 1)
-        self.stats.unreadable.append(internal_error(region, error))

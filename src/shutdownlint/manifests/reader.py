@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import errno
 from collections import Counter
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
 from shutdownlint import files, limits
+from shutdownlint.yaml_source.errors import BudgetExceededError
 from shutdownlint.yaml_source.location import Region
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from shutdownlint.manifests.discovery import InputFile
     from shutdownlint.manifests.skips import SkipReason
@@ -75,10 +77,21 @@ def add_stats(parts: Iterable[ReadStats]) -> ReadStats:
     return total
 
 
-def internal_error(region: Region, error: Exception) -> UnreadableInput:
-    """Input that shutdownlint itself fails on: a mistake of ours that is to be reported."""
-    reason = f"internal error ({type(error).__name__}: {error}); please report it"
-    return UnreadableInput(region, reason)
+@contextmanager
+def contained(stats: ReadStats, place: Callable[[], Region], *, debug: bool) -> Iterator[None]:
+    """Note an unexpected failure in a part of the input: the rest is still checked.
+
+    ``debug``: mistakes of ours are raised.
+    """
+    try:
+        yield
+    except BudgetExceededError:
+        stats.unreadable.append(UnreadableInput(place(), TOO_MANY_VALUES))
+    except Exception as error:
+        if debug:
+            raise
+        reason = f"internal error ({type(error).__name__}: {error}); please report it"
+        stats.unreadable.append(UnreadableInput(place(), reason))
 
 
 def too_large() -> str:

@@ -28,7 +28,7 @@ from shutdownlint.manifests.skips import (
 )
 from shutdownlint.patterns import lazy_pattern
 from shutdownlint.yaml_source.errors import BudgetExceededError
-from shutdownlint.yaml_source.tree import Tree, child
+from shutdownlint.yaml_source.tree import Tree, child, value_budget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -165,7 +165,7 @@ def _templates(root: Node, kinds: KindTable) -> Iterator[tuple[KeyPath, FoundObj
     Raises ``BudgetExceededError`` where aliases multiply what there is to visit.
     """
     stack: list[tuple[Node, KeyPath, FoundObject | None]] = [(root, (), None)]
-    left = limits.MAX_EXPANDED_VALUES
+    left = value_budget(root)
     while stack:
         node, key_path, owner = stack.pop()
         left -= 1

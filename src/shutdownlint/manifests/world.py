@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from shutdownlint.manifests.mesh_evidence import MeshEvidenceIndex
 from shutdownlint.manifests.reader import ReadStats
 from shutdownlint.manifests.splitter import Chunk
+from shutdownlint.yaml_source.location import Region
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -81,6 +82,12 @@ class World(Struct, frozen=True, eq=False):
     def has_input(self) -> bool:
         """Whether there is anything to check, or to report."""
         return bool(self.files or self.index is not None or self.stats.unreadable)
+
+    @property
+    def place(self) -> Region:
+        """The beginning of its first file, for what concerns all of it."""
+        names = [*self.variants, *(file.file.display_path for file in self.files)]
+        return Region(names[0] if names else ".", 1, 1, 1, 1)
 
     @property
     def chunk_count(self) -> int:

@@ -53,10 +53,16 @@ def iterate_nodes(root: Node) -> Iterator[Node]:
             stack += node.value
 
 
+def value_budget(root: Node) -> int:
+    """Return how many values a document may have once its aliases are written out."""
+    length = root.end_mark.index - root.start_mark.index
+    return limits.MAX_EXPANDED_VALUES + limits.MAX_EXPANDED_VALUES_PER_CHARACTER * int(length)
+
+
 def walk_scalars(root: Node) -> Iterator[tuple[KeyPath, ScalarNode]]:
     """Every scalar value with its key path. Raises ``BudgetExceededError``."""
     stack: list[tuple[KeyPath, Node]] = [((), root)]
-    left = limits.MAX_EXPANDED_VALUES
+    left = value_budget(root)
     while stack:
         key_path, node = stack.pop()
         left -= 1
@@ -119,7 +125,9 @@ class Tree:
         as None where it recurs. Raises ``BudgetExceededError``.
         """
         entry = self.entry(key_path)
-        return None if entry is None else _Converter().to_python(entry.value, shape)
+        if entry is None:
+            return None
+        return _Converter(value_budget(self.root)).to_python(entry.value, shape)
 
 
 def child(node: Node, step: str | int) -> Entry | None:
@@ -208,10 +216,10 @@ def _place(node: Node, file: str, first_line: int) -> Region:
 
 
 class _Converter:
-    """Writes nodes out as plain values, counting what aliases multiply."""
+    """Writes nodes out as plain values, at most so many: aliases multiply."""
 
-    def __init__(self) -> None:
-        self.left = limits.MAX_EXPANDED_VALUES
+    def __init__(self, most: int) -> None:
+        self.left = most
         self.inside: set[int] = set()
 
     def to_python(self, node: Node, shape: Shape | None = None) -> Any:

@@ -167,7 +167,7 @@ QUIT_PATH: Final = "quitquitquit"
 PROXY_CONTAINER: Final = "istio-proxy"
 #: The init containers that lead requests through the proxy, or check that the CNI plugin does.
 REDIRECTING: Final = SourcedValue(
-    frozenset(("istio-init", "istio-validation")), "injection-template.yaml (initContainers)"
+    ("istio-init", "istio-validation"), "injection-template.yaml (initContainers)"
 )
 #: What the webhook writes into a pod that it has injected (pkg/kube/inject/inject.go).
 INJECTED: Final = "sidecar.istio.io/status"

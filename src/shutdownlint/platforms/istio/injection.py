@@ -95,7 +95,10 @@ def _templates(workload: Workload) -> set[str]:
 def _with_redirection(sidecar: Sidecar, workload: Workload) -> Sidecar:
     """Assume that requests pass the proxy, where the pod does not show it."""
     names = {each.name for each in workload.template.spec.initContainers}
-    if names & facts.REDIRECTING.value or facts.INJECTED in workload.template.metadata.annotations:
+    if (
+        not names.isdisjoint(facts.REDIRECTING.value)
+        or facts.INJECTED in workload.template.metadata.annotations
+    ):
         return sidecar
     text = "no init container leads requests through istio-proxy: they are assumed to pass it"
     assumption = Assumption(text, "write istio-init, or let the webhook inject the pod")

@@ -381,9 +381,7 @@ WORKER_SHUTDOWN: Final = SourcedValue(
 #: Programs that open connections, or wait, and accept none. A container that declares a port may
 #: have something else in it, so it is not asked.
 ACCEPTS_NOTHING: Final = SourcedValue(
-    frozenset(
-        ("ab", "curl", "hey", "k6", "ping", "siege", "sleep", "tail", "vegeta", "wget", "wrk")
-    ),
+    ("ab", "curl", "hey", "k6", "ping", "siege", "sleep", "tail", "vegeta", "wget", "wrk"),
     "their manuals: load generators, HTTP clients and tools of coreutils (k6 docs, k6 run)",
 )
 #: The key of its ConfigMap.
