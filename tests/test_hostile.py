@@ -59,6 +59,8 @@ CHAIN = "".join(f"m{i}: &m{i} {{<<: *m{i - 1}}}\n" if i else "m0: &m0 {a: b}\n" 
         (POD.encode() + b"x: \xc3\x28\n", "not UTF-8"),
         (POD + "x: [\n", "expected"),
         (POD + "\tx: 1\n", "token"),
+        *((POD.encode(name), "U+0000") for name in ("utf-16-le", "utf-16-be")),
+        *((POD.encode(name), "U+0000") for name in ("utf-32", "utf-32-le", "utf-32-be")),
     ],
 )
 def test_refused_with_a_reason(hostile: bytes | str, reason: str) -> None:

@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from tests.fuzz import values
 from tests.fuzz.patterns import collect
 from tests.fuzz.targets import TARGETS
 from tests.fuzz.whole_runs import run_batch, run_one
@@ -35,6 +36,14 @@ def test_whole_runs(number: int) -> None:
 @pytest.mark.parametrize("number", range(2))
 def test_batches(number: int) -> None:
     assert run_batch(f"test-{number}")[1] == ""
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_hostile_values(part: int) -> None:
+    """A sample of the places and values; ``python -m tests.fuzz.values`` runs all of them."""
+    runs = [*values.run(0.0006, part)]
+    assert len(runs) > 50
+    assert not [run for run in runs if run[1]]
 
 
 def test_every_expression_of_the_program_is_found() -> None:

@@ -277,8 +277,7 @@ def _places(file: str, text: str, node: yaml.Node, name: str) -> Iterator[Place]
     elif isinstance(node, yaml.SequenceNode):
         for item in node.value:
             yield from _places(file, text, item, f"{name}[]")
-    is_block = not isinstance(node, yaml.ScalarNode) and not node.flow_style
-    if not is_block:
+    if isinstance(node, yaml.ScalarNode) or text[start : start + 1] in "[{":
         yield Place(file, text, start, end, name)
 
 

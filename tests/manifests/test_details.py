@@ -100,6 +100,12 @@ def test_the_limit_of_values_counts_each_one_once(monkeypatch: pytest.MonkeyPatc
     assert not stats.skipped
 
 
+@pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 10**300, "1e300"])
+def test_a_number_of_more_than_64_bits_is_rejected(number: object) -> None:
+    text = DEPLOYMENT.replace("spec:\n", f"spec:\n  minReadySeconds: {number}\n", 1)
+    assert "SL003" in [finding.rule for finding in check_text(text).findings]
+
+
 def test_objects_beside_one_that_only_describes_others_are_read() -> None:
     described = (
         "  - apiVersion: kuttl.dev/v1beta1\n    kind: TestAssert\n    metadata: {name: a}\n"

@@ -60,6 +60,9 @@ class ApiModel(Struct, frozen=True):
     """A part of an object: unknown fields are left alone, names are the API's own."""
 
 
+_INT64: Final = 2**63
+
+
 def _integer(value: Any) -> Any:
     if isinstance(value, str) and has_placeholder(value):
         return Placeholder(value)
@@ -67,6 +70,8 @@ def _integer(value: Any) -> Any:
         raise ValueError("must be a whole number")
     if isinstance(value, float) and not value.is_integer():
         raise ValueError("must be a whole number")
+    if not -_INT64 <= value < _INT64:
+        raise ValueError("must be a whole number of 64 bits")
     return int(value)
 
 

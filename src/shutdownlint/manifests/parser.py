@@ -125,7 +125,7 @@ def _note_failure(
         stats.skipped[unrendered_chart(chart) if chart else GO_TEMPLATE] += 1
     elif _OTHER.search(text):
         stats.skipped[OTHER_TEMPLATE] += 1
-    elif "apiVersion" not in text:
+    elif "apiVersion" not in text.replace("\0", ""):  # UTF-16 without a mark, or UTF-32
         stats.skipped[NOT_KUBERNETES] += 1
     else:
         line = chunk.first_line + error.line - 1

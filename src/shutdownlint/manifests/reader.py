@@ -125,10 +125,14 @@ _UTF_16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
 def searchable(data: bytes) -> bytes:
-    """Return a chunk as bytes in which words can be looked for: UTF-16 as UTF-8."""
+    """Return a chunk as bytes in which words can be looked for: UTF-16 as UTF-8.
+
+    Without the zeros of UTF-16 that has no mark, and of UTF-32: a manifest in these is refused, as
+    kubectl does, not skipped.
+    """
     if data.startswith(_UTF_16_MARKS):
-        return data.decode("utf-16", "replace").encode()
-    return data
+        data = data.decode("utf-16", "replace").encode()
+    return data.replace(b"\0", b"") if b"\0" in data else data
 
 
 def decode_text(data: bytes) -> str:

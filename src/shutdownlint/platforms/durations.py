@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Final
 
 from shutdownlint.patterns import lazy_pattern
+from shutdownlint.shutdown.durations import seconds
 
 _UNITS: Final = {
     "ns": 1e-9,
@@ -32,7 +33,7 @@ def go_duration(text: str) -> timedelta:
     if text in ("0", "+0", "-0"):
         return timedelta(0)
     if len(text) < 10 and text[-1:] == "s" and text[:-1].isdecimal() and text.isascii():
-        return timedelta(seconds=int(text[:-1]))  # nearly all are like this
+        return seconds(int(text[:-1]))  # nearly all are like this
     found = _DURATION.fullmatch(text)
     if found is None:
         if re.fullmatch(r"[-+]?[0-9.]+", text):
@@ -56,4 +57,4 @@ def server_duration(text: str) -> timedelta | None:
     if len(text) > 60 or _SERVER_DURATION.fullmatch(text) is None:
         return None
     length = sum(int(n) * _SERVER_UNITS[unit or None] for n, unit in _SERVER_EACH.findall(text))
-    return timedelta(seconds=min(length, _LONGEST.total_seconds()))
+    return seconds(min(length, _LONGEST.total_seconds()))

@@ -448,7 +448,7 @@ def _wrap(text: str, width: float) -> list[str]:
             fits = max(int(len(word) * width / needed) - 1, 1)
             lines.append(word[:fits])
             word, used = word[fits:], width  # noqa: PLW2901 - what is left of it
-            needed = _measure(word)
+            needed -= _measure(lines[-1])
         if used + _LETTER + needed > width:
             lines.append(word)
             used = needed

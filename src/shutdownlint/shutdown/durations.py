@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 ZERO: Final = timedelta(0)
 #: Means "without an end": a century, longer than any grace period in use.
 UNBOUNDED: Final = timedelta(days=36525)
+_MOST_SECONDS: Final = UNBOUNDED.total_seconds()
 #: The longest time of requests if nothing states it.
 ORDINARY_REQUEST: Final = timedelta(seconds=10)
 #: The share of the requests that takes p99 at most.
@@ -24,8 +25,8 @@ _INSTANT: Final = timedelta(microseconds=1)
 
 
 def seconds(number: float) -> timedelta:
-    """Return a duration of that many seconds."""
-    return timedelta(seconds=number)
+    """Return a duration of that many seconds, ``UNBOUNDED`` at the most, in either direction."""
+    return timedelta(seconds=max(-_MOST_SECONDS, min(number, _MOST_SECONDS)))
 
 
 def whole_seconds(duration: timedelta) -> timedelta:

@@ -6,16 +6,17 @@ more conditions it is not certain that a rule is about a pod.
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.kyverno.resources import KyvernoPolicy
 from shutdownlint.platforms.pods.containers import GRACE_FIELD
+from shutdownlint.shutdown.durations import seconds
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import timedelta
 
     from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.workloads import Workload
@@ -86,6 +87,6 @@ def _limits(pattern: Any, ref: NodeRef, label: str, depth: int = 0) -> Iterator[
                 strict, number, top = found.groups()
                 most = min(int(number or top), _MAX_SECONDS) - (1 if strict == "<" else 0)
                 origin = Origin(OriginKind.INHERITED, label, ref / key)
-                yield Setting("grace limit", timedelta(seconds=most), origin)
+                yield Setting("grace limit", seconds(most), origin)
         elif name in ("spec", "template"):
             yield from _limits(value, ref / key, label, depth + 1)

@@ -15,7 +15,7 @@ from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.edit_target import ValueFormat
 from shutdownlint.platforms.linkerd import facts, problems
 from shutdownlint.platforms.pod_annotations import AnnotationIgnored, read_bool, read_seconds
-from shutdownlint.shutdown.durations import ZERO, format_duration
+from shutdownlint.shutdown.durations import ZERO, format_duration, seconds
 from shutdownlint.wording import close_name
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def read_proxy_duration(text: str) -> timedelta:
     found = _PROXY_DURATION.fullmatch(text)
     if found is None or (found[2] is None and int(found[1]) != 0):
         raise ValueError("is not one number with one unit, such as 30s")
-    return timedelta(seconds=min(int(found[1][:_MAX_DIGITS]) * _UNITS[found[2] or "s"], 10**9))
+    return seconds(min(int(found[1][:_MAX_DIGITS]) * _UNITS[found[2] or "s"], 10**9))
 
 
 def value_problems(annotations: Annotations) -> Iterator[problems.LinkerdProblem]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
@@ -11,12 +10,13 @@ from msgspec import Struct
 from shutdownlint.manifests.resources import Scaler
 from shutdownlint.platforms.nearness import nearest_of_each
 from shutdownlint.platforms.pods import facts
-from shutdownlint.shutdown.durations import ZERO, format_duration
+from shutdownlint.shutdown.durations import ZERO, format_duration, seconds
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 from shutdownlint.shutdown.serving_pods import Replacement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import timedelta
 
     from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.manifests.object_index import LoadedResource
@@ -186,7 +186,7 @@ def read_rollout(workload: Workload, count: Setting[int] | None) -> Setting[Roll
     origin_kind = OriginKind.EXPLICIT if written else OriginKind.DEFAULT
     origin = Origin(origin_kind, "the Kubernetes default" if not written else field, location)
     ready = update_spec.minReadySeconds
-    after = timedelta(seconds=min(ready, 10**6) if isinstance(ready, int) else 0)
+    after = seconds(min(max(ready, 0), 10**6)) if isinstance(ready, int) else ZERO
     number = count.value if count is not None else None
     update = _mapping(strategy.get("rollingUpdate"))
     if kind == "Deployment" and way == "Recreate":

@@ -343,7 +343,7 @@ def _seconds_of(value: Any, default: timedelta) -> timedelta:
     """Return a number of seconds, bounded; the default where it is none."""
     if isinstance(value, bool) or not isinstance(value, int):
         return default
-    return timedelta(seconds=min(max(value, 0), _LONGEST))
+    return seconds(min(max(value, 0), _LONGEST))
 
 
 def _scale_in(
