@@ -133,6 +133,15 @@ _VALUE_FROM: Final[Values] = (
     {"secretKeyRef": {"name": "a", "key": "b"}},
     {"configMapKeyRef": {"name": "a", "key": "b"}, "fieldRef": {"fieldPath": "metadata.name"}},
 )
+_MOUNTS: Final[Values] = (
+    None,
+    [],
+    [{"name": "v", "mountPath": "/v"}],
+    [{"name": "other", "mountPath": "/v"}],
+    [{"name": "v"}],
+    [{"name": "v", "mountPath": ""}],
+    [{"mountPath": "/v"}],
+)
 _HANDLER: Final[Values] = (
     None,
     {},
@@ -205,6 +214,8 @@ def _pod_fields(kind: str, spec: str) -> Iterator[Field]:
             [{"name": "A", "value": "5", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}],
         ),
     )
+    volume = ((f"{spec}.volumes", [{"name": "v", "emptyDir": {}}]),)
+    yield Field(kind, f"{app}.volumeMounts", _MOUNTS, beside=volume)
     named = ((f"{app}.env.0.name", "A"),)
     yield Field(kind, f"{app}.env.0.valueFrom", _VALUE_FROM, beside=named)
     yield Field(

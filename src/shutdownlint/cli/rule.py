@@ -10,6 +10,7 @@ from shutdownlint.cli.output import CLEAN, FINDINGS, usage_error
 from shutdownlint.cli.session import Session, rule_errors
 from shutdownlint.engine.rule import LISTED, bundled_folder, merge_rules, suggest_rule
 from shutdownlint.engine.rule_loader import load_all_bundled, load_folder
+from shutdownlint.files import read_text
 from shutdownlint.reports.fields_page import fields_text
 from shutdownlint.reports.report import safe
 from shutdownlint.reports.rule_page import rule_page
@@ -73,7 +74,9 @@ def _show(rule_id: str | None, folders: "Sequence[str]") -> None:
         return
     found = next((rule for rule in rules if rule_id.upper() in (rule.id, rule.name.upper())), None)
     if found is None:
-        with_word = [rule for rule in rules if _mentions(rule, rule_id.lower())]
+        ranks = {rule.id: _rank(rule, rule_id.lower()) for rule in rules}
+        with_word = [rule for rule in rules if ranks[rule.id] is not None]
+        with_word.sort(key=lambda rule: ranks[rule.id] or 0)
         if not with_word:
             hint = suggest_rule(rule_id, rules)
             raise usage_error(f"no rule has this id, name or word: {rule_id}{hint} {LISTED}")
@@ -91,11 +94,20 @@ def _list(rules: "list[Rule]") -> None:
         sys.stdout.write(f"{rule.id}  {rule.severity.value:<8} {rule.name:<38} {rule.title}\n")
 
 
-def _mentions(rule: "Rule", word: str) -> bool:
-    """Whether a word is in a rule's id, name, title, or anywhere in its file."""
+def _rank(rule: "Rule", word: str) -> int | None:
+    """Return how much a word says of a rule: 0 in its id, name or title, 1 in its condition or
+    message, 2 in its text, 3 in its examples; None where it is nowhere.
+    """
     if any(word in text.lower() for text in (rule.id, rule.name, rule.title)):
-        return True
-    return word in Path(rule.file).read_text(encoding="utf-8").lower()
+        return 0
+    text = read_text(rule.file).lower()
+    if word not in text:
+        return None
+    text, _, _ = text.partition("\nexamples:\n")
+    if word not in text:
+        return 3
+    text, _, _ = text.partition("\nsources:\n")
+    return 1 if word in text else 2
 
 
 def _test_rules(folder: Path) -> int:

@@ -124,11 +124,14 @@ def _who_answers(view: LossView) -> tuple[Assumption, ...]:
     return tuple(assumption for proxy in proxies for assumption in proxy.assumptions)
 
 
-def format_change(change: Change, container: str) -> str:
-    """One change of a solution, in words; that it is of ``container`` is known."""
+def format_change(change: Change, container: str, how: str = "") -> str:
+    """One change of a solution, in words; that it is of ``container`` is known.
+
+    ``how`` says how it is written, where that depends on the cluster.
+    """
     if change.field == "preStop":
         where = "" if change.container == container else f" on {change.container}"
-        return f"set a preStop sleep of {change.value_text}{where}"
+        return f"set a preStop sleep of {change.value_text}{where}{f' ({how})' if how else ''}"
     value = "'true'" if change.value is True else change.value_text
     return f"set {change.old.name} to {value}"
 
@@ -140,7 +143,8 @@ def _format_changes(view: LossView, changes: Sequence[Change]) -> Iterator[str]:
     if len({change.container for change in changes if change.field == "preStop"}) > 1:
         known = ""  # each of them is named
     for number, change in enumerate(changes):
-        text = format_change(change, known)
+        how = view.analysis.plan.how_to_change(change.container, change.field)
+        text = format_change(change, known, how)
         last = all(later.container != change.container for later in changes[number + 1 :])
         if change.container is not None and last:
             knobs = view.analysis.plan.container(change.container).knobs

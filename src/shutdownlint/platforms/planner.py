@@ -61,6 +61,8 @@ def _draft_pod(
     drafts = (platform.draft(workload, context) for platform in platforms)
     draft = next(draft for draft in drafts if draft is not None)
     draft.replicas = replicas
+    newest = (platform.newest_kubernetes(workload, context) for platform in platforms)
+    draft.newest_kubernetes = min((each for each in newest if each is not None), default=None)
     for container in draft.containers:
         for platform in platforms:
             if platform.owns(container, draft):

@@ -54,6 +54,10 @@ class Platform:
         """Return the number of pods of a workload, if the platform knows it."""
         return None
 
+    def newest_kubernetes(self, _workload: Workload, _context: AnalysisContext) -> Version | None:
+        """Return the newest Kubernetes that the platform's version supports, if that matters."""
+        return None
+
     def mutations(self, _context: AnalysisContext) -> Iterable[Mutation]:
         """Policies and webhooks that change pods as they are created."""
         return ()

@@ -88,9 +88,9 @@ class ContainerDraft:
         if location is not None:
             self.edit_targets[field] = EditTarget(location, value_format)
 
-    def add_hook_knob(self, field: str) -> None:
-        """Let the hook's duration be raised under that field's name."""
-        self.knobs.append(Knob(field, Effect.DELAYS_SIGNAL, self.hook.duration))
+    def add_hook_knob(self, field: str, how: str = "") -> None:
+        """Let the hook's duration be raised under that field's name; ``how`` as in ``Knob``."""
+        self.knobs.append(Knob(field, Effect.DELAYS_SIGNAL, self.hook.duration, how=how))
 
     def plan(self) -> ContainerPlan:
         """Return the container's plan."""
@@ -124,6 +124,8 @@ class PodDraft:
         self.context = context
         self.grace = grace
         self.replicas: Setting[int] | None = None
+        #: The newest Kubernetes that a mesh of the cluster runs on.
+        self.newest_kubernetes: Version | None = None
         self.containers: list[ContainerDraft] = []
         self.front: list[str] = []
         self.back: list[str] = []

@@ -51,8 +51,9 @@ def _lines(suggestion: Suggestion, fixed: list[Finding]) -> Iterator[Text]:
     yield head
     for text in suggestion.pod.rejections:
         yield Text(f"  rejected: {safe(text)}", "red")
+    plan = suggestion.pod.plan
     for change in suggestion.solution.changes:
-        yield _change(change)
+        yield _change(change, plan.how_to_change(change.container, change.field) if plan else "")
     own = [finding for finding in fixed if finding.workload == workload]
     for finding in own:
         if finding.fix is not None:
@@ -92,7 +93,7 @@ def _doubts(suggestion: Suggestion) -> Iterator[str]:
             yield f"assumption: {assumption}"
 
 
-def _change(change: Change) -> Text:
+def _change(change: Change, how: str) -> Text:
     name, container = change.old.name, change.container
     owner = f" of {container}" if container and container not in name else ""
     line = Text(f"  {safe(name)}{safe(owner)}: ")
@@ -101,7 +102,7 @@ def _change(change: Change) -> Text:
     line.append(change.value_text, "green")
     is_grace = change.field == GRACE_FIELD
     reason = format_grace_reason(change.reason) if is_grace else format_reason(change.reason)
-    line.append(f"  {safe(reason)}", "dim")
+    line.append(f"  {safe(reason)}{f' ({safe(how)})' if how else ''}", "dim")
     return line
 
 

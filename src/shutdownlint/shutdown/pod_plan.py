@@ -83,13 +83,15 @@ class Effect(StrEnum):
 class Knob(Struct, frozen=True):
     """A number that a user can change: ``field`` is its name for rules and fixes.
 
-    ``shared`` is where a default of many pods could be set, and what that is called.
+    ``shared`` is where a default of many pods could be set, and what that is called. ``how`` says
+    how a change is written where that depends on the cluster.
     """
 
     field: str
     effect: Effect
     setting: Setting[DurationRange] | Setting[timedelta]
     shared: Setting[str] | None = None
+    how: str = ""
 
     @property
     def value(self) -> timedelta:
@@ -214,6 +216,11 @@ class PodPlan(Struct, frozen=True):
     assumptions: tuple[Assumption, ...] = ()
     #: The container that requests are meant for, where that has been settled.
     target: str | None = None
+
+    def how_to_change(self, container: str | None, field: str) -> str:
+        """Return how a change of a container's setting is written, as in ``Knob``; or nothing."""
+        knobs = self.container(container).knobs if container is not None else ()
+        return next((knob.how for knob in knobs if knob.field == field), "")
 
     def container(self, name: str) -> ContainerPlan:
         """Return the container of that name. Raises ``KeyError``."""

@@ -182,7 +182,9 @@ def test_each_container_has_the_service_that_leads_to_it() -> None:
     ]
     assert "Service orders" in found[0].message
     assert found[0].fix is not None
-    assert "of 5s on a, set a preStop sleep of 5s on b" in found[0].fix.description
+    description = found[0].fix.description
+    assert "of 5s on a (" in description
+    assert ", set a preStop sleep of 5s on b (" in description
 
 
 def test_a_hook_that_ends_the_pause_container_ends_every_container() -> None:

@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Final
 
 from shutdownlint.platforms.facts import SourcedValue, VersionTable
-from shutdownlint.platforms.versions import Version, VersionRange
+from shutdownlint.platforms.versions import NEWEST_PATCH, Version, VersionRange
 from shutdownlint.shutdown.durations import format_duration
 
 DRAIN_DURATION: Final = SourcedValue(timedelta(seconds=45), "pkg/config/mesh/mesh.go:44")
@@ -190,6 +190,11 @@ GATEWAY_TEMPLATE: Final = "gateway"
 TERMINATION_DRAIN_SINCE: Final = SourcedValue(Version(1, 7, 0), "istio/api PR 1463")
 STALE_DRAIN_ENV_FROM: Final = SourcedValue(Version(1, 10, 0), "tag scan")
 PARENT_SHUTDOWN_REMOVED: Final = SourcedValue(Version(1, 17, 0), "istio/api c50e40013, PR 42253")
+#: Earlier releases support Kubernetes up to this one, which has no sleep action of hooks yet.
+NEWEST_KUBERNETES_BEFORE: Final = SourcedValue(
+    (Version(1, 22, 0), Version(1, 29, NEWEST_PATCH)),
+    "istio.io, supported releases: 1.21 with Kubernetes 1.26 to 1.29, 1.22 with 1.27 to 1.30",
+)
 NATIVE_SINCE: Final = SourcedValue(Version(1, 19, 0), "injection-template.yaml (tag scan)")
 PROXY_CONFIG_OBJECT_SINCE: Final = SourcedValue(
     Version(1, 13, 0), "networking/v1beta1 proxy_config.proto"

@@ -60,6 +60,12 @@ class Plugin(Platform):
     webhook = facts.WEBHOOK
     version_changes = facts.VERSION_CHANGES
 
+    def newest_kubernetes(self, workload: Workload, context: AnalysisContext) -> Version | None:
+        """Return the newest Kubernetes that an old Istio runs on."""
+        version = context.state(Mesh).version_for(None, workload.namespace, workload)
+        since, newest = facts.NEWEST_KUBERNETES_BEFORE.value
+        return newest if version is not None and version < since else None
+
     def extra_workloads(self, context: AnalysisContext) -> Iterable[Workload]:
         """Return the pods that istiod deploys for Gateways."""
         return deployed_gateways(context.state(Mesh))

@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
     from shutdownlint.platforms.problem import Problem
+    from shutdownlint.platforms.versions import Version
     from shutdownlint.platforms.workload_index import WorkloadIndex
 
 #: The app's behaviour that is taken where nothing shows another.
@@ -192,6 +193,24 @@ def _note_pod_facts(
     draft.note(PodFacts(rollout, spec.hostNetwork is True, os_name, fleet))
 
 
+def _how_to_sleep(newest: Version | None, image: str) -> str:
+    """Return how a new hook sleeps; ``newest`` is the newest Kubernetes that the cluster may be."""
+    minimum = facts.SLEEP_SINCE.value
+    since = f"{minimum.major}.{minimum.minor}"
+    bare = "distroless" in image and "debug" not in image
+    if newest is None:
+        before = "before, a distroless image has no sleep" if bare else "before: exec sleep"
+        return f"Kubernetes {since} and later; {before}"
+    if newest >= minimum:
+        return ""
+    if bare:
+        return (
+            f"before Kubernetes {since} only with another image, or a static sleep in it: a "
+            "distroless image has none"
+        )
+    return f"exec sleep: before Kubernetes {since} there is no sleep action"
+
+
 def _plan_app(container: ContainerDraft, draft: PodDraft) -> None:
     """Plan the behaviour of an app's container, by the user's statements, else by assumptions."""
     spec, ref = container.spec, container.ref
@@ -199,8 +218,10 @@ def _plan_app(container: ContainerDraft, draft: PodDraft) -> None:
     assert ref is not None
     version = draft.versions.get("kubernetes")
     hook: HookSettings = container.facts[HookSettings]
-    sleep_action = version is None or version >= facts.SLEEP_SINCE.value
-    if hook.handler.value.kind is HookKind.SLEEP and not sleep_action:
+    newest = draft.newest_kubernetes if version is None else version
+    sleep_action = newest is None or newest >= facts.SLEEP_SINCE.value
+    is_dropped = version is not None and version < facts.SLEEP_SINCE.value
+    if hook.handler.value.kind is HookKind.SLEEP and is_dropped:
         name = f"{hook.duration.name}: dropped by Kubernetes {version}, taken as"
         dropped = Setting(name, DurationRange.exact(ZERO), hook.duration.origin)
         container.hook = Hook(dropped)
@@ -231,7 +252,8 @@ def _plan_app(container: ContainerDraft, draft: PodDraft) -> None:
             "behaviour", "abrupt", Origin(OriginKind.DEFAULT, "pause ends", ref / "image")
         )
     set_behaviour(container, behaviour)
-    note_edit_targets(container, written, sleep_action=sleep_action)
+    how = _how_to_sleep(newest, spec.image or "")
+    note_edit_targets(container, written, sleep_action=sleep_action, how=how)
 
 
 def _read_behaviour(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from shutdownlint.manifests.decoding import has_placeholder
+from shutdownlint.manifests.decoding import has_placeholder, mappings
 from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.kubernetes.validation import Fields, Items, Leaf
 
@@ -252,6 +252,9 @@ def _container(*, init: bool) -> Fields:
                     required=("containerPort",),
                 )
             ),
+            "volumeMounts": Items(
+                Fields({"name": _filled, "mountPath": _filled}, required=("name", "mountPath"))
+            ),
             "lifecycle": Fields(
                 {"preStop": _PRE_STOP, "postStart": _POST_START},
                 known=("preStop", "postStart", "stopSignal"),
@@ -284,7 +287,22 @@ def _unique_names(value: dict[str, Any]) -> Iterator[Mistake]:
                 seen.add(name)
 
 
-def _pod_spec(restart: Leaf) -> Fields:
+def _unmounted(value: dict[str, Any]) -> Iterator[Mistake]:
+    """Check that each volume that is mounted is one of the pod."""
+    yield from _unique_names(value)
+    volumes = {each.get("name") for each in mappings(value.get("volumes"))}
+    for part in ("containers", "initContainers"):
+        for number, container in enumerate(mappings(value.get(part))):
+            for index, mount in enumerate(mappings(container.get("volumeMounts"))):
+                name = mount.get("name")
+                if isinstance(name, str) and not (name in volumes or has_placeholder(name)):
+                    yield (
+                        (part, number, "volumeMounts", index, "name"),
+                        "names no volume of the pod",
+                    )
+
+
+def _pod_spec(restart: Leaf, *, mounts: bool = True) -> Fields:
     constraint = Fields(
         {
             "maxSkew": _integer(1),
@@ -301,9 +319,11 @@ def _pod_spec(restart: Leaf) -> Fields:
             "containers": Items(_container(init=False), least=1),
             "initContainers": Items(_container(init=True)),
             "topologySpreadConstraints": Items(constraint),
+            "volumes": Items(Fields({"name": _filled}, required=("name",))),
             "os": Fields({"name": _one_of("linux", "windows", empty=False)}, required=("name",)),
         },
-        also=_unique_names,
+        # Webhooks may add volumes to a pod. A StatefulSet's are not compared by the API server.
+        also=_unmounted if mounts else _unique_names,
     )
 
 
@@ -390,6 +410,7 @@ def _number_or_text(value: Any) -> str:
 _COUNT: Final = _integer(0)
 _ROLLING: Final = {"maxSurge": _share(at_most_all=False), "maxUnavailable": _share()}
 _POD_TEMPLATE: Final = Fields({"spec": _pod_spec(_always)})
+_STATEFUL_TEMPLATE: Final = Fields({"spec": _pod_spec(_always, mounts=False)})
 _DEPLOYMENT: Final = Fields(
     {
         "replicas": _COUNT,
@@ -438,7 +459,7 @@ _STATEFUL_SET: Final = Fields(
             known=("type", "rollingUpdate"),
             also=_only_rolling,
         ),
-        "template": _POD_TEMPLATE,
+        "template": _STATEFUL_TEMPLATE,
     },
     known=(
         "replicas",
@@ -578,7 +599,7 @@ _SERVICE: Final = Fields(
 
 #: The schema of the spec of each kind, by group and kind.
 SPECS: Final = {
-    ("", "Pod"): _pod_spec(_ANY_RESTART),
+    ("", "Pod"): _pod_spec(_ANY_RESTART, mounts=False),
     ("apps", "Deployment"): _DEPLOYMENT,
     ("apps", "StatefulSet"): _STATEFUL_SET,
     ("apps", "DaemonSet"): _DAEMON_SET,

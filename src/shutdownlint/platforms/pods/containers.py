@@ -111,17 +111,19 @@ def first_process(container: Container, spec: PodSpec) -> tuple[str, ...]:
     return (*container.command, *container.args) if container.command and not shared else ()
 
 
-def note_edit_targets(draft: ContainerDraft, facts: ContainerFacts, *, sleep_action: bool) -> None:
+def note_edit_targets(
+    draft: ContainerDraft, facts: ContainerFacts, *, sleep_action: bool, how: str
+) -> None:
     """Note where the container's settings are written, or would be.
 
-    ``sleep_action``: the cluster runs a hook's sleep action.
+    ``sleep_action``: the cluster runs a hook's sleep action. ``how`` says how a new hook sleeps.
     """
     duration = draft.hook.duration
     kind = facts.handler.value.kind
     target = _pre_stop_target(duration, kind, sleep_action=sleep_action)
     if target is not None:
         draft.editable("preStop", target[0], target[1])
-        draft.add_hook_knob("preStop")
+        draft.add_hook_knob("preStop", how if kind is HookKind.NONE else "")
     for name, setting, value_format in (
         ("livenessGrace", facts.liveness_grace, ValueFormat.SECONDS),
         ("startupGrace", facts.startup_grace, ValueFormat.SECONDS),
