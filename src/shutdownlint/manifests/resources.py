@@ -181,6 +181,7 @@ class ServiceSpec(ApiModel, frozen=True):
     ports: list[ServicePort] = field(default_factory=list)
     clusterIP: Str | None = None  # noqa: N815
     externalTrafficPolicy: Str | None = None  # noqa: N815
+    internalTrafficPolicy: Str | None = None  # noqa: N815
     loadBalancerClass: Str | None = None  # noqa: N815
     publishNotReadyAddresses: Bool | None = None  # noqa: N815
     type: Str | None = None

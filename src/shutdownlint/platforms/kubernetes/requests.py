@@ -105,6 +105,10 @@ def _why_no_delay(
     """Why a longer delay would not help those who send requests; empty where it does."""
     if _is_replaced_after_its_end(workload, draft):
         return "its only pod is replaced after it has ended"
+    if services and all(each.model.spec.internalTrafficPolicy == "Local" for each in services):
+        update = value_at(workload.update.updateStrategy, "rollingUpdate", "maxSurge")
+        if workload.id.kind == "DaemonSet" and update in (None, 0, "0%"):
+            return "the node's only pod is replaced after it has ended"
     apps = list(_apps(draft))
     ports = [port for service in services for port in service.model.spec.ports]
     if is_only_monitored(ports):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 #: Parts of the names of ports that only monitoring uses.
-_MONITORING: Final = ("metric", "prom", "health", "probe", "debug", "pprof")
+_MONITORING: Final = ("metric", "prom", "health", "probe", "debug", "pprof", "profiling")
 
 
 def is_monitoring(port: str) -> bool:
