@@ -146,6 +146,7 @@ class PodSpec(ApiModel, frozen=True):
     containers: list[Container] = field(default_factory=list)
     initContainers: list[Container] = field(default_factory=list)  # noqa: N815
     restartPolicy: Str | None = None  # noqa: N815
+    priorityClassName: Str | None = None  # noqa: N815
     nodeSelector: StrMap = field(default_factory=dict)  # noqa: N815
     affinity: Any = None
     topologySpreadConstraints: Any = None  # noqa: N815

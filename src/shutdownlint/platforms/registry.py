@@ -405,6 +405,16 @@ PLATFORMS: Final = (
             KindEntry(
                 "karpenter.sh", "NodePool", "shutdownlint.platforms.nodes.resources:NodePool"
             ),
+            KindEntry(
+                "kubelet.config.k8s.io",
+                "KubeletConfiguration",
+                "shutdownlint.platforms.nodes.resources:KubeletConfiguration",
+            ),
+            KindEntry(
+                "machineconfiguration.openshift.io",
+                "KubeletConfig",
+                "shutdownlint.platforms.nodes.resources:KubeletConfig",
+            ),
         ),
     ),
     PlatformEntry(

@@ -8,7 +8,12 @@ from msgspec import Struct, field
 
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.nodes import facts
-from shutdownlint.platforms.nodes.resources import NodePool
+from shutdownlint.platforms.nodes.resources import (
+    KubeletConfig,
+    KubeletConfiguration,
+    NodePool,
+)
+from shutdownlint.shutdown.durations import ZERO
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:
@@ -19,6 +24,7 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.object_index import ObjectIndex
     from shutdownlint.manifests.resources import PodSpec
     from shutdownlint.platforms.context import AnalysisContext
+    from shutdownlint.platforms.nodes.resources import KubeletSettings
 
 
 def spot_notice(spec: PodSpec, ref: NodeRef) -> Setting[timedelta] | None:
@@ -63,6 +69,41 @@ def node_pool_grace(
     possible = pools.open if anywhere else []
     others = [setting for name, setting in possible if name not in wanted]
     return _shortest(certain), _shortest(others[:1])
+
+
+def node_shutdown(spec: PodSpec, context: AnalysisContext) -> Setting[timedelta] | None:
+    """Return what a pod gets when its node shuts down; None where no kubelet waits.
+
+    Of several kubelets' configurations the shortest counts: which node takes the pod is not known.
+    """
+    critical = spec.priorityClassName in facts.CRITICAL_CLASSES.value
+    return _shortest(context.read_once(_read_kubelets)[critical])
+
+
+def _read_kubelets(index: ObjectIndex) -> dict[bool, list[Setting[timedelta]]]:
+    """Return the times of kubelets, for critical pods and for all others."""
+    found: dict[bool, list[Setting[timedelta]]] = {True: [], False: []}
+    written: list[tuple[KubeletSettings | KubeletConfiguration, NodeRef]] = [
+        (loaded.model, loaded.ref) for loaded in index.all_of(KubeletConfiguration)
+    ]
+    written += [
+        (loaded.model.spec.kubeletConfig, loaded.ref / "spec" / "kubeletConfig")
+        for loaded in index.all_of(KubeletConfig)
+    ]
+    for settings, ref in written:
+        try:
+            total = go_duration(settings.shutdownGracePeriod or "")
+            last = go_duration(settings.shutdownGracePeriodCriticalPods or "0")
+        except ValueError:
+            continue
+        if total <= ZERO or not ZERO <= last <= total:
+            continue  # off, or refused by the kubelet
+        origin = Origin(
+            OriginKind.INHERITED, "the kubelet's configuration", ref / "shutdownGracePeriod"
+        )
+        for critical, granted in ((True, last), (False, total - last)):
+            found[critical].append(Setting("shutdownGracePeriod", granted, origin))
+    return found
 
 
 class _Pools(Struct):

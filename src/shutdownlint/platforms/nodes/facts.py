@@ -37,6 +37,11 @@ NODE_POOL_GRACE: Final = SourcedValue(
     "overrides the pod's",
     "karpenter pkg/apis/v1/nodeclaim.go:57-73, terminator/eviction.go:226-303",
 )
+#: These pods end last when a node shuts down, within shutdownGracePeriodCriticalPods.
+CRITICAL_CLASSES: Final = SourcedValue(
+    ("system-cluster-critical", "system-node-critical"),
+    "pkg/kubelet/nodeshutdown/nodeshutdown_manager.go:129-151,229-240",
+)
 #: The longest grace that the cluster autoscaler grants when it takes a node away.
 AUTOSCALER_LIMIT: Final = SourcedValue(
     timedelta(seconds=600), "kubernetes/autoscaler FAQ.md:886 (--max-graceful-termination-sec)"

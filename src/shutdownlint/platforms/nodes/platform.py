@@ -16,6 +16,7 @@ from shutdownlint.platforms.fields import (
 from shutdownlint.platforms.nodes import facts
 from shutdownlint.platforms.nodes.detect import (
     node_pool_grace,
+    node_shutdown,
     possible_spot_notice,
     spot_notice,
 )
@@ -36,6 +37,7 @@ class NodeFacts(Struct, frozen=True):
     possible_spot_notice: Setting[timedelta] | None
     pool_grace: Setting[timedelta] | None
     possible_pool_grace: Setting[timedelta] | None
+    node_shutdown: Setting[timedelta] | None
 
 
 def _setting(name: str, doc: str, get: Callable[[NodeFacts], Any]) -> Field:
@@ -70,12 +72,17 @@ _FIELDS: Final[Fields] = {
             "the same of a NodePool that may take it; absent without one",
             lambda found: found.possible_pool_grace,
         ),
+        _setting(
+            "nodeShutdown",
+            "what a kubelet grants its pods when its node shuts down; absent where none waits",
+            lambda found: found.node_shutdown,
+        ),
     )
 }
 
 
 class Plugin(Platform):
-    """Spot nodes, Karpenter's NodePools, the cluster autoscaler."""
+    """Spot nodes, Karpenter's NodePools, the cluster autoscaler, kubelets that shut down."""
 
     name = "nodes"
     fields = _FIELDS
@@ -85,5 +92,11 @@ class Plugin(Platform):
         spec, ref = draft.workload.template.spec, draft.workload.spec
         certain, possible = node_pool_grace(spec, ref, draft.context)
         draft.note(
-            NodeFacts(spot_notice(spec, ref), possible_spot_notice(spec, ref), certain, possible)
+            NodeFacts(
+                spot_notice(spec, ref),
+                possible_spot_notice(spec, ref),
+                certain,
+                possible,
+                node_shutdown(spec, draft.context),
+            )
         )

@@ -34,3 +34,29 @@ class NodePool(Resource, frozen=True):
     """karpenter.sh NodePool."""
 
     spec: NodePoolSpec = field(default_factory=NodePoolSpec)
+
+
+class KubeletSettings(ApiModel, frozen=True):
+    """How long a kubelet lets its pods end when its node shuts down; durations as written."""
+
+    shutdownGracePeriod: Str | None = None  # noqa: N815
+    shutdownGracePeriodCriticalPods: Str | None = None  # noqa: N815
+
+
+class KubeletConfiguration(Resource, frozen=True):
+    """kubelet.config.k8s.io KubeletConfiguration, as kubeadm and kubelets read it."""
+
+    shutdownGracePeriod: Str | None = None  # noqa: N815
+    shutdownGracePeriodCriticalPods: Str | None = None  # noqa: N815
+
+
+class KubeletConfigSpec(ApiModel, frozen=True):
+    """The settings of the kubelets of a pool."""
+
+    kubeletConfig: KubeletSettings = field(default_factory=KubeletSettings)  # noqa: N815
+
+
+class KubeletConfig(Resource, frozen=True):
+    """machineconfiguration.openshift.io KubeletConfig."""
+
+    spec: KubeletConfigSpec = field(default_factory=KubeletConfigSpec)
