@@ -32,15 +32,14 @@ def write_images() -> Path:
     environment = os.environ | {"CGO_ENABLED": "0"}
     command = ["go", "build", "-ldflags", "-s -w", "-o", str(server), str(_SOURCE)]
     subprocess.run(command, check=True, env=environment)
-    program, busybox = server.read_bytes(), Path(find("busybox") or "busybox").read_bytes()
+    program, busybox = server.read_bytes(), find("busybox") or "busybox"
     names = subprocess.run(["busybox", "--list"], check=True, capture_output=True, text=True)
     links = {f"bin/{name}": "/bin/busybox" for name in names.stdout.split() if name != "busybox"}
-    plain = {"server": program, "pause": program, "bin/busybox": busybox}
+    plain = {"server": program, "pause": program, "bin/busybox": Path(busybox).read_bytes()}
+    plain |= _libraries(busybox)
     shells = {f"bin/{name}": Path(f"/bin/{name}").read_bytes() for name in ("dash", "bash")}
     for name in ("dash", "bash"):
-        listed = subprocess.run(["ldd", f"/bin/{name}"], check=True, capture_output=True, text=True)
-        for library in re.findall(r"(/\S+\.so\S*)", listed.stdout):
-            shells[library.lstrip("/")] = Path(library).read_bytes()
+        shells |= _libraries(f"/bin/{name}")
     own = {name: target for name, target in links.items() if name not in ("bin/sh", "bin/ash")}
     layout = _Layout()
     layout.add(PAUSE, {"pause": program}, {})
@@ -49,6 +48,13 @@ def write_images() -> Path:
     ARCHIVE.parent.mkdir(parents=True, exist_ok=True)
     ARCHIVE.write_bytes(layout.archive())
     return ARCHIVE
+
+
+def _libraries(program: str) -> dict[str, bytes]:
+    """Return the libraries of a program by their paths; none of a static one."""
+    listed = subprocess.run(["ldd", program], check=False, capture_output=True, text=True)
+    names = re.findall(r"(/\S+\.so\S*)", listed.stdout)
+    return {name.lstrip("/"): Path(name).read_bytes() for name in names}
 
 
 class _Layout:
