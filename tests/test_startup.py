@@ -85,3 +85,17 @@ def test_a_file_without_workloads_does_not_import_the_model(tmp_path: Path) -> N
     imported = _imported("check", ".", folder=tmp_path)
     assert not any(name.startswith("shutdownlint.shutdown.simulation") for name in imported)
     assert not any(name.split(".")[0] in ("yaml", "cel_expr_python") for name in imported)
+
+
+def test_a_run_of_which_nothing_has_changed_imports_next_to_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHUTDOWNLINT_CACHE_DIR", str(tmp_path / "cache"))
+    folder = tmp_path / "k8s"
+    folder.mkdir()
+    (folder / "a.yaml").write_text(served(sleep=10))
+    first = _imported("check", "a.yaml", folder=folder)
+    second = _imported("check", "a.yaml", folder=folder)
+    expensive = {"typing", "pathlib", "shutdownlint.linter.linter"}
+    assert expensive < first
+    assert not expensive & second

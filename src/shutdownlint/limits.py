@@ -6,7 +6,9 @@ everything else is still checked. ``docs/limits.md`` is made of the comments her
 
 from __future__ import annotations
 
-from typing import Final
+TYPE_CHECKING = False  # a run of which nothing has changed imports this, and not typing
+if TYPE_CHECKING:
+    from typing import Final
 
 # Files
 
