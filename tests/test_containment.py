@@ -145,7 +145,7 @@ def test_a_report_that_fails_leaves_the_others(
         "a.json",
     )
     assert code == 2
-    assert "internal error in the sarif report" in output
+    assert "the sarif report cannot be made: internal error (AttributeError: x)" in output
     assert (repository / "a.json").stat().st_size > 1000
     assert not (repository / "a.sarif").exists()
 

@@ -20,6 +20,11 @@ def plural(count: int, noun: str, several: str = "") -> str:
     return f"{count:,} {noun if count == 1 else several or f'{noun}s'}"
 
 
+def internal_error(error: Exception) -> str:
+    """Return the words for a mistake of ours, which is to be reported."""
+    return f"internal error ({type(error).__name__}: {error}); please report it"
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return the end of a sentence for an unknown name: ``; did you mean X?``, or nothing."""
     # Comparing takes time in proportion to both lengths and to the number of names.

@@ -40,7 +40,7 @@ from shutdownlint.reports.registry import (
     find_reporter,
     pod_description,
 )
-from shutdownlint.wording import did_you_mean, plural
+from shutdownlint.wording import did_you_mean, internal_error, plural
 
 if TYPE_CHECKING:
     from shutdownlint.fixes.apply import FixResult
@@ -397,8 +397,7 @@ class _CheckCommand:
             if self.session.options().debug:
                 raise
             self._failed = True
-            kind = type(error).__name__
-            warn(f"internal error in the {reporter.name} report; please report it: {kind}: {error}")
+            warn(f"the {reporter.name} report cannot be made: {internal_error(error)}")
         else:
             write_output(text, file)
 

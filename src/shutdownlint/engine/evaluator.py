@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from functools import cache, cached_property
 from sys import intern
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
@@ -29,6 +29,7 @@ from shutdownlint.platforms.registry import load_platforms, mesh_names
 from shutdownlint.platforms.versions import CURRENT
 from shutdownlint.shutdown.pod_plan import GRACE_FIELD, Confidence
 from shutdownlint.shutdown.provenance import OriginKind
+from shutdownlint.wording import internal_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
     from shutdownlint.yaml_source.location import Region, SourceLocation
 
 _BY_CONFIDENCE = (Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW)
+
+
+_Result = TypeVar("_Result")
 
 
 class RuleFailure(Struct, frozen=True):
@@ -235,28 +239,35 @@ class RuleEvaluator:
         for compiled in rules:
             if values_only and not compiled.rule.values:
                 continue
-            found = self._find(compiled, subject)
+            found = self._attempt(compiled, subject, self._find)
             if found is not None:
                 yield found
 
     def applies(self, rule_id: str, subject: Subject) -> bool:
         """Return whether a rule reports something for a subject that is not a problem."""
         rules = self._by_subject.get(subject.kind, ())
-        return any(c.rule.id == rule_id and self._find(c, subject) is not None for c in rules)
+        return any(self._attempt(c, subject, self._holds) for c in rules if c.rule.id == rule_id)
 
-    def _find(self, compiled: _CompiledRule, subject: Subject) -> Finding | None:
-        """Return the finding of a rule; None also where it fails, which is noted."""
+    def _attempt(
+        self,
+        compiled: _CompiledRule,
+        subject: Subject,
+        evaluate: Callable[[_CompiledRule, Subject], _Result],
+    ) -> _Result | None:
+        """Return what a rule says of a subject; None where it fails, which is noted."""
         rule = compiled.rule
         if rule.id in self.failures:
             return None
         try:
-            return self._finding(compiled, subject) if self._holds(compiled, subject) else None
+            return evaluate(compiled, subject)
         except ExpressionError as error:
             self.failures[rule.id] = RuleFailure(rule, error.reason)
         except Exception as error:  # a mistake of ours: the other rules are still evaluated
-            reason = f"internal error ({type(error).__name__}: {error}); please report it"
-            self.failures[rule.id] = RuleFailure(rule, reason)
+            self.failures[rule.id] = RuleFailure(rule, internal_error(error))
         return None
+
+    def _find(self, compiled: _CompiledRule, subject: Subject) -> Finding | None:
+        return self._finding(compiled, subject) if self._holds(compiled, subject) else None
 
     def _holds(self, compiled: _CompiledRule, subject: Subject) -> bool:
         rule = compiled.rule

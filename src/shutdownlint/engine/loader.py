@@ -31,7 +31,7 @@ from shutdownlint.engine.vocabulary import ORIGIN_SUFFIX, Vocabulary, expression
 from shutdownlint.platforms.fields import edit_distance_suggestion
 from shutdownlint.platforms.registry import all_platforms
 from shutdownlint.yaml_source.composer import ComposeError, compose
-from shutdownlint.yaml_source.errors import BudgetExceededError
+from shutdownlint.yaml_source.errors import TOO_MANY_VALUES, BudgetExceededError
 from shutdownlint.yaml_source.location import EntryPart
 from shutdownlint.yaml_source.tree import Tree
 
@@ -103,7 +103,7 @@ def _validate(tree: Tree, file: str) -> RuleSchema:
     try:
         data: Any = tree.to_python()
     except BudgetExceededError:
-        raise RuleFileError(file, 1, "too many values after expanding YAML aliases") from None
+        raise RuleFileError(file, 1, TOO_MANY_VALUES) from None
     if not isinstance(data, dict):
         raise RuleFileError(file, 1, "a rule file is a mapping")
     try:

@@ -16,14 +16,9 @@ from shutdownlint.kustomize.strategic_merge import ObjectRemoved
 from shutdownlint.manifests.discovery import KUSTOMIZATION_NAMES
 from shutdownlint.manifests.objects import object_places
 from shutdownlint.manifests.parser import Parser
-from shutdownlint.manifests.reader import (
-    TOO_MANY_VALUES,
-    ReadStats,
-    UnreadableInput,
-    read_bytes,
-)
+from shutdownlint.manifests.reader import ReadStats, UnreadableInput, read_bytes
 from shutdownlint.manifests.splitter import split
-from shutdownlint.yaml_source.errors import BudgetExceededError
+from shutdownlint.yaml_source.errors import TOO_MANY_VALUES, BudgetExceededError
 from shutdownlint.yaml_source.scalars import read_as_text
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 
 from shutdownlint import files, limits
-from shutdownlint.yaml_source.errors import BudgetExceededError
+from shutdownlint.wording import internal_error
+from shutdownlint.yaml_source.errors import TOO_MANY_VALUES, BudgetExceededError
 from shutdownlint.yaml_source.location import Region
 
 if TYPE_CHECKING:
@@ -18,10 +19,6 @@ if TYPE_CHECKING:
 
     from shutdownlint.manifests.discovery import InputFile
     from shutdownlint.manifests.skips import SkipReason
-
-
-#: Why a document is not used whose aliases repeat too much.
-TOO_MANY_VALUES: Final = "too many values after expanding YAML aliases"
 
 
 class UnreadableInput(Struct, frozen=True):
@@ -90,8 +87,7 @@ def contained(stats: ReadStats, place: Callable[[], Region], *, debug: bool) -> 
     except Exception as error:
         if debug:
             raise
-        reason = f"internal error ({type(error).__name__}: {error}); please report it"
-        stats.unreadable.append(UnreadableInput(place(), reason))
+        stats.unreadable.append(UnreadableInput(place(), internal_error(error)))
 
 
 def too_large() -> str:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+#: Why a document is not used whose aliases repeat too much.
+TOO_MANY_VALUES: Final = "too many values after expanding YAML aliases"
+
 
 class BudgetExceededError(Exception):
-    """Aliases of the document would write out to more than ``ALIAS_BUDGET`` values."""
+    """Aliases of the document would write out to more values than its length allows."""
