@@ -16,10 +16,9 @@ from msgspec import Struct
 
 from tests.cluster.api import ApiError
 from tests.cluster.explain import explain
-from tests.cluster.node import FOLDER
 from tests.cluster.observe import ContainerExits
 from tests.cluster.pods import PATH as PODS
-from tests.cluster.pods import Case, Comparison, make_container, note_events
+from tests.cluster.pods import Case, Comparison, log_volumes, make_container, note_events
 from tests.cluster.rollouts import Pods, wait
 
 if TYPE_CHECKING:
@@ -86,14 +85,13 @@ def generate(seed: int) -> JobCase:
     policy = draw.choice((None, "TerminatingOrFailed", "Failed"))
     if event == "pod" and policy is not None:
         spec["podReplacementPolicy"] = policy
-    folder = f"{FOLDER}/logs/{name}"
     spec["template"] = {
         "metadata": {"labels": {"app": name}},
         "spec": {
             "terminationGracePeriodSeconds": grace,
             "restartPolicy": "Never",
             "containers": containers,
-            "volumes": [{"name": "log", "hostPath": {"path": folder, "type": "DirectoryOrCreate"}}],
+            "volumes": log_volumes(name),
         },
     }
     manifest = {

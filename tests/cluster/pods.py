@@ -130,12 +130,7 @@ def generate(seed: int) -> Case:
             **({"initContainers": sidecars} if sidecars else {}),
             **({"hostNetwork": True} if host_network else {}),
             **({"shareProcessNamespace": True} if shared else {}),
-            "volumes": [
-                {
-                    "name": "log",
-                    "hostPath": {"path": f"{FOLDER}/logs/{name}", "type": "DirectoryOrCreate"},
-                }
-            ],
+            "volumes": log_volumes(name),
         },
     }
     end = grace + 4
@@ -209,6 +204,12 @@ _IDLE: Final = (
     ["sh", "-c", "while true; do sleep 1; done"],
     ["tail", "-f", "/dev/null"],
 )
+
+
+def log_volumes(pod: str) -> list[Data]:
+    """Return the volumes of a pod, whose servers write down their signals in the node's folder."""
+    path = {"path": f"{FOLDER}/logs/{pod}", "type": "DirectoryOrCreate"}
+    return [{"name": "log", "hostPath": path}]
 
 
 def make_container(

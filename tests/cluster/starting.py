@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 from tests.cluster.api import ApiError
 from tests.cluster.explain import Explained, explain
 from tests.cluster.images import SERVER
-from tests.cluster.node import FOLDER
 from tests.cluster.observe import ContainerExits
-from tests.cluster.pods import PATH, Case, Comparison, make_container, note_events
+from tests.cluster.pods import PATH, Case, Comparison, log_volumes, make_container, note_events
 from tests.cluster.rollouts import wait
 
 if TYPE_CHECKING:
@@ -52,12 +51,7 @@ def generate(seed: int) -> Case:
             "terminationGracePeriodSeconds": grace,
             "initContainers": [*sidecars, init],
             "containers": [_APP],
-            "volumes": [
-                {
-                    "name": "log",
-                    "hostPath": {"path": f"{FOLDER}/logs/{name}", "type": "DirectoryOrCreate"},
-                }
-            ],
+            "volumes": log_volumes(name),
         },
     }
     return Case(seed, manifest, apps, tuple(logged), (), 0)
