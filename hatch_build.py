@@ -1,4 +1,4 @@
-"""Compile the rule files while the package is built, so that runs load them fast."""
+"""Compile the rule files and program records while the package is built, so that runs load them fast."""
 
 from __future__ import annotations
 
@@ -9,22 +9,21 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-_NAME = "compiled_rules.bin"
 
-
-class CompileRules(BuildHookInterface):  # type: ignore[type-arg]
-    """Adds the compiled rules to the package."""
+class CompileData(BuildHookInterface):  # type: ignore[type-arg]
+    """Adds the compiled rules and program records to the package."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile the rules; for an editable installation into the source folder."""
+        """Compile them; for an editable installation into the source folder."""
         source = Path(self.root) / "src"
         sys.path.insert(0, str(source))
         from shutdownlint.engine.rule_loader import compile_rules  # noqa: PLC0415 - added above
+        from shutdownlint.programs.known import compile_programs  # noqa: PLC0415 - added above
 
-        if version == "editable":
-            (source / "shutdownlint" / _NAME).write_bytes(compile_rules(in_checkout=True))
-            return
-        folder = tempfile.mkdtemp()
-        made = Path(folder) / _NAME
-        made.write_bytes(compile_rules(in_checkout=False))
-        build_data["force_include"][str(made)] = f"shutdownlint/{_NAME}"
+        editable = version == "editable"
+        folder = source / "shutdownlint" if editable else Path(tempfile.mkdtemp())
+        made = {"compiled_rules.bin": compile_rules, "compiled_programs.bin": compile_programs}
+        for name, compile_data in made.items():
+            (folder / name).write_bytes(compile_data(in_checkout=editable))
+            if not editable:
+                build_data["force_include"][str(folder / name)] = f"shutdownlint/{name}"

@@ -16,9 +16,10 @@ from shutdownlint.engine.rule_loader import load_all_bundled
 from shutdownlint.engine.subjects import format_value
 from shutdownlint.platforms.facts import SourcedValue, VersionTable
 from shutdownlint.platforms.pods import facts as pods
-from shutdownlint.platforms.programs.behaviours import BEHAVIOURS, AtSignal
 from shutdownlint.platforms.registry import PLATFORMS, platform_title
 from shutdownlint.platforms.versions import VersionRange
+from shutdownlint.programs.known import load_bundled
+from shutdownlint.programs.record import AtSignal, Program
 from shutdownlint.reports.fields_page import fields_markdown
 
 if TYPE_CHECKING:
@@ -137,8 +138,9 @@ def _facts() -> Iterator[str]:
         yield _version_tables(title, facts)
     for title, facts in modules:
         yield _values(title, facts)
-        yield _programs(facts)
-        yield _behaviours(facts)
+        if title == "Programs":
+            yield _limits_of_programs()
+            yield _behaviours()
 
 
 def _facts_of(module: str) -> ModuleType | None:
@@ -170,19 +172,24 @@ def _values(title: str, facts: ModuleType) -> str:
     return head + "\n".join(rows) if rows else ""
 
 
-def _programs(facts: ModuleType) -> str:
+def _limits_of_programs() -> str:
     rows = []
-    for fact in getattr(facts, "FRAMEWORKS", ()):
-        program = fact.value
-        names = (*program.flags, *program.variables, *program.properties)
-        limit = "no limit" if program.unbounded else ""
-        if program.default is not None:
-            limit = format_value(program.default)
-        shown = ", ".join(f"`{name}`" for name in names)
-        rows.append(f"| {program.name} | {shown} | {limit} | {_cell(fact.source)} |")
+    for program in load_bundled().values():
+        setting = program.limit
+        if setting is None:
+            continue
+        names = (*setting.flags, *setting.variables, *setting.properties, setting.directive)
+        limit = setting.default or ("no limit" if setting.unlimited else "")
+        shown = ", ".join(f"`{name}`" for name in names if name)
+        rows.append(f"| {program.name} | {shown} | {limit} | {_sources(program)} |")
     head = "### Shutdown limits of programs\n\n"
     head += "| program | its limit is read from | default | source |\n|---|---|---|---|\n"
-    return head + "\n".join(rows) if rows else ""
+    return head + "\n".join(rows)
+
+
+def _sources(program: Program) -> str:
+    measured = (f"measured: {program.measured}",) if program.measured else ()
+    return _cell("; ".join((*measured, *program.sources)))
 
 
 #: The behaviour of programs, as the page describes it.
@@ -190,25 +197,24 @@ _AT_SIGNAL: Final = {
     AtSignal.FINISHES: "finishes its requests",
     AtSignal.CUTS: "ends, its requests are cut",
     AtSignal.RESTARTS: "cuts its requests and goes on until SIGKILL",
-    AtSignal.HAS_NO_HANDLER: "as the first process: nothing until SIGKILL; else it ends at once",
+    AtSignal.NO_HANDLER: "as the first process: nothing until SIGKILL; else it ends at once",
     AtSignal.NEEDS_HANDLER: "its code decides; without a handler as programs that have none",
     AtSignal.NEEDS_HANDLER_OR_ENDS: "its code decides; without a handler it ends at once",
-    AtSignal.LOSES_IN_SHELL: "where its shell is dash, it ends and cuts what the app has",
+    AtSignal.LOST_IN_SHELL: "where its shell is dash, it ends and cuts what the app has",
 }
 
 
-def _behaviours(facts: ModuleType) -> str:
-    if not hasattr(facts, "FRAMEWORKS"):
-        return ""
+def _behaviours() -> str:
     rows = []
-    for fact in BEHAVIOURS:
-        entry = fact.value
-        signals = [f"; at {name}: {_AT_SIGNAL[what]}" for name, what in entry.by_signal]
-        what = _AT_SIGNAL[entry.at_signal]
-        names = ", ".join(f"`{name}`" for name in entry.programs or entry.modules)
+    for program in load_bundled().values():
+        if not program.at_signal:
+            continue
+        first, *others = program.at_signal.items()
+        signals = [f"; at {name}: {_AT_SIGNAL[what]}" for name, what in others]
+        names = ", ".join(f"`{name}`" for name in program.programs or program.modules)
         rows.append(
-            f"| {entry.name or 'others'} | {names} | {what}{''.join(signals)} | "
-            f"{_cell(fact.source)} |"
+            f"| {program.name} | {names} | {_AT_SIGNAL[first[1]]}{''.join(signals)} | "
+            f"{_sources(program)} |"
         )
     head = "### What programs do at SIGTERM\n\n"
     head += "| program | started as | at its stop signal | source |\n|---|---|---|---|\n"

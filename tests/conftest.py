@@ -10,6 +10,7 @@ from hypothesis import settings
 
 from shutdownlint.engine.rule_loader import write_compiled_rules
 from shutdownlint.installation import checkout_state
+from shutdownlint.programs.known import write_compiled_programs
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -30,6 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Compile the rules of a checkout once: otherwise every process that a test starts does it."""
     if checkout_state() and not hasattr(config, "workerinput"):
         write_compiled_rules()
+        write_compiled_programs()
 
 
 @pytest.fixture(autouse=True)

@@ -62,8 +62,12 @@ def test_without_the_list_every_file_counts(installed: Path) -> None:
 
 def test_in_a_checkout_every_file_counts(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(ROOT / "rules", tmp_path / "rules")
+    for folder in ("rules", "programs"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
     before = state(tmp_path / "src")
     assert state(tmp_path / "src") == before
-    next((tmp_path / "rules").rglob("*.yaml")).write_text("")
-    assert state(tmp_path / "src") != before
+    for folder in ("rules", "programs"):
+        next((tmp_path / folder).rglob("*.yaml")).write_text("")
+        after = state(tmp_path / "src")
+        assert after != before
+        before = after

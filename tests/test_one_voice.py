@@ -123,7 +123,7 @@ def test_the_examples_of_rules(rule: str, number: int) -> None:
         compare_text(text, facts)
 
 
-@pytest.mark.parametrize("seed", [5144, 7881, 8240])
+@pytest.mark.parametrize("seed", [5144, 879, 8240])
 def test_a_hook_that_signals_the_app_and_goes_on_too_long(seed: int) -> None:
     """Test that SIGKILL after the grace period cuts the app, not the hook: it had its signal."""
     text, facts = generate_pod(random.Random(seed))

@@ -17,18 +17,29 @@ if TYPE_CHECKING:
     from typing import Final
 
 _PACKAGE: Final = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - no pathlib
-#: The rules that come with shutdownlint, compiled when the package is built.
+#: The rules and the records of programs that come with shutdownlint, compiled when the package is
+#: built.
 COMPILED_RULES: Final = f"{_PACKAGE}/compiled_rules.bin"
+COMPILED_PROGRAMS: Final = f"{_PACKAGE}/compiled_programs.bin"
 #: The end of what a checkout's state leaves out: it is made of the other files.
 _MADE: Final = ".bin"
 
 
 def bundled_rules() -> str:
     """Return the folder of the bundled rules; in a checkout it is beside ``src``."""
-    shipped = f"{_PACKAGE}/rules"
-    if os.path.isdir(shipped):  # noqa: PTH112
-        return shipped
-    return f"{os.path.dirname(os.path.dirname(_PACKAGE))}/rules"  # noqa: PTH120
+    return _bundled("rules", "rules")
+
+
+def bundled_programs() -> str:
+    """Return the folder of the bundled records of programs; in a checkout it is beside ``src``."""
+    return _bundled("program_records", "programs")
+
+
+def _bundled(shipped: str, in_checkout: str) -> str:
+    folder = f"{_PACKAGE}/{shipped}"
+    if os.path.isdir(folder):  # noqa: PTH112
+        return folder
+    return f"{os.path.dirname(os.path.dirname(_PACKAGE))}/{in_checkout}"  # noqa: PTH120
 
 
 def installation_state() -> str:
@@ -47,9 +58,9 @@ def installation_state() -> str:
     return digest("\n".join(lines).encode(errors="surrogateescape"))
 
 
-def read_compiled_rules() -> bytes:
-    """Return the data of the compiled rules. Raises ``OSError``."""
-    with open(COMPILED_RULES, "rb") as file:  # noqa: PTH123 - no pathlib
+def read_compiled(path: str) -> bytes:
+    """Return the compiled data of the package. Raises ``OSError``."""
+    with open(path, "rb") as file:  # noqa: PTH123 - no pathlib
         return file.read()
 
 
@@ -58,7 +69,7 @@ def checkout_state() -> str:
     rules = bundled_rules()
     if rules.startswith(_PACKAGE):
         return ""
-    lines = [*_describe(_PACKAGE), *_describe(rules)]
+    lines = [*_describe(_PACKAGE), *_describe(rules), *_describe(bundled_programs())]
     return digest("\n".join(lines).encode(errors="surrogateescape"))
 
 

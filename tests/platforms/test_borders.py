@@ -8,7 +8,7 @@ import pytest
 
 from shutdownlint.platforms.pods.controllers import Rollout
 from shutdownlint.platforms.pods.pod_facts import PodFacts
-from shutdownlint.platforms.programs.known_servers import drain_in_hook
+from shutdownlint.platforms.programs.drain_hooks import drain_in_hook
 from shutdownlint.shutdown.durations import seconds
 from shutdownlint.yaml_source.location import FixedLocation, Region
 from tests.helpers import check_files, check_text, dedent, plan_of, plan_pod_text, run, user_facts

@@ -75,7 +75,7 @@ def test_a_sleep_by_a_variable(variable: str, duration: DurationRange | None) ->
 def test_the_mode_of_springs_shutdown_shows_spring_alone() -> None:
     config = "env: [{name: SERVER_SHUTDOWN, value: graceful}]"
     java = f"command: [java, -Dserver.shutdown=graceful, -jar, app.jar], {config}"
-    assert program(java).frameworks == ["Spring Boot"]
+    assert program(java).frameworks[0].name == "Spring Boot"
 
 
 def test_a_fraction_of_a_second_is_a_limit_where_the_program_takes_one() -> None:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from shutdownlint import files
 from shutdownlint.engine.errors import RuleFileError
 from shutdownlint.engine.rule import Rule, bundled_folder, merge_rules
-from shutdownlint.installation import COMPILED_RULES, checkout_state, read_compiled_rules
+from shutdownlint.installation import COMPILED_RULES, checkout_state, read_compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -104,7 +104,7 @@ def _rule_files(folder: Path) -> list[Path]:
 @cache
 def _compiled() -> CompiledRules:
     try:
-        compiled = msgpack.decode(read_compiled_rules(), type=CompiledRules)
+        compiled = msgpack.decode(read_compiled(COMPILED_RULES), type=CompiledRules)
     except (OSError, DecodeError):
         compiled = None
     if compiled is None or compiled.state != checkout_state():

@@ -66,7 +66,7 @@ def expand(inputs: Inputs, options: LintOptions, named: Iterable[str] = ()) -> E
     meshes = {*facts.versions, *(fact.mesh for fact in facts.meshes)} - {NO_MESH}
     words = PlatformWords({*meshes, *named})
     plan = _plan_worlds(inputs.sources, options.search)
-    kinds = kind_table()
+    kinds = kind_table(facts.programs)
     reading = Reading(
         kinds,
         Prefilter(kinds.entries),

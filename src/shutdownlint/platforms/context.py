@@ -11,6 +11,7 @@ from shutdownlint.manifests.resources import Namespace, Node, Resource, Service
 from shutdownlint.platforms.nearness import are_deployed_together, nearest, nearest_of_each
 from shutdownlint.platforms.user_facts import UserFacts
 from shutdownlint.platforms.versions import Version
+from shutdownlint.programs.known import bundled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.namespaces import NamespaceSources
     from shutdownlint.manifests.object_index import LoadedResource, ObjectIndex
     from shutdownlint.manifests.workloads import Workload
+    from shutdownlint.programs.known import KnownPrograms
 
 _AnyModel = TypeVar("_AnyModel", bound=Resource)
 _State = TypeVar("_State")
@@ -108,6 +110,11 @@ class AnalysisContext:
         self.user_facts = user_facts if user_facts is not None else UserFacts()
         self._lookup = _lookup if _lookup is not None else _Lookup(index)
         self._states: dict[Any, Any] = {}
+
+    @property
+    def programs(self) -> KnownPrograms:
+        """The records of programs: the user's own, and the bundled ones."""
+        return self.user_facts.programs or bundled()
 
     def with_facts(self, user_facts: UserFacts) -> AnalysisContext:
         """Return the same objects, with other facts from the user."""

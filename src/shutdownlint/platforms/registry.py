@@ -11,14 +11,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from shutdownlint.manifests.kinds import KindEntry, KindTable, MeshSign, MeshWord, Reach
 from shutdownlint.platforms.user_facts import NO_MESH
+from shutdownlint.programs.known import bundled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from shutdownlint.platforms.platform import Platform
+    from shutdownlint.programs.known import KnownPrograms
 
 _RESOURCES: Final = "shutdownlint.manifests.resources"
 
@@ -66,11 +69,16 @@ def _core(kind: str, group: str = "", model: str = "", *, strict: bool = False) 
 
 
 _ISTIOD: Final = ((b"discovery", b"pilot"), (b"discovery", b"ENABLE_NATIVE_SIDECARS"))
-#: A reverse proxy's file that leads to another container of its pod.
-_FORWARDS: Final = tuple(
-    (word, address)
-    for word in (b"_pass", b"reverse_proxy", b"ProxyPass", b"backend", b"port_value")
-    for address in (b"127.0.0.1", b"localhost")
+#: A reverse proxy's file that leads to another container of its pod, or listens for its pod only.
+_FORWARDS: Final = (
+    *(
+        (word, address)
+        for word in (b"_pass", b"reverse_proxy", b"ProxyPass", b"backend", b"port_value")
+        for address in (b"127.0.0.1", b"localhost")
+    ),
+    (b"listen 127.0.0.1",),
+    (b"listen localhost",),
+    (b"listen [::1]",),
 )
 #: The words of manifests that change how a mesh's proxy stops, or whether a pod has one.
 _MESH_WORDS: Final[dict[str, tuple[bytes, ...]]] = {
@@ -118,22 +126,6 @@ PLATFORMS: Final = (
                 f"{_RESOURCES}:ConfigMap",
                 words=(
                     (b"istio", b"mesh"),
-                    (b"application", b"hutdown"),
-                    (b"application.", b"spring"),
-                    (b"application.", b"server"),
-                    (b"SHUTDOWN",),
-                    (b"GUNICORN_CMD_ARGS",),
-                    (b"PM2_KILL",),
-                    (b"REMAP_SIGTERM",),
-                    (b"worker-shutdown-timeout",),
-                    (b"ingress-nginx",),
-                    (b"worker_shutdown_timeout",),
-                    (b"listen 127.0.0.1",),
-                    (b"listen localhost",),
-                    (b"listen [::1]",),
-                    (b"hard-stop-after",),
-                    (b"grace_period",),
-                    (b"Grace",),
                     *_FORWARDS,
                     (b"deployment", b"spec"),
                 ),
@@ -518,10 +510,20 @@ PLATFORMS: Final = (
 )
 
 
-def kind_table() -> KindTable:
-    """Everything that reading needs to know about the kinds of all platforms."""
+def kind_table(programs: KnownPrograms | None = None) -> KindTable:
+    """Everything that reading needs to know about the kinds of all platforms.
+
+    ConfigMaps are read too if they have what one of the programs reads.
+    """
+    known = programs if programs is not None else bundled()
     return KindTable(
-        entries=tuple(kind for entry in PLATFORMS for kind in entry.kinds),
+        entries=tuple(
+            replace(kind, words=kind.words + known.config_map_words)
+            if kind.kind == "ConfigMap" and entry.name == "kubernetes"
+            else kind
+            for entry in PLATFORMS
+            for kind in entry.kinds
+        ),
         describing_groups=frozenset(g for entry in PLATFORMS for g in entry.describing_groups),
         pod_kinds=frozenset(kind for entry in PLATFORMS for kind in entry.pod_kinds),
         batch_kinds=frozenset(kind for entry in PLATFORMS for kind in entry.batch_kinds),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.manifests.suppressions import Suppression
     from shutdownlint.platforms.versions import Version
+    from shutdownlint.programs.known import KnownPrograms
 
 #: The parts of the help that options of facts are in.
 ENVIRONMENT: Final = "What is known"
@@ -212,6 +213,8 @@ class UserFacts(Struct, frozen=True):
     namespace: str | None = None
     #: The label or annotation that names a workload's team.
     owner_label: str = ""
+    #: The records of programs with the user's own; None: the bundled ones.
+    programs: KnownPrograms | None = None
 
     def version_of(self, platform: str, namespace: str | None = None) -> Version | None:
         """Return the version that the user says a platform has, for pods of that namespace."""

@@ -7,9 +7,10 @@ its unit) is ignored, and reported.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.durations import go_duration
@@ -20,22 +21,23 @@ from shutdownlint.platforms.programs.container_config import (
     canonical,
     read_container_config,
 )
-from shutdownlint.platforms.programs.facts import FRAMEWORKS, Framework
 from shutdownlint.platforms.programs.limit_values import ReadLimit, is_templated, read_limit
 from shutdownlint.platforms.programs.problems import SettingIgnored
-from shutdownlint.platforms.programs.start import StartedProgram, Word, flag_values
+from shutdownlint.platforms.programs.start import StartedProgram, Word, fits, flag_values
+from shutdownlint.programs.record import parse_time
 from shutdownlint.shell.syntax import base_name, is_shell, shell_script, tokens
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 from shutdownlint.wording import close_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import timedelta
 
     from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.resources import Container
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.context import AnalysisContext
+    from shutdownlint.programs.record import Program, Switch, TimeSetting
 
 
 class DefaultLimit(Struct, frozen=True):
@@ -63,7 +65,7 @@ class ProgramFacts(Struct):
     defaults: DefaultLimit | None = None
     behaviour: Setting[str] | None = None
     #: The frameworks that the files show, and whether one is set to finish its requests.
-    frameworks: list[str] = field(default_factory=list)
+    frameworks: list[Program] = field(default_factory=list)
     asked_to_wait: bool = False
     #: Other cases that fit: when each is, how to settle it, and the behaviour then.
     others: tuple[tuple[str, str, str], ...] = ()
@@ -85,61 +87,58 @@ def detect_program(
     context: AnalysisContext,
 ) -> ProgramFacts:
     """Return the framework's limit, its default, and settings without effect."""
+    programs = context.programs.with_settings
     known = read_container_config(container, ref, workload, context)
     own = started.words if started is not None else _words(container, ref)
-    words = [*own, *_further_words(known)]
+    words = [*own, *_further_words(programs, known)]
     options = _java_options(known, words)
     found = ProgramFacts()
-    found.behaviour = _abrupt(words, options, known, found.problems)
     found.drain = _serves_on(words) or _knative_drain(container, ref)
     names = {base_name(word.text) for word in words}
-    for fact in FRAMEWORKS:
-        framework = fact.value
-        if not framework.proofs and framework.programs and names.isdisjoint(framework.programs):
-            continue  # most frameworks, of most containers
-        proof = _proof(framework, words, options, known, ref)
+    for program in programs:
+        if not program.evidence and program.programs and _starts_none(program, names):
+            continue  # most programs, of most containers
+        proof = _proof(program, words, options, known, ref)
         if proof is None:
             continue
-        if found.behaviour is not None and framework.name in (facts.SPRING, facts.CELERY):
+        settings = _Settings(program, words, options, known)
+        stop = settings.abrupt(found.problems)
+        if stop is not None:
+            found.behaviour = found.behaviour or stop
             continue  # it is configured not to wait
-        found.frameworks.append(framework.name)
-        limits = _limits(framework, words, options, known)
-        found.asked_to_wait = found.asked_to_wait or _asked_to_wait(
-            framework, options, known, limited=bool(limits)
-        )
-        for text, read in limits:
-            if read.problem is not None:
-                found.problems.append(read.problem)
-            if read.limit is not None and found.finish_within is None:
-                found.finish_within, found.finish_setting = read.limit, text
-        if found.defaults is None:
-            found.defaults = _default_limit(
-                framework,
-                words,
-                options,
-                known,
-                proof,
-                limited=bool(limits),
-                by_image=started is not None and started.by_image,
-            )
-    found.problems += _misspelled(words, known)
+        _take_program(found, settings, proof, started)
+    found.problems += _misspelled(programs, words, known)
     return found
 
 
-def _asked_to_wait(
-    framework: Framework,
-    options: dict[str, WrittenText],
-    known: ContainerConfig,
-    *,
-    limited: bool,
-) -> bool:
-    """Whether a framework that waits only where that is set is set to wait."""
-    if framework.name == facts.QUARKUS:
-        return limited
-    return any(
-        framework.name == name and _says(switch, on, options, known)
-        for name, switch, on in _SWITCHED
-    )
+def _starts_none(program: Program, names: set[str]) -> bool:
+    return names.isdisjoint(name.partition(" ")[0] for name in program.programs + program.modules)
+
+
+def _take_program(
+    found: ProgramFacts, settings: _Settings, proof: WrittenText, started: StartedProgram | None
+) -> None:
+    """Note what the settings of a program say that runs here."""
+    program = settings.program
+    if found.drain is None and started is not None and started.record is program:
+        found.drain = settings.serves_on(proof)
+    if program.limit is None and not program.waits_only_if_asked:
+        return
+    found.frameworks.append(program)
+    limits = settings.limits()
+    if program.waits_if_limited or program.waits_if is not None:
+        asked = bool(limits) if program.waits_if_limited else settings.is_asked_to_wait()
+        found.asked_to_wait = found.asked_to_wait or asked
+    for text, read in limits:
+        if read.problem is not None:
+            found.problems.append(read.problem)
+        unlimited = program.limit is not None and program.limit.zero_is_unlimited
+        if read.limit is not None and not read.limit.value and unlimited:
+            continue
+        if read.limit is not None and found.finish_within is None:
+            found.finish_within, found.finish_setting = read.limit, text
+    if found.defaults is None:
+        found.defaults = settings.default_limit(proof, started, limited=bool(limits))
 
 
 def _knative_drain(container: Container, ref: NodeRef) -> Setting[timedelta] | None:
@@ -176,12 +175,13 @@ def _words(container: Container, ref: NodeRef) -> Iterator[Word]:
                 yield Word(part, location)
 
 
-def _further_words(known: ContainerConfig) -> Iterator[Word]:
-    """Yield the flags that Gunicorn takes from its variable."""
-    further = known.variables.get(facts.GUNICORN_ARGUMENTS)
-    if further is not None:
-        for part in _split(further.text):
-            yield Word(part, further.location, further.inherited)
+def _further_words(programs: Iterable[Program], known: ContainerConfig) -> Iterator[Word]:
+    """Yield the flags that programs take from a variable of theirs."""
+    for name in {program.arguments_from for program in programs}:
+        further = known.variables.get(name) if name else None
+        if further is not None:
+            for part in _split(further.text):
+                yield Word(part, further.location, further.inherited)
 
 
 def _split(text: str) -> list[str]:
@@ -210,44 +210,53 @@ def _java_options(known: ContainerConfig, words: Sequence[Word]) -> dict[str, Wr
     return found
 
 
-def _runs(programs: tuple[str, ...], words: Sequence[Word]) -> Word | None:
-    """Return where the command line runs one of these programs: first, or after its launcher."""
-    if not programs:
+def _runs(program: Program, words: Sequence[Word]) -> Word | None:
+    """Return where the command line runs a program: first, or after its launcher."""
+    wanted: dict[str, set[str]] = {}
+    for each in program.programs + program.modules:
+        name, _, needed_word = each.partition(" ")
+        wanted.setdefault(name, set()).add(needed_word)
+    texts = {word.text for word in words}
+    if not texts.isdisjoint(program.without):
         return None
     for index, word in enumerate(words):
-        if base_name(word.text) in programs:
-            before = base_name(words[index - 1].text) if index else "--"
-            if before in facts.LAUNCHERS or "=" in before:
-                return word
+        needed = wanted.get(base_name(word.text))
+        if needed is None or not ("" in needed or needed & texts or word.text in program.modules):
+            continue
+        before = base_name(words[index - 1].text) if index else "--"
+        if before in facts.LAUNCHERS or "=" in before:
+            return word
     return None
 
 
 def _proof(
-    framework: Framework,
+    program: Program,
     words: Sequence[Word],
     options: dict[str, WrittenText],
     known: ContainerConfig,
     ref: NodeRef,
 ) -> WrittenText | None:
-    """Return the evidence that the framework runs here."""
-    program = _runs(framework.programs, words)
-    if program is not None:
-        # Of Celery's commands only its worker runs tasks.
-        works = framework.name != facts.CELERY or any(word.text == "worker" for word in words)
-        return WrittenText(program.text, program.location) if works else None
+    """Return the evidence that the program runs here."""
+    runs = _runs(program, words)
+    if runs is not None:
+        return WrittenText(runs.text, runs.location)
+    started_by_name = bool(program.programs or program.modules)
+    flags = [flag for each in program.settings for flag in each.flags]
+    switches = [s.setting for s in program.switches if not s.is_variable]
+    flags += [f"--{name}=" for name in switches]
     for word in words:
-        if not framework.programs and any(word.text.startswith(f) for f in framework.flags):
+        if not started_by_name and any(word.text.startswith(flag) for flag in flags):
             return WrittenText(word.text, word.location)
-    if framework.programs and not framework.proofs:
+    if started_by_name and not program.evidence:
         return None
+    variables = {name for each in program.settings for name in each.variables}
     for name, written in known.variables.items():
-        if name.upper().startswith(framework.proofs) or name.upper() in framework.variables:
+        if name.upper().startswith(program.evidence) or name.upper() in variables:
             return written or WrittenText("", ref / "name")
     if not options and not known.properties:
         return None
-    prefixes = {canonical(name).partition(".")[0] for name in framework.properties}
-    if framework.name == facts.SPRING:
-        prefixes.add(canonical(facts.SPRING_MODE.value).partition(".")[0])
+    properties = [*switches, *(name for each in program.settings for name in each.properties)]
+    prefixes = {canonical(name).partition(".")[0] for name in properties}
     for source in (options, known.properties):
         for name, written in source.items():
             if name.partition(".")[0] in prefixes:
@@ -255,49 +264,176 @@ def _proof(
     return None
 
 
-def _limits(
-    framework: Framework,
-    words: Sequence[Word],
-    options: dict[str, WrittenText],
-    known: ContainerConfig,
-) -> list[tuple[str, ReadLimit]]:
-    """Return the limit with its text wherever it is written, the strongest first.
+class _Settings(NamedTuple):
+    """The settings of a program that runs here, wherever they are written."""
 
-    A problem where it has no effect.
-    """
-    if framework.name == facts.MICRONAUT and not _says(
-        facts.MICRONAUT_SWITCH.value, "true", options, known
-    ):
-        return []  # its graceful shutdown is off, and the period dead
-    upper = {name.upper(): written for name, written in known.variables.items()}
-    hidden = known.open_ended or any(upper.get(n, "") is None for n in framework.variables)
-    files = {} if hidden else known.properties  # a variable where it is not visible is stronger
-    places = [
-        *(
-            (flag, WrittenText(word.text, word.location, word.inherited))
-            for flag, word in flag_values(words, framework.flags)
-        ),
-        *((name, options.get(canonical(name))) for name in framework.properties),
-        *((name, upper.get(name)) for name in framework.variables),
-        *((name, files.get(canonical(name))) for name in framework.properties),
-        *_directives(framework, words, known),
-    ]
-    return [
-        (_as_written(name, written.text), read_limit(framework, name, written))
-        for name, written in places
-        if written is not None and not is_templated(written.text)
-    ]
+    program: Program
+    words: Sequence[Word]
+    options: dict[str, WrittenText]
+    known: ContainerConfig
+
+    def limits(self) -> list[tuple[str, ReadLimit]]:
+        """Return the limit with its text wherever it is written, the strongest first.
+
+        A problem where it has no effect.
+        """
+        program = self.program
+        # A limit is dead where the shutdown that it belongs to is off.
+        off = program.waits_if is not None and program.waits_since is None
+        if program.limit is None or (off and not self.is_asked_to_wait()):
+            return []
+        return self._written(program.limit)
+
+    def _written(self, setting: TimeSetting) -> list[tuple[str, ReadLimit]]:
+        known = self.known
+        upper = {name.upper(): written for name, written in known.variables.items()}
+        hidden = known.open_ended or any(upper.get(n, "") is None for n in setting.variables)
+        files = {} if hidden else known.properties  # a variable that is not visible is stronger
+        places = [
+            *(
+                (flag, WrittenText(word.text, word.location, word.inherited))
+                for flag, word in flag_values(self.words, setting.flags)
+            ),
+            *((name, self.options.get(canonical(name))) for name in setting.properties),
+            *((name, upper.get(name)) for name in setting.variables),
+            *((name, files.get(canonical(name))) for name in setting.properties),
+            *_directives(setting, self.words, known),
+        ]
+        return [
+            (_as_written(name, written.text), read_limit(self.program, setting, name, written))
+            for name, written in places
+            if written is not None and not is_templated(written.text)
+        ]
+
+    def serves_on(self, proof: WrittenText) -> Setting[timedelta] | None:
+        """Return how long it goes on accepting after its stop signal; None: not at all."""
+        setting = self.program.serves_on
+        if setting is None or setting.assumed_off:
+            return None
+        for _, read in self._written(setting):
+            if read.limit is not None:
+                return replace(read.limit, name="drain")
+        if setting.default_time is None:
+            return None
+        origin = Origin(OriginKind.DEFAULT, f"{self.program.name}'s default", proof.location)
+        return Setting("drain", setting.default_time, origin)
+
+    def _find(self, switch: Switch) -> WrittenText | None:
+        """Return where a switch is written: the strongest place."""
+        name = switch.setting
+        if switch.is_variable:
+            places = [self.known.variables.get(name)]
+        else:
+            variable = switch.variable
+            hidden = self.known.open_ended or self.known.variables.get(variable, "") is None
+            flag = f"--{name}="
+            places = [
+                *(
+                    WrittenText(word.text.removeprefix(flag), word.location)
+                    for word in self.words
+                    if word.text.startswith(flag)
+                ),
+                self.options.get(canonical(name)),
+                self.known.variables.get(variable),
+                None if hidden else self.known.properties.get(canonical(name)),
+            ]
+        return next((written for written in places if written is not None), None)
+
+    def is_asked_to_wait(self) -> bool:
+        """Whether it is set to finish its requests."""
+        switch = self.program.waits_if
+        if switch is None:
+            return False
+        written = self._find(switch)
+        return written is not None and _plain(written) == switch.value.lower()
+
+    def abrupt(self, problems: list[SettingIgnored]) -> Setting[str] | None:
+        """Return the setting with which the program does not wait for its requests."""
+        waits = self.program.waits_if
+        for switch in self.program.cuts_if:
+            written = self._find(switch)
+            if written is None:
+                continue
+            value = _plain(written)
+            if value == switch.value.lower():
+                return _stops(switch.text, written)
+            same = waits is not None and waits.setting == switch.setting
+            if same and waits is not None and value != waits.value.lower():
+                if is_templated(written.text):
+                    continue
+                problems.append(
+                    SettingIgnored(
+                        location=written.location,
+                        key=switch.setting,
+                        value=written.text,
+                        reason=f"is neither '{waits.value}' nor '{switch.value}'",
+                        program=self.program.name,
+                    )
+                )
+        return None
+
+    def default_limit(
+        self, proof: WrittenText, started: StartedProgram | None, *, limited: bool
+    ) -> DefaultLimit | None:
+        """Return its behaviour if nothing is written; None if it may be set invisibly elsewhere."""
+        program, setting = self.program, self.program.limit
+        delay = self._delay()
+        origin = Origin(OriginKind.DEFAULT, f"{program.name}'s default", proof.location)
+        name = Setting("framework", program.name, origin)
+        if limited or setting is None or self._hidden(setting):
+            return DefaultLimit(name, None, unbounded=False, delay=delay) if delay else None
+        default = setting.default_time
+        unbounded = setting.unlimited and not (started is not None and started.by_image)
+        if program.waits_if is not None and program.waits_since is None:
+            default = default if self.is_asked_to_wait() else None
+        for variant in program.variants:
+            texts = StartedProgram(tuple(self.words))
+            if variant.limit is not None and fits(variant, texts):
+                default, unbounded = parse_time(variant.limit), False
+        if default is None and not unbounded and delay is None:
+            return None
+        label = f"{program.name} shutdown timeout"
+        limit = None if default is None else Setting(label, default, origin)
+        return DefaultLimit(name, limit, unbounded, delay)
+
+    def _hidden(self, setting: TimeSetting) -> bool:
+        """Whether the limit may be set where it is not seen."""
+        program, known, words = self.program, self.known, self.words
+        upper = {name.upper(): written for name, written in known.variables.items()}
+        names = [*setting.variables, program.arguments_from]
+        if known.open_ended or any(upper.get(name, "") is None for name in names):
+            return True
+        if not program.programs:
+            return False
+        return any(
+            word.text in facts.CONFIG_FLAGS or facts.CONFIG_FILES.fullmatch(word.text)
+            for word in words[1:]
+            if not is_shell(base_name(words[0].text))
+        )
+
+    def _delay(self) -> Setting[timedelta] | None:
+        """Return a delay that has an effect in some builds only."""
+        setting = self.program.serves_on
+        if setting is None or not setting.assumed_off:
+            return None
+        found = self._written(setting)
+        name = setting.properties[0]
+        return next((replace(r.limit, name=name) for _, r in found if r.limit is not None), None)
 
 
 #: A comment of a configuration file.
 _COMMENT: Final = lazy_pattern(r"(?m)(?<!\S)#.*$")
 
 
+def _plain(written: WrittenText) -> str:
+    return written.text.strip().lower()
+
+
 def _directives(
-    framework: Framework, words: Sequence[Word], known: ContainerConfig
+    setting: TimeSetting, words: Sequence[Word], known: ContainerConfig
 ) -> Iterator[tuple[str, WrittenText]]:
     """Yield limit in a server's own configuration: on its command line, or in a mounted file."""
-    name = framework.directive
+    name = setting.directive
     if not name:
         return
     pattern = re.compile(rf"(?:^|[\s;{{]){re.escape(name)}[ \t]+([^\s;{{}}]+)")
@@ -315,137 +451,17 @@ def _as_written(name: str, value: str) -> str:
     return f"{name} {value}" if name.startswith("-") else f"{name}={value}"
 
 
-def _abrupt(
-    words: Sequence[Word],
-    options: dict[str, WrittenText],
-    known: ContainerConfig,
-    problems: list[SettingIgnored],
-) -> Setting[str] | None:
-    """Return the setting with which the program does not wait for its requests."""
-    mode = canonical(facts.SPRING_MODE.value)
-    hidden = known.open_ended or known.variables.get("SERVER_SHUTDOWN", "") is None
-    files = None if hidden else known.properties.get(mode)  # a variable is stronger
-    flag = f"--{facts.SPRING_MODE.value}="
-    flags = [
-        WrittenText(w.text.removeprefix(flag), w.location) for w in words if w.text.startswith(flag)
-    ]
-    for written in (
-        *flags,
-        options.get(mode),
-        known.variables.get("SERVER_SHUTDOWN"),
-        files,
-    ):
-        if written is None:
-            continue
-        value = written.text.strip().lower()
-        if value == "immediate":
-            return _stops(f"{facts.SPRING_MODE.value}=immediate", written)
-        if value != "graceful" and not is_templated(written.text):
-            problems.append(
-                SettingIgnored(
-                    location=written.location,
-                    key=facts.SPRING_MODE.value,
-                    value=written.text,
-                    reason="is neither 'graceful' nor 'immediate'",
-                    program=facts.SPRING,
-                )
-            )
-        break
-    name, remap = facts.CELERY_REMAP
-    written = known.variables.get(name)
-    if _runs(("celery",), words) is not None and written is not None and written.text == remap:
-        return _stops(f"{name}={remap}", written)
-    return None
-
-
 def _stops(reason: str, written: WrittenText) -> Setting[str]:
     kind = OriginKind.INHERITED if written.inherited else OriginKind.EXPLICIT
     return Setting("behaviour", "abrupt", Origin(kind, reason, written.location))
 
 
-#: Frameworks that wait once something is switched on: its name, and the value.
-_SWITCHED: Final = (
-    (facts.SPRING, facts.SPRING_MODE.value, "graceful"),
-    (facts.MICRONAUT, facts.MICRONAUT_SWITCH.value, "true"),
-)
-
-
-def _default_limit(
-    framework: Framework,
-    words: Sequence[Word],
-    options: dict[str, WrittenText],
-    known: ContainerConfig,
-    proof: WrittenText,
-    *,
-    limited: bool,
-    by_image: bool,
-) -> DefaultLimit | None:
-    """Return its behaviour if nothing is written; None if it may be set invisibly elsewhere."""
-    delay = _delay(framework, options, known)
-    origin = Origin(OriginKind.DEFAULT, f"{framework.name}'s default", proof.location)
-    name = Setting("framework", framework.name, origin)
-    if limited or _hidden(framework, words, known):
-        return DefaultLimit(name, None, unbounded=False, delay=delay) if delay else None
-    default = framework.default
-    unbounded = framework.unbounded and not by_image
-    if framework.name == facts.MICRONAUT and _asked_to_wait(
-        framework, options, known, limited=False
-    ):
-        default = facts.MICRONAUT_DEFAULT.value
-    texts = [word.text for word in words]
-    if framework.name == facts.PUMA and any(t in ("-w", "--workers") for t in texts):
-        default, unbounded = facts.PUMA_WORKER.value, False
-    if default is None and not unbounded and delay is None:
-        return None
-    label = f"{framework.name} shutdown timeout"
-    setting = None if default is None else Setting(label, default, origin)
-    return DefaultLimit(name, setting, unbounded, delay)
-
-
-def _hidden(framework: Framework, words: Sequence[Word], known: ContainerConfig) -> bool:
-    """Whether the limit may be set where it is not seen."""
-    if known.open_ended or known.variables.get(facts.GUNICORN_ARGUMENTS, "") is None:
-        return True
-    upper = {name.upper(): written for name, written in known.variables.items()}
-    if any(upper.get(n, "") is None for n in framework.variables):
-        return True
-    if not framework.programs:
-        return False
-    return any(
-        word.text in facts.CONFIG_FLAGS or facts.CONFIG_FILES.fullmatch(word.text)
-        for word in words[1:]
-        if not is_shell(base_name(words[0].text))
-    )
-
-
-def _says(name: str, value: str, options: dict[str, WrittenText], known: ContainerConfig) -> bool:
-    """Whether a property has a value, wherever it is written."""
-    variable = re.sub(r"[.\-]", "_", name).upper()
-    places = (
-        options.get(canonical(name)),
-        known.variables.get(variable),
-        known.properties.get(canonical(name)),
-    )
-    first = next((written for written in places if written is not None), None)
-    return first is not None and first.text.strip().lower() == value
-
-
-def _delay(
-    framework: Framework, options: dict[str, WrittenText], known: ContainerConfig
-) -> Setting[timedelta] | None:
-    if framework.name != facts.QUARKUS:
-        return None
-    name = facts.QUARKUS_DELAY.value
-    variable = known.variables.get(name.replace(".", "_").upper())
-    for written in (options.get(name), variable, known.properties.get(name)):
-        if written is not None:
-            return read_limit(framework, name, written).limit
-    return None
-
-
-def _misspelled(words: Sequence[Word], known: ContainerConfig) -> Iterator[SettingIgnored]:
-    """Names that are nearly those of a limit: no framework reads them."""
-    variables = tuple(name for fact in FRAMEWORKS for name in fact.value.variables)
+def _misspelled(
+    known_programs: Sequence[Program], words: Sequence[Word], known: ContainerConfig
+) -> Iterator[SettingIgnored]:
+    """Names that are nearly those of a limit: no program reads them."""
+    settings = [(program, each) for program in known_programs for each in program.settings]
+    variables = tuple(name for _, each in settings for name in each.variables)
     beginnings = tuple({name[:4] for name in variables})
     for name, written in known.variables.items():
         if written is None or not name.startswith(beginnings) or name in variables:
@@ -454,18 +470,17 @@ def _misspelled(words: Sequence[Word], known: ContainerConfig) -> Iterator[Setti
         if close is not None:
             yield _meant(name, close, written)
     programs = {base_name(word.text) for word in words}
-    for fact in FRAMEWORKS:
-        framework = fact.value
-        if framework.programs and not programs & set(framework.programs):
+    for program, setting in settings:
+        if not setting.flags or (program.programs and _starts_none(program, programs)):
             continue
         for word in words:
             flag = word.text.partition("=")[0]
-            if not flag.startswith("--") or flag in framework.flags or is_templated(flag):
+            if not flag.startswith("--") or flag in setting.flags or is_templated(flag):
                 continue
-            close = close_name(flag, tuple(framework.flags), 0.85)
+            close = close_name(flag, setting.flags, 0.85)
             if close is not None:
                 yield _meant(flag, close, WrittenText(word.text, word.location))
-    properties = tuple(canonical(name) for fact in FRAMEWORKS for name in fact.value.properties)
+    properties = tuple(canonical(name) for _, each in settings for name in each.properties)
     for name, written in known.properties.items():
         close = close_name(name, properties, 0.9)
         if name not in properties and close is not None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shutdownlint.manifests.decoding import has_placeholder
 from shutdownlint.patterns import lazy_pattern
-from shutdownlint.platforms.programs import facts
 from shutdownlint.platforms.programs.problems import SettingIgnored
 from shutdownlint.shutdown.durations import ZERO, seconds
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from shutdownlint.platforms.programs.container_config import WrittenText
-    from shutdownlint.platforms.programs.facts import Framework
+    from shutdownlint.programs.record import Program, TimeSetting
 
 _NUMBER: Final = lazy_pattern(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)([a-z]*)", re.IGNORECASE)
 _UNITS: Final = {
@@ -47,9 +46,11 @@ class ReadLimit(NamedTuple):
     problem: SettingIgnored | None
 
 
-def read_limit(framework: Framework, name: str, written: WrittenText) -> ReadLimit:
-    """Return the framework's limit as this flag, variable or property sets it."""
-    value, reason = _duration(framework, written.text.strip())
+def read_limit(
+    program: Program, setting: TimeSetting, name: str, written: WrittenText
+) -> ReadLimit:
+    """Return a program's time as this flag, variable or property sets it."""
+    value, reason = _duration(setting, written.text.strip())
     problem = limit = None
     if reason:
         problem = SettingIgnored(
@@ -57,20 +58,20 @@ def read_limit(framework: Framework, name: str, written: WrittenText) -> ReadLim
             key=name,
             value=written.text,
             reason=reason,
-            program=framework.name,
+            program=program.name,
         )
     if value is not None:
         kind = OriginKind.INHERITED if written.inherited else OriginKind.EXPLICIT
-        origin = Origin(kind, framework.name, written.location)
-        limit = Setting(f"{framework.name} shutdown timeout", value, origin)
+        origin = Origin(kind, program.name, written.location)
+        limit = Setting(f"{program.name} shutdown timeout", value, origin)
     return ReadLimit(limit, problem)
 
 
-def _duration(framework: Framework, text: str) -> tuple[timedelta | None, str]:
+def _duration(setting: TimeSetting, text: str) -> tuple[timedelta | None, str]:
     """Return the duration as the program reads it (None if it reads none), and what is wrong."""
-    milliseconds = framework.unit < seconds(1)
+    milliseconds = setting.unit == "ms"
     wanted = f"a number of {'milliseconds' if milliseconds else 'seconds'}"
-    if framework.suffixes:
+    if setting.units:
         wanted = "a duration with a unit, such as 30s"
         iso = _ISO.fullmatch(text)
         if iso is not None and any(iso.groups()):
@@ -80,18 +81,16 @@ def _duration(framework: Framework, text: str) -> tuple[timedelta | None, str]:
     if found is None or (found.group(2) and found.group(2).lower() not in _UNITS):
         return None, f"is not {wanted}"
     number, unit = float(found.group(1)), found.group(2).lower()
-    if unit and not framework.suffixes:
+    if unit and not setting.units:
         reason = f"must be {wanted}, without a unit"
-        # Measured: with a unit PM2 does not wait at all.
-        return (ZERO, reason) if framework.name == facts.PM2 else (None, reason)
-    if framework.name == facts.SPRING and "." in text:
-        return None, "must be a whole number with a unit, such as 30s"
-    if framework.name == facts.VLLM and "." in text:
-        return None, "must be a whole number of seconds"
-    if not unit and framework.suffixes and milliseconds and number < 1000:
+        return (ZERO, reason) if setting.bad_unit_is_zero else (None, reason)
+    if setting.whole and "." in text:
+        number_with = "a whole number with a unit, such as 30s"
+        return None, f"must be {number_with if setting.units else 'a whole number of seconds'}"
+    if not unit and setting.units and milliseconds and number < 1000:
         reason = f"has no unit and reads as {found.group(1)} milliseconds"
         return _bounded(number * 0.001), f"{reason}: write {found.group(1)}s"
-    unit_seconds = _UNITS[unit] if unit else framework.unit.total_seconds()
+    unit_seconds = _UNITS[unit] if unit else setting.unit_time.total_seconds()
     return _bounded(number * unit_seconds), ""
 
 

@@ -21,30 +21,33 @@ from shutdownlint.platforms.platform import Platform
 from shutdownlint.platforms.pods.behaviour import hook_signals, set_behaviour
 from shutdownlint.platforms.pods.containers import ContainerFacts
 from shutdownlint.platforms.programs import facts
-from shutdownlint.platforms.programs.behaviours import AtSignal
 from shutdownlint.platforms.programs.container_config import read_container_config
 from shutdownlint.platforms.programs.detect import ProgramFacts, detect_program
 from shutdownlint.platforms.programs.forwarding import find_upstreams, listens_on_loopback
 from shutdownlint.platforms.programs.problems import PROBLEMS
+from shutdownlint.platforms.programs.servers import KnownServer, find_server
 from shutdownlint.platforms.programs.start import StartedProgram, find_program
 from shutdownlint.platforms.programs.verdict import (
     Verdict,
-    find_behaviour,
-    find_by_name,
-    image_program,
+    identify,
+    is_client,
     read_verdict,
 )
+from shutdownlint.programs.record import AtSignal, parse_time
+from shutdownlint.programs.record import Role as ProgramRole
 from shutdownlint.shutdown.durations import ZERO, format_duration
 from shutdownlint.shutdown.pod_plan import Assumption, Effect, Knob, Role
 from shutdownlint.shutdown.process import (
     CLOSED,
     OPEN,
+    After,
     HookSignal,
     Never,
     Phase,
     Process,
     Reaction,
     Trigger,
+    WhenFinished,
     Wrapper,
     abrupt,
     graceful,
@@ -62,7 +65,6 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.pod_draft import ContainerDraft, PodDraft
     from shutdownlint.platforms.pods.hooks import HookHandler
-    from shutdownlint.platforms.programs.known_servers import KnownServer
     from shutdownlint.shell.sent_signals import SentSignal
 
 _D = FieldType.DURATION
@@ -190,7 +192,7 @@ class Plugin(Platform):
         assert container.ref is not None
         spec, ref = container.spec, container.ref
         started = find_program(spec, draft.workload.template.spec, ref)
-        started = started or image_program(spec, ref)
+        started = identify(started, spec, ref, draft.context.programs)
         found = detect_program(spec, ref, started, draft.workload, draft.context)
         container.note(found)
         written: ContainerFacts = container.facts[ContainerFacts]
@@ -204,15 +206,13 @@ class Plugin(Platform):
             if found.telemetry_helper and len(draft.app_containers) > 1:
                 container.serves = container.serves_assumed = False
                 container.role = Role.HELPER
-        verdict = read_verdict(spec, ref, started, found)
+        verdict = read_verdict(spec, ref, started, found, draft.context.programs)
         draft.problems += found.problems
         assumed = written.behaviour.origin.kind is OriginKind.DEFAULT
         if assumed and not container.settled:
             self._take(container, draft, verdict, found)
         if started is not None and started.killed_after_two:
-            origin = Origin(OriginKind.DEFAULT, "su", started.location)
-            limit = Setting("su's limit", facts.SU_LIMIT.value, origin)
-            container.wrappers.append(Wrapper("su", kills_after=limit))
+            container.wrappers.append(_su(started))
         written = container.facts[ContainerFacts]
         if written.may_keep_signal:
             text = f"the shell that starts {container.name} is assumed to pass the stop signal on"
@@ -220,6 +220,8 @@ class Plugin(Platform):
         if found.drain is not None and written.drain.origin.kind is OriginKind.DEFAULT:
             written = replace(written, drain=found.drain)
             container.note(written)
+        if written.behaviour.value == "abrupt" and found.drain is not None and assumed:
+            container.process = _cuts_later(found.drain)
         if written.behaviour.value == "graceful":
             late = verdict.late if assumed else CLOSED
             if late.reused is Reaction.ERROR:
@@ -239,10 +241,10 @@ class Plugin(Platform):
         self, container: ContainerDraft, started: StartedProgram | None, found: ProgramFacts
     ) -> None:
         """Note the program's own limit, and how long its requests take where that is known."""
-        entry = find_behaviour(started) if started is not None else None
+        record = started.record if started is not None else None
         limit = found.finish_within
-        if entry is not None and entry.serves_models:
-            _note_model_requests(container, entry.name, limit)
+        if record is not None and record.role is ProgramRole.MODELS:
+            _note_model_requests(container, record.name, limit or found.drain)
         if limit is not None:
             container.knobs.append(Knob("finishWithin", Effect.FINISH_LIMIT, limit))
             if limit.origin.written:
@@ -262,13 +264,8 @@ class Plugin(Platform):
             found = [each for each in maps if (each.model.metadata.name or "") == name]
             return found[-1] if found else None
 
-        assert container.ref is not None
         hook = written.handler.value.command
-        from shutdownlint.platforms.programs.known_servers import (  # noqa: PLC0415 - seldom
-            find_known_server,
-        )
-
-        server = find_known_server(started, container.spec, container.ref, hook, config_map)
+        server = find_server(started, container.name, hook, config_map)
         # Alone in its pod a helper is what the pod is for.
         alone = len(draft.workload.template.spec.containers) == 1
         return None if server is not None and server.helper and alone else server
@@ -283,10 +280,6 @@ class Plugin(Platform):
         if server.hook is not None:
             container.hook = replace(container.hook, ending=server.hook)
         draft.assumptions += server.assumptions
-        limit = server.model_limit
-        if limit is not None:
-            written = limit if limit.origin.written else None
-            _note_model_requests(container, server.reason, written)
         if server.helper:
             container.serves, container.serves_assumed = False, False
             container.role = Role.HELPER
@@ -337,11 +330,23 @@ class Plugin(Platform):
                 )
 
 
+def _su(started: StartedProgram) -> Wrapper:
+    origin = Origin(OriginKind.DEFAULT, "su", started.location)
+    return Wrapper("su", kills_after=Setting("su's limit", facts.SU_LIMIT.value, origin))
+
+
+def _cuts_later(drain: Setting[timedelta]) -> Process:
+    """Return a program that serves on after its stop signal, and then cuts what it has."""
+    serves = Phase(Trigger.SIGNAL, After(drain), OPEN, OPEN)
+    none = replace(drain, value=ZERO)
+    return Process((serves, Phase(Trigger.NEXT, WhenFinished(none), CLOSED, CLOSED, cuts=True)))
+
+
 def _drain_in_hook(handler: Setting[HookHandler], ref: NodeRef) -> tuple[Phase, Phase] | None:
     """Return the phases of a server that its own preStop hook makes drain."""
     if not handler.value.command:
         return None
-    from shutdownlint.platforms.programs.known_servers import (  # noqa: PLC0415 - for a command
+    from shutdownlint.platforms.programs.drain_hooks import (  # noqa: PLC0415 - for a command
         drain_in_hook,
     )
 
@@ -382,11 +387,14 @@ def _reactions(
     if any(signal.ends_pod for signal in plain):
         return plain
     # Of a program that nothing else shows, the hook says the name.
-    entry = find_behaviour(started) if started is not None else find_by_name(sent.program)
-    reactions = {} if entry is None or not entry.by_signal else dict(entry.by_signal)
-    if entry is not None and reactions:
-        reactions.setdefault("SIGTERM", entry.at_signal)
-    reaction = reactions.get(f"SIG{sent.signal}")
+    if started is not None:
+        record = started.record
+    else:
+        named = draft.context.programs.find(sent.program)
+        record = next((program for program in named if program.at_signal), None)
+    reactions = record.at_signal if record is not None else {}
+    # Of programs for which all signals are one the signal's own number says nothing.
+    reaction = reactions.get(f"SIG{sent.signal}") if len(reactions) > 1 else None
     if reaction is None:
         return plain
     process = graceful() if reaction is AtSignal.FINISHES else abrupt()
@@ -414,7 +422,7 @@ def _unreachable(container: ContainerDraft, draft: PodDraft, program: StartedPro
     spec, ref = container.spec, container.ref
     assert spec is not None
     assert ref is not None
-    if program.name in facts.ACCEPTS_NOTHING.value and not spec.ports:
+    if not spec.ports and is_client(program, draft.context.programs):
         return f"starts {program.name}, which accepts no connections"
     if program.name == "nginx":
         config = read_container_config(spec, ref, draft.workload, draft.context)
@@ -452,22 +460,22 @@ def _is_named(name: str, started: StartedProgram) -> bool:
 
 def _find_upstreams(container: ContainerDraft, draft: PodDraft, started: StartedProgram) -> None:
     """Note the containers of the pod that a reverse proxy forwards its requests to."""
-    spec, ref, entry = container.spec, container.ref, find_behaviour(started)
+    spec, ref, record = container.spec, container.ref, started.record
     others = [c for c in draft.app_containers if c is not container and c.role is Role.APP]
-    if not others or entry is None or entry.forward_status is None or spec is None or ref is None:
+    if not others or record is None or record.forwards is None or spec is None or ref is None:
         return
     config = read_container_config(spec, ref, draft.workload, draft.context)
     found = find_upstreams(started, config, [c.spec for c in others if c.spec is not None])
     container.forwards_to = tuple(found)
-    container.forward_status = entry.forward_status
+    container.forward_status = record.forwards
 
 
 def _find_callers(
     container: ContainerDraft, draft: PodDraft, started: dict[str, StartedProgram]
 ) -> None:
     """Take a proxy that nothing sends requests to, and that the app names, for the app's helper."""
-    entry, spec, ref = find_behaviour(started[container.name]), container.spec, container.ref
-    if entry is None or entry.forward_status is None or spec is None or ref is None:
+    record, spec, ref = started[container.name].record, container.spec, container.ref
+    if record is None or record.forwards is None or spec is None or ref is None:
         return
     for caller in draft.app_containers:
         apart = caller is container or caller.role is not Role.APP
@@ -491,14 +499,14 @@ def _is_taken(container: ContainerDraft) -> bool:
 
 
 def _note_program(started: StartedProgram, found: ProgramFacts) -> None:
-    entry = find_behaviour(started)
-    if entry is None:
+    record = started.record
+    if record is None:
         return
-    found.known_program = entry.name
-    found.telemetry_helper = entry.forwards_telemetry
-    if entry.exit_tail:
-        origin = Origin(OriginKind.DEFAULT, f"{entry.name}'s own end", started.location)
-        found.exit_tail = Setting("exit", entry.exit_tail, origin)
+    found.known_program = "" if record.called_as_started else record.name
+    found.telemetry_helper = record.role is ProgramRole.TELEMETRY
+    if record.exits_after is not None:
+        origin = Origin(OriginKind.DEFAULT, f"{record.name}'s own end", started.location)
+        found.exit_tail = Setting("exit", parse_time(record.exits_after), origin)
 
 
 def _limit(found: ProgramFacts, draft: PodDraft) -> Setting[timedelta] | None:

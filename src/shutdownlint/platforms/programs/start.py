@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.resources import Container, PodSpec
+    from shutdownlint.programs.record import Program, Variant
     from shutdownlint.yaml_source.location import SourceLocation
 
 
@@ -38,7 +39,7 @@ class StartedProgram(Struct, frozen=True):
     ``init`` is the init in front of it, ``group``: which signals the whole process group.
     ``shell_ends``: a shell between the two ends at the stop signal, and everything with it.
     ``killed_after_two``: ``su`` kills it two seconds after its signal. ``by_image``: the image
-    starts it, not the manifest.
+    starts it, not the manifest. ``record`` is what is known of it.
     """
 
     words: tuple[Word, ...]
@@ -48,6 +49,7 @@ class StartedProgram(Struct, frozen=True):
     shell_ends: bool = False
     killed_after_two: bool = False
     by_image: bool = False
+    record: Program | None = None
 
     @property
     def name(self) -> str:
@@ -75,6 +77,33 @@ def flag_values(words: Sequence[Word], flags: Sequence[str]) -> Iterator[tuple[s
             yield name, Word(value, word.location, word.inherited)
         elif index + 1 < len(words):
             yield name, words[index + 1]
+
+
+def fits(variant: Variant, started: StartedProgram) -> bool:
+    """Whether a program is started as a variant of its record says."""
+    words = started.arguments
+    if (variant.group and not started.group) or (
+        variant.contains and not any(variant.contains in word for word in words)
+    ):
+        return False
+    if not variant.flags:
+        return True
+    if variant.above is not None:
+        return _number_of(started, variant.flags) > variant.above
+    if variant.values:
+        value = value_of(started, variant.flags)
+        return variant.by_default if value is None else value in variant.values
+    return any(word.partition("=")[0] in variant.flags for word in words)
+
+
+def value_of(started: StartedProgram, flags: tuple[str, ...]) -> str | None:
+    """Return the value of the first of these flags that is written."""
+    return next((word.text for _, word in flag_values(started.words[1:], flags)), None)
+
+
+def _number_of(started: StartedProgram, flags: tuple[str, ...]) -> int:
+    text = value_of(started, flags) or ""
+    return int(text) if text.isdecimal() and len(text) < 6 else 0
 
 
 def find_program(container: Container, spec: PodSpec, ref: NodeRef) -> StartedProgram | None:

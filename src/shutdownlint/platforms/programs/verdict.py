@@ -9,31 +9,21 @@ from msgspec.structs import replace
 
 from shutdownlint.platforms.locations import source_location
 from shutdownlint.platforms.pods.images import ImageName
-from shutdownlint.platforms.programs import facts
-from shutdownlint.platforms.programs.behaviours import (
-    ANSWERS_503,
-    BEHAVIOURS,
-    HANGS,
-    IMAGE_PROGRAMS,
-    IMAGE_SIGNALS,
-    AtSignal,
-    Behaviour,
-)
 from shutdownlint.platforms.programs.limit_values import is_templated
 from shutdownlint.platforms.programs.problems import SettingIgnored
-from shutdownlint.platforms.programs.start import StartedProgram, Word, flag_values
-from shutdownlint.platforms.versions import Version
-from shutdownlint.shell.syntax import is_shell
+from shutdownlint.platforms.programs.start import StartedProgram, Word, fits, value_of
+from shutdownlint.platforms.versions import Version, VersionRange
+from shutdownlint.programs.record import SIGTERM, AtSignal, Program, Role
+from shutdownlint.shell.syntax import base_name, is_shell
 from shutdownlint.shutdown.pod_plan import Assumption
-from shutdownlint.shutdown.process import CLOSED, Acceptance
+from shutdownlint.shutdown.process import CLOSED, OPEN, Acceptance, Reaction
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.resources import Container
     from shutdownlint.platforms.programs.detect import ProgramFacts
+    from shutdownlint.programs.known import KnownPrograms
 
 _GRACEFUL, _ABRUPT, _IGNORING = "graceful", "abrupt", "ignoring"
 _SETTLE: Final = "set 'app' in the configuration"
@@ -60,50 +50,104 @@ class Verdict(Struct, frozen=True):
 
 
 def read_verdict(
-    container: Container, ref: NodeRef, started: StartedProgram | None, found: ProgramFacts
+    container: Container,
+    ref: NodeRef,
+    started: StartedProgram | None,
+    found: ProgramFacts,
+    known: KnownPrograms,
 ) -> Verdict:
     """Read the program's behaviour from the container's command line, image and settings."""
-    return _Reader(container, ref, started, found).read()
+    return _Reader(container, ref, started, found, known).read()
 
 
-def image_program(container: Container, ref: NodeRef) -> StartedProgram | None:
-    """Return the program that a well-known image starts where the manifest names none."""
-    image = _Image(container.image or "")
-    name = IMAGE_PROGRAMS.value.get(image.official or image.path)
-    if name is None or container.command:
+def identify(
+    started: StartedProgram | None, container: Container, ref: NodeRef, known: KnownPrograms
+) -> StartedProgram | None:
+    """Return the program that a container starts, with its record.
+
+    Where the manifest names none it is that of a well-known image, which also takes the args of a
+    container without a command, unless these name a program of their own.
+    """
+    image = _Image(container.image or "", known)
+    by_image = None if container.command else image.start(container, ref)
+    if by_image is not None and (
+        started is None or not _names_program(started, container, image, known)
+    ):
+        started = by_image
+    if started is None:
         return None
-    arguments = [Word(text, ref / "args" / n) for n, text in enumerate(container.args)]
-    return StartedProgram((Word(name, ref / "image"), *arguments), by_image=True)
+    for program in known.find(started.name, started.arguments, _module_of(started)):
+        if program.at_signal and image.is_of(program):
+            return replace(started, record=program)
+    return started
 
 
-def image_version(container: Container, program: str) -> Version | None:
-    """Return a program's version by its own image's tag; None for images that others build."""
-    return _Image(container.image or "").version_of(program)
+def _names_program(
+    started: StartedProgram, container: Container, image: ImageName, known: KnownPrograms
+) -> bool:
+    """Whether args begin with a program, which the image's entry point then runs.
+
+    The entry points of official images run what is no flag (docker-library official-images,
+    "Consistency").
+    """
+    first = container.args[0] if container.args else ""
+    name = base_name(first)
+    runs = started.name != name or is_shell(name) or any(known.find(name, container.args[1:]))
+    return runs or first.startswith("/") or bool(image.official)
+
+
+def is_client(started: StartedProgram, known: KnownPrograms) -> bool:
+    """Whether a program accepts no connections."""
+    found = known.find(started.name, started.arguments, _module_of(started))
+    return any(program.role is Role.CLIENT for program in found)
+
+
+def _module_of(started: StartedProgram) -> str | None:
+    return value_of(started, ("-m",)) if started.name.startswith("python") else None
 
 
 class _Image(ImageName):
     """An image, with what its name shows of the program in it."""
+
+    def __init__(self, image: str, known: KnownPrograms) -> None:
+        super().__init__(image)
+        found = known.of_image(self.official, self.path)
+        self.known = [(image, program) for image, program in found if image.tag in self.tag]
 
     @property
     def version(self) -> Version | None:
         """The version that the tag names; None for tags that name none."""
         return Version.find(self.tag)
 
-    def version_of(self, program: str) -> Version | None:
-        """Return a program's version, if the image is its own, also behind a registry's mirror."""
-        own = (path for path, name in IMAGE_PROGRAMS.value.items() if name == program)
-        known = any(self.path == path or self.path.endswith(f"/{path}") for path in own)
-        return self.version if known else None
+    def start(self, container: Container, ref: NodeRef) -> StartedProgram | None:
+        """Return the program that it starts by itself, with the container's args."""
+        for image, program in self.known:
+            names = image.command or program.programs[0].split(" ")
+            words = [Word(name, ref / "image") for name in names]
+            words += [Word(text, ref / "args" / n) for n, text in enumerate(container.args)]
+            return StartedProgram(tuple(words), by_image=True)
+        return None
+
+    def version_of(self, program: Program) -> Version | None:
+        """Return a program's version, if the image is its own."""
+        return self.version if any(each is program for _, each in self.known) else None
+
+    def is_of(self, program: Program) -> bool:
+        """Whether the program is of a release that its record is about."""
+        if program.versions is None:
+            return True
+        version = self.version_of(program)
+        return version is not None and version in VersionRange.parse(program.versions)
 
     @property
     def stop_signal(self) -> str | None:
-        """The signal that an official image sets; SIGTERM for those that set none."""
-        for name, part, signal, since in IMAGE_SIGNALS.value:
-            if (self.official or self.path) == name and part in self.tag:
-                version = self.version
+        """The signal that an image sets; SIGTERM for official ones that set none."""
+        for image, _ in self.known:
+            if image.stop_signal is not None:
+                version, since = self.version, image.since
                 older = since and version is not None and version < Version.parse(since)
-                return "SIGTERM" if older else signal
-        return "SIGTERM" if self.official else None
+                return SIGTERM if older else image.stop_signal
+        return SIGTERM if self.official else None
 
 
 class _Reader:
@@ -113,12 +157,14 @@ class _Reader:
         ref: NodeRef,
         started: StartedProgram | None,
         found: ProgramFacts,
+        known: KnownPrograms,
     ) -> None:
         self.container = container
         self.ref = ref
         self.started = started
         self.found = found
-        self.image = _Image(container.image or "")
+        self.known = known
+        self.image = _Image(container.image or "", known)
 
     def read(self) -> Verdict:
         """Return the verdict."""
@@ -131,9 +177,7 @@ class _Reader:
             return self._unknown(f"the program of image {label}")
         if started.shell_ends:
             return self._certain(_ABRUPT, f"the shell behind {started.init or 'an init'} ends")
-        entry = find_behaviour(started)
-        if entry is not None and entry.name == facts.VLLM and _serves_nothing(started):
-            return self._unknown(started.name)
+        entry = started.record
         if entry is None and (is_shell(started.name) or started.name.endswith(".sh")):
             return self._script_file(started)
         if entry is None:
@@ -148,44 +192,45 @@ class _Reader:
             return self._at_unknown_signal(entry, started)
         return self._by_signal(entry, started, at_signal)
 
-    def _at_unknown_signal(self, entry: Behaviour, started: StartedProgram) -> Verdict:
+    def _at_unknown_signal(self, entry: Program, started: StartedProgram) -> Verdict:
         """Return its behaviour if an image that is not official may set a signal."""
-        name, (other, at_other) = entry.name, entry.by_signal[0]
+        others = ((at, what) for at, what in entry.at_signal.items() if at != SIGTERM)
+        name, (other, at_other) = entry.name, next(others)
         if at_other is AtSignal.FINISHES:
             text = f"{name} is assumed to get {other}, which its official image sets"
-            others = [(f"with SIGTERM as {name}'s stop signal", _ABRUPT)]
-            if name == facts.HAPROXY and self._may_lack_master(started):
-                others.append((f"with SIGTERM, where {name} has no master process", _IGNORING))
+            cases = [(f"with SIGTERM as {name}'s stop signal", _ABRUPT)]
+            if self._may_lack_master(entry, started):
+                cases.append((f"with SIGTERM, where {name} has no master process", _IGNORING))
         else:
             text = f"{name} is assumed to get SIGTERM"
-            others = [(f"with {other} as {name}'s stop signal", _ABRUPT)]
+            cases = [(f"with {other} as {name}'s stop signal", _ABRUPT)]
         assumption = Assumption(f"{text}: it finishes what it has", _SETTLE)
-        return Verdict(name, assumption=assumption, others=tuple(others))
+        return Verdict(name, assumption=assumption, others=tuple(cases))
 
-    def _by_signal(self, entry: Behaviour, started: StartedProgram, at_signal: AtSignal) -> Verdict:
-        name = entry.name or started.name
+    def _by_signal(self, entry: Program, started: StartedProgram, at_signal: AtSignal) -> Verdict:
+        name = _label(entry, started)
         match at_signal:
             case AtSignal.FINISHES:
-                # uWSGI serves late requests only where it restarts its workers.
-                late = HANGS if entry.at_signal is AtSignal.RESTARTS else entry.late
-                return self._certain(_GRACEFUL, name, late=late)
-            case AtSignal.CUTS if entry.name == facts.HAPROXY and self._may_lack_master(started):
+                return self._certain(_GRACEFUL, name, late=late_acceptance(entry))
+            case AtSignal.CUTS if self._may_lack_master(entry, started):
+                flag = entry.master_flags[0]
                 text = (
-                    "HAProxy is assumed to have a master process (-W, or master-worker in its "
+                    f"{name} is assumed to have a master process ({flag}, or in its "
                     "configuration), which ends at SIGTERM"
                 )
-                other = ("where HAProxy has no master process", _IGNORING)
+                other = (f"where {name} has no master process", _IGNORING)
                 behaviour = self._setting(_ABRUPT, OriginKind.DEFAULT, f"{name} ends at SIGTERM")
-                return Verdict(name, behaviour, Assumption(text, "write -W"), (other,))
+                return Verdict(name, behaviour, Assumption(text, f"write {flag}"), (other,))
             case AtSignal.CUTS if entry.limit_finishes and self._may_have_limit(started):
+                flag = next(iter(entry.limit.flags if entry.limit is not None else ()), "its limit")
                 text = (
                     f"{name} is assumed to have a limit for its requests, which a variable or a "
                     "file may set; without one it cuts them"
                 )
-                remedy = f"write {facts.VLLM_FLAG} with its value"
-                other = (f"without {facts.VLLM_FLAG}", _ABRUPT)
-                return Verdict(name, None, Assumption(text, remedy), (other,), entry.late)
-            case AtSignal.CUTS if entry.reconnects:
+                remedy, other = f"write {flag} with its value", (f"without {flag}", _ABRUPT)
+                late = late_acceptance(entry)
+                return Verdict(name, None, Assumption(text, remedy), (other,), late)
+            case AtSignal.CUTS if entry.role is Role.DATABASE:
                 reason = f"{name} ends at its stop signal"
                 text = f"{name} cuts open transactions at {self._stop_signal()}"
                 assumption = Assumption(f"{text}; clients are assumed to connect again", _SETTLE)
@@ -198,7 +243,7 @@ class _Reader:
             case AtSignal.RESTARTS:
                 reason = f"{name} cuts its requests and restarts its workers"
                 return self._certain(_ABRUPT, reason, restarts=True)
-            case AtSignal.HAS_NO_HANDLER if started.first is None:
+            case AtSignal.NO_HANDLER if started.first is None:
                 text = f"{name} has no handler for its stop signal: as the first process it is"
                 return Verdict(
                     name,
@@ -206,11 +251,11 @@ class _Reader:
                     Assumption(f"{text} assumed to go on until SIGKILL", _SETTLE),
                     ((f"with an init or a shell in front of {name}", _ABRUPT),),
                 )
-            case AtSignal.HAS_NO_HANDLER if started.first:
+            case AtSignal.NO_HANDLER if started.first:
                 return self._certain(_IGNORING, f"{name} has no handler for it")
-            case AtSignal.HAS_NO_HANDLER:
+            case AtSignal.NO_HANDLER:
                 return self._certain(_ABRUPT, f"{name} has no handler for its stop signal")
-            case AtSignal.LOSES_IN_SHELL:
+            case AtSignal.LOST_IN_SHELL:
                 return self._in_package_manager(entry)
             case _:
                 return self._by_code(entry, started, at_signal)
@@ -224,27 +269,29 @@ class _Reader:
         )
 
     @staticmethod
-    def _may_lack_master(started: StartedProgram) -> bool:
-        """Whether HAProxy may ignore SIGTERM as the first process: its official image adds -W."""
-        written = {"-W", "-Ws"} & set(started.arguments)
-        return not written and not started.by_image and started.first is not False
+    def _may_lack_master(entry: Program, started: StartedProgram) -> bool:
+        """Whether it may ignore SIGTERM as the first process: its official image adds the flag."""
+        written = set(entry.master_flags) & set(started.arguments)
+        may = not written and not started.by_image and started.first is not False
+        return bool(entry.master_flags) and may
 
-    def _by_code(self, entry: Behaviour, started: StartedProgram, at_signal: AtSignal) -> Verdict:
+    def _by_code(self, entry: Program, started: StartedProgram, at_signal: AtSignal) -> Verdict:
         label = script_name(started) or entry.name
-        signal = entry.signal
+        signal = entry.handled_signal
         goes_on = at_signal is AtSignal.NEEDS_HANDLER and started.first is not False
         without = "goes on until SIGKILL" if goes_on else "ends at once"
         text = (
             f"{label} is assumed to handle {signal}: {_STOPS}; without a handler {entry.name} "
             f"{without}"
         )
-        remedy = f"look for {entry.check} in it, and {_SETTLE}"
+        remedy = f"look for {entry.handler} in it, and {_SETTLE}"
         others = [(f"without a {signal} handler in {label}", _IGNORING if goes_on else _ABRUPT)]
         if goes_on:
             others.append((f"with a {signal} handler in {label} that ends at once", _ABRUPT))
-        return Verdict(entry.name, None, Assumption(text, remedy), tuple(others), entry.late)
+        late = late_acceptance(entry)
+        return Verdict(entry.name, None, Assumption(text, remedy), tuple(others), late)
 
-    def _in_package_manager(self, entry: Behaviour) -> Verdict:
+    def _in_package_manager(self, entry: Program) -> Verdict:
         debian = self.image.official == "node" and "alpine" not in self.image.tag
         if debian and entry.name == "npm":
             return self._certain(_ABRUPT, "npm's shell ends at the stop signal, and npm with it")
@@ -256,34 +303,29 @@ class _Reader:
         other = (f"where {entry.name}'s shell does not pass the signal on", _ABRUPT)
         return Verdict(entry.name, None, Assumption(text, remedy), (other,))
 
-    def _at_signal(self, entry: Behaviour, started: StartedProgram) -> AtSignal | None:
+    def _at_signal(self, entry: Program, started: StartedProgram) -> AtSignal | None:
         """Return what the program does at the signal it gets; None if that is not known."""
-        arguments = started.arguments
-        if entry.by_signal:
+        likely = entry.at_signal[SIGTERM]
+        if len(entry.at_signal) > 1:
             signal = self._stop_signal()
-            return dict(entry.by_signal).get(signal, entry.at_signal) if signal else None
+            return entry.at_signal.get(signal, likely) if signal else None
         if entry.limit_finishes:
             self._drop_unknown_limit(entry)
             limit = self.found.finish_within
-            return AtSignal.FINISHES if limit is not None and limit.value else entry.at_signal
-        if entry.name == "uWSGI":
-            if any("gracefully_kill_them_all" in text for text in arguments):
-                return AtSignal.FINISHES
-            return AtSignal.CUTS if "--die-on-term" in arguments else entry.at_signal
-        if entry.name == "Hypercorn" and _number_of(started, ("-w", "--workers")) > 1:
-            return AtSignal.CUTS  # its master waits for one worker, then ends the others
-        if entry.name == facts.CELERY and started.group:
-            pool = _value_of(started, ("-P", "--pool")) or "prefork"
-            return AtSignal.CUTS if pool in ("prefork", "processes") else entry.at_signal
-        return entry.at_signal
+            return AtSignal.FINISHES if limit is not None and limit.value else likely
+        for variant in entry.variants:
+            if variant.at_signal is not None and fits(variant, started):
+                return variant.at_signal
+        return likely
 
-    def _drop_unknown_limit(self, entry: Behaviour) -> None:
+    def _drop_unknown_limit(self, entry: Program) -> None:
         """Leave a limit out that the release in the image does not take, and report it."""
-        limit, version = self.found.finish_within, self.image.version_of(entry.programs[0])
-        if limit is None or version is None or version >= Version.parse(entry.limit_since):
+        limit, version = self.found.finish_within, self.image.version_of(entry)
+        since = entry.limit.since if entry.limit is not None else None
+        if limit is None or version is None or since is None or version >= Version.parse(since):
             return
         flag, _, value = self.found.finish_setting.partition(" ")
-        reason = f"{entry.name} takes it from {entry.limit_since} on, the image has {version}"
+        reason = f"{entry.name} takes it from {since} on, the image has {version}"
         self.found.problems.append(
             SettingIgnored(
                 location=source_location(limit) or self.ref / "name",
@@ -303,14 +345,13 @@ class _Reader:
         return self.image.stop_signal
 
     def _framework(self) -> Verdict | None:
-        """Return the behaviour of a JVM framework, which variables and properties show."""
-        for name, since in facts.WAITS_ONLY_IF_ASKED.value:
-            if name not in self.found.frameworks:
+        """Return the behaviour of a framework that variables and properties show."""
+        for program in self.found.frameworks:
+            if not program.waits_only_if_asked:
                 continue
+            name, setting, since = program.name, program.wait_setting, program.waits_since
             if self.found.asked_to_wait:
-                late = ANSWERS_503 if name == facts.QUARKUS else CLOSED
-                return self._certain(_GRACEFUL, name, late=late)
-            setting = facts.WAIT_SETTING[name]
+                return self._certain(_GRACEFUL, name, late=late_acceptance(program))
             assumed = (
                 f"to be {since} or later, which finishes its requests"
                 if since
@@ -348,35 +389,17 @@ class _Reader:
         return Setting("behaviour", value, Origin(kind, reason, location))
 
 
-def _serves_nothing(started: StartedProgram) -> bool:
-    """Whether a command of vLLM is a client, or a worker without an interface of its own."""
-    arguments = started.arguments
-    command = started.name == "vllm" and not started.by_image
-    other = command and arguments[:1] != ("serve",)
-    return other or "--headless" in arguments
+def late_acceptance(program: Program) -> Acceptance:
+    """Return what a program does with requests after its stop signal."""
+    if isinstance(program.late, int):
+        return Acceptance(Reaction.ERROR, Reaction.ERROR, status=program.late)
+    # A parent holds the socket: the kernel accepts, and there is no answer.
+    hangs = Acceptance(Reaction.HANGS, Reaction.HANGS)
+    return {"refuses": CLOSED, "hangs": hangs, "serves": OPEN}[program.late]
 
 
-def find_behaviour(started: StartedProgram) -> Behaviour | None:
-    """Return the known behaviour of a program, by its name or as a module of Python."""
-    name, arguments = started.name, started.arguments
-    module = _value_of(started, ("-m",)) if name.startswith("python") else None
-    return find_by_name(name, arguments, module)
-
-
-def find_by_name(
-    name: str, arguments: Iterable[str] = (), module: str | None = None
-) -> Behaviour | None:
-    """Return the known behaviour of a program of that name, or of a module of Python."""
-    for fact in BEHAVIOURS:
-        entry = fact.value
-        if module is not None and module in entry.modules:
-            return entry
-        named = name in entry.programs or (
-            name.startswith("python3.") and "python3" in entry.programs
-        )
-        if named and (not entry.words or set(entry.words) & set(arguments)):
-            return entry
-    return None
+def _label(program: Program, started: StartedProgram) -> str:
+    return started.name if program.called_as_started else program.name
 
 
 #: Options of interpreters that take the next word.
@@ -403,13 +426,3 @@ def script_name(started: StartedProgram) -> str:
         elif not text.startswith("-") and text not in ("run", "start"):
             return text.rpartition("/")[2]
     return ""
-
-
-def _value_of(started: StartedProgram, flags: tuple[str, ...]) -> str | None:
-    """Return the value of the first of these flags that is written."""
-    return next((word.text for _, word in flag_values(started.words[1:], flags)), None)
-
-
-def _number_of(started: StartedProgram, flags: tuple[str, ...]) -> int:
-    text = _value_of(started, flags) or ""
-    return int(text) if text.isdecimal() and len(text) < 6 else 0

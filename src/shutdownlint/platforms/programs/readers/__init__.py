@@ -1,0 +1,1 @@
+"""Our own code for programs whose flags a record cannot describe."""

@@ -1,0 +1,121 @@
+"""Servers whose flags say how they stop, each with a reader that its record names."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from shutdownlint.platforms.durations import go_duration
+from shutdownlint.platforms.programs.start import StartedProgram, flag_values
+from shutdownlint.programs.record import Role
+from shutdownlint.shutdown.durations import ZERO, seconds
+from shutdownlint.shutdown.pod_plan import Assumption
+from shutdownlint.shutdown.process import OPEN, After, Ending, Phase, Process, Trigger
+from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import timedelta
+
+    from shutdownlint.manifests.object_index import LoadedResource
+    from shutdownlint.manifests.resources import ConfigMap
+
+
+class KnownServer(Struct, frozen=True):
+    """The shutdown of a server.
+
+    ``hook`` is what ends its preStop hook, where that is the server itself. ``helper``: the app
+    calls it, and requests need it.
+    """
+
+    process: Process
+    reason: str
+    hook: Ending | None = None
+    helper: bool = False
+    assumptions: tuple[Assumption, ...] = ()
+
+
+class ServerStart(Struct, frozen=True):
+    """What a reader may look at: the program, its container's name, and its preStop command.
+
+    ``config_map`` looks one of the pod's namespace up by its name.
+    """
+
+    started: StartedProgram
+    container: str
+    hook_command: Sequence[str]
+    config_map: Callable[[str], LoadedResource[ConfigMap] | None]
+
+
+def find_server(
+    started: StartedProgram,
+    container: str,
+    hook_command: Sequence[str],
+    config_map: Callable[[str], LoadedResource[ConfigMap] | None],
+) -> KnownServer | None:
+    """Return the server that a container starts; None for programs that need no reader."""
+    record = started.record
+    if record is None:
+        return None
+    if record.reader:
+        module = import_module(f"shutdownlint.platforms.programs.readers.{record.reader}")
+        found: KnownServer = module.read(ServerStart(started, container, hook_command, config_map))
+        return found
+    if record.role is Role.HELPER:
+        version = f"{record.name} {record.versions}" if record.versions else record.name
+        origin = Origin(OriginKind.DEFAULT, version, started.location)
+        return helper(started, Setting("immediate shutdown", ZERO, origin))
+    return None
+
+
+def helper(started: StartedProgram, life: Setting[timedelta]) -> KnownServer:
+    """Return a container that the app calls, and that goes on for a time after its stop signal."""
+    phases = (Phase(Trigger.SIGNAL, After(life), OPEN, OPEN),)
+    text = f"requests are taken to need {started.name}, which serves until it exits"
+    advice = started.record.advice if started.record is not None else ""
+    return KnownServer(
+        Process(phases),
+        started.name,
+        helper=True,
+        assumptions=(Assumption(text, advice or "make it a native sidecar"),),
+    )
+
+
+class Flags:
+    """Durations among a program's arguments, by patterns without regard to case."""
+
+    def __init__(self, started: StartedProgram) -> None:
+        self._words = started.words[1:]
+        label = f"the default of {started.name}"
+        self._default = Origin(OriginKind.DEFAULT, label, started.location)
+
+    def named(self, prefix: str) -> list[str]:
+        """Return the names of the entry points among flags that begin like this."""
+        pattern = re.compile(prefix.replace("[^.]+", "([^.]+)"), re.IGNORECASE)
+        found = (pattern.match(word.text) for word in self._words)
+        return sorted({each[1].lower() for each in found if each is not None})
+
+    def read(self, name: str, patterns: tuple[str, ...], default: timedelta) -> Setting[timedelta]:
+        """Return the longest value of these flags; a bare number is seconds."""
+        flags = {word.text.partition("=")[0] for word in self._words}
+        wanted = [f for f in flags if any(re.fullmatch(p, f, re.IGNORECASE) for p in patterns)]
+        found = [
+            Setting(name, duration, Origin(OriginKind.EXPLICIT, flag, word.location))
+            for flag, word in flag_values(self._words, wanted)
+            if (duration := _duration(word.text)) is not None
+        ]
+        return max(
+            found, key=lambda setting: setting.value, default=Setting(name, default, self._default)
+        )
+
+
+def _duration(text: str) -> timedelta | None:
+    if text.isascii() and text.isdigit() and len(text) < 9:
+        return seconds(int(text))
+    try:
+        return max(go_duration(text), ZERO)
+    except ValueError:
+        return None

@@ -1,0 +1,129 @@
+"""Record files: read and checked. Mistakes name file and line."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import ValidationError, convert
+from msgspec.structs import fields
+
+from shutdownlint import files, limits
+from shutdownlint.programs.errors import ProgramFileError
+from shutdownlint.programs.record import Program
+from shutdownlint.wording import did_you_mean
+from shutdownlint.yaml_source.composer import ComposeError, compose
+from shutdownlint.yaml_source.errors import TOO_MANY_VALUES, BudgetExceededError
+from shutdownlint.yaml_source.location import EntryPart
+from shutdownlint.yaml_source.tree import Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_Path = tuple[str | int, ...]
+#: The end of the library's messages, and a step of the path in it.
+_AT: Final = re.compile(r" - at `(?:key in )?\$([^`]*)`$")
+_STEP: Final = re.compile(r"\.([\w-]+)|\[([0-9]+)\]")
+_UNKNOWN_KEY: Final = re.compile(r"Object contains unknown field `(.*)`")
+
+
+def record_files(folder: Path) -> list[Path]:
+    """Return the record files of a folder."""
+    found = []
+    for top, _, names, _ in files.walk(folder, (".yaml",)):
+        found += [folder.__class__(top) / name for name in names if name.endswith(".yaml")]
+    return sorted(found)
+
+
+def load_folder(folder: Path) -> dict[str, Program]:
+    """Return the user's own records by file. Raises ``ProgramFileError``."""
+    found = record_files(folder)
+    if not found:
+        reason = "has no record files (*.yaml)" if files.is_folder(folder) else "is not a folder"
+        raise ProgramFileError(str(folder), 1, reason)
+    programs = {str(path): load_record(path) for path in found}
+    for file, program in programs.items():
+        if program.reader:
+            raise ProgramFileError(file, 1, "reader: only records of shutdownlint have one")
+    return programs
+
+
+def load_record(path: Path) -> Program:
+    """Return the record of a file. Raises ``ProgramFileError``."""
+    file = str(path)
+    try:
+        if files.size_of(path) > limits.MAX_CONFIGURATION_BYTES:
+            largest = f"{limits.MAX_CONFIGURATION_BYTES:,}"
+            raise ProgramFileError(file, 1, f"larger than {largest} bytes")
+        text = files.read_text(path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ProgramFileError(file, 1, f"cannot be read: {error}") from None
+    return parse_record(text, file)
+
+
+def parse_record(text: str, file: str) -> Program:
+    """Return a record from its text. Raises ``ProgramFileError`` with the line of the mistake."""
+    try:
+        roots = compose(text)
+        if len(roots) != 1:
+            raise ProgramFileError(file, 1, "a record file has exactly one document")
+        tree = Tree(roots[0])
+        data: Any = tree.to_python()
+    except ComposeError as error:
+        raise ProgramFileError(file, error.line, error.reason) from None
+    except BudgetExceededError:
+        raise ProgramFileError(file, 1, TOO_MANY_VALUES) from None
+    if not isinstance(data, dict):
+        raise ProgramFileError(file, 1, "a record file is a mapping")
+    try:
+        program: Program = convert(data, Program)
+    except ValidationError as error:
+        raise _as_file_error(str(error), tree, file) from None
+    for key_path, reason in _mistakes(program):
+        raise ProgramFileError(file, _line(tree, key_path), f"{key_path[0]}: {reason}")
+    return program
+
+
+def _mistakes(program: Program) -> Iterator[tuple[_Path, str]]:
+    """Yield what the types of the keys do not show."""
+    ways = (program.programs, program.modules, program.evidence, program.images)
+    settings = [name for each in program.settings for name in each.flags + each.properties]
+    if not any(ways) and not settings:
+        keys = "programs, modules, evidence, images, or a flag of its times"
+        yield ("name",), f"nothing shows that it runs: write one of {keys}"
+    needs = [each.value for each in program.at_signal.values() if each.value.startswith("needs")]
+    if needs and not program.handler:
+        yield ("at_signal",), f"'{needs[0]}' needs 'handler': what to look for in the code"
+    if program.limit_finishes and program.limit is None:
+        yield ("limit_finishes",), "needs a limit"
+    if program.at_signal and "SIGTERM" not in program.at_signal:
+        yield ("at_signal",), "needs SIGTERM, the signal that containers get by default"
+    if not program.measured and not program.sources:
+        yield ("name",), "needs 'measured' or 'sources': where the facts come from"
+    for number, image in enumerate(program.images):
+        if not image.command and not program.programs:
+            yield ("images", number), "needs 'command', since the record names no program"
+
+
+def _as_file_error(message: str, tree: Tree, file: str) -> ProgramFileError:
+    """Return the library's message as one of ours, with the line that its path leads to."""
+    at = _AT.search(message)
+    steps = _STEP.findall(at[1]) if at is not None else []
+    key_path: _Path = tuple(int(number) if number else name for name, number in steps)
+    reason = _AT.sub("", message)
+    unknown = _UNKNOWN_KEY.match(reason)
+    if unknown is not None:
+        key = unknown[1]
+        hint = did_you_mean(key, [each.encode_name for each in fields(Program)])
+        reason, key_path = f"is not a key of program records{hint}", (*key_path, key)
+    else:
+        reason = reason[:1].lower() + reason[1:]
+    name = ".".join(str(step) for step in key_path)
+    return ProgramFileError(
+        file, _line(tree, key_path), f"{name}: {reason}" if name else f"{reason}"
+    )
+
+
+def _line(tree: Tree, key_path: _Path) -> int:
+    return tree.region(key_path, EntryPart.VALUE, "", 1).line
