@@ -1,4 +1,4 @@
-"""Compile the rule files and program records while the package is built, so that runs load them fast."""
+"""Compile rule files and program records while the package is built: runs load them fast."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from pages.sources import PAGES, RULES, rules_by_title
+from pages.sources import PAGES, PROGRAMS, RULES, programs_by_page, rules_by_title
 from shutdownlint.project import PROJECT_URL, SITE_URL
 from shutdownlint.reports.explain_svg import DARK, LIGHT, color_properties
 
@@ -23,6 +23,7 @@ _SECTIONS: Final = {
         "fixes.md",
         "measure-and-verify.md",
         "own-rules.md",
+        "own-programs.md",
         "rule-fields.md",
     ),
     "Sources and verification": (
@@ -70,6 +71,7 @@ def configuration(pages: Mapping[str, str]) -> str:
     nav = [
         {"Start here": "index.md"},
         {"Rules": _rules(pages)},
+        {"Programs": [PROGRAMS, *({_title(pages[name]): name} for name in programs_by_page())]},
         *({title: [{PAGES[p][1]: p} for p in found]} for title, found in _SECTIONS.items()),
     ]
     settings = {

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from pages.pictures import finding_picture, timeline_picture
 from shutdownlint import limits
@@ -19,12 +19,14 @@ from shutdownlint.platforms.pods import facts as pods
 from shutdownlint.platforms.registry import PLATFORMS, platform_title
 from shutdownlint.platforms.versions import VersionRange
 from shutdownlint.programs.known import load_bundled
-from shutdownlint.programs.record import AtSignal, Program
 from shutdownlint.reports.fields_page import fields_markdown
+from shutdownlint.reports.program_page import describe_signal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
+
+    from shutdownlint.programs.record import Program
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 _COMMAND = "`python -m pages.generated`"
@@ -192,28 +194,16 @@ def _sources(program: Program) -> str:
     return _cell("; ".join((*measured, *program.sources)))
 
 
-#: The behaviour of programs, as the page describes it.
-_AT_SIGNAL: Final = {
-    AtSignal.FINISHES: "finishes its requests",
-    AtSignal.CUTS: "ends, its requests are cut",
-    AtSignal.RESTARTS: "cuts its requests and goes on until SIGKILL",
-    AtSignal.NO_HANDLER: "as the first process: nothing until SIGKILL; else it ends at once",
-    AtSignal.NEEDS_HANDLER: "its code decides; without a handler as programs that have none",
-    AtSignal.NEEDS_HANDLER_OR_ENDS: "its code decides; without a handler it ends at once",
-    AtSignal.LOST_IN_SHELL: "where its shell is dash, it ends and cuts what the app has",
-}
-
-
 def _behaviours() -> str:
     rows = []
     for program in load_bundled().values():
         if not program.at_signal:
             continue
         first, *others = program.at_signal.items()
-        signals = [f"; at {name}: {_AT_SIGNAL[what]}" for name, what in others]
+        signals = [f"; at {name}: {describe_signal(what)}" for name, what in others]
         names = ", ".join(f"`{name}`" for name in program.programs or program.modules)
         rows.append(
-            f"| {program.name} | {names} | {_AT_SIGNAL[first[1]]}{''.join(signals)} | "
+            f"| {program.name} | {names} | {describe_signal(first[1])}{''.join(signals)} | "
             f"{_sources(program)} |"
         )
     head = "### What programs do at SIGTERM\n\n"

@@ -17,9 +17,11 @@ from shutdownlint.manifests.discovery import InputFile
 from shutdownlint.manifests.inputs import Inputs, InputSource
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.registry import PLATFORMS
+from shutdownlint.programs.known import load_bundled
 from shutdownlint.reports.explain_html import draw_tables
 from shutdownlint.reports.explain_svg import draw_svg
 from shutdownlint.reports.explanation import Explanation
+from shutdownlint.reports.program_page import describe_signal, program_page
 from shutdownlint.reports.rule_page import rule_page
 from shutdownlint.shutdown.request import Request
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from shutdownlint.engine.schema import Example, RuleSchema
+    from shutdownlint.programs.record import Program
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 #: The pages beside the rules': where each comes from, and its title in the navigation.
@@ -40,6 +43,7 @@ PAGES: Final = {
     "fixes.md": ("docs/fixes.md", "Fixes"),
     "measure-and-verify.md": ("docs/measure-and-verify.md", "Measure and verify"),
     "own-rules.md": ("docs/rules.md", "Rule files"),
+    "own-programs.md": ("docs/programs.md", "Program records"),
     "rule-fields.md": ("docs/rule-fields.md", "Fields of rules"),
     "platforms.md": ("docs/platforms.md", "Platforms"),
     "facts.md": ("docs/facts.md", "Facts and sources"),
@@ -58,6 +62,15 @@ PAGES: Final = {
     "changelog.md": ("CHANGELOG.md", "Changelog"),
 }
 RULES: Final = "rules/index.md"
+PROGRAMS: Final = "programs/index.md"
+_PROGRAMS_HEAD: Final = """\
+# Programs
+
+What each known program does at its stop signal. Records of your own have the same form.
+
+| program | at SIGTERM |
+|---|---|
+"""
 _GENERAL_TITLE: Final = "Reading manifests"
 _HEAD: Final = """\
 # Rules
@@ -85,7 +98,24 @@ def markdown() -> dict[str, str]:
     found[RULES] = _list(families)
     for rules in families.values():
         found.update({f"rules/{rule.id}.md": _rule(rule) for rule in rules})
+    programs = programs_by_page()
+    found[PROGRAMS] = _program_list(programs)
+    found.update({page: program_page(program) for page, program in programs.items()})
     return found
+
+
+def programs_by_page() -> dict[str, Program]:
+    """Return the records of programs by the path of their page, sorted by name."""
+    records = sorted(load_bundled().items(), key=lambda item: item[1].name.lower())
+    return {f"programs/{file.removesuffix('.yaml')}.md": program for file, program in records}
+
+
+def _program_list(programs: Mapping[str, Program]) -> str:
+    rows = []
+    for page, program in programs.items():
+        what = next((describe_signal(each) for each in program.at_signal.values()), "")
+        rows.append(f"| [{program.name}]({page.removeprefix('programs/')}) | {what} |")
+    return _PROGRAMS_HEAD + "\n".join(rows) + "\n"
 
 
 def _page(page: str) -> str:

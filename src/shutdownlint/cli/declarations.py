@@ -28,7 +28,8 @@ COMMANDS: Final = {
     "init": "Write a commented shutdownlint.toml from what the folder holds.",
     "rule": "Show a rule's page; without an id, list all rules (the configuration's own among "
     "them).",
-    "schema": "Print the JSON Schema of the configuration, or of rule files.",
+    "program": "Show what a program does at its stop signal; without a name, list all programs.",
+    "schema": "Print the JSON Schema of the configuration, of rule files, or of program records.",
 }
 
 

@@ -1,4 +1,4 @@
-"""`schema`: prints JSON Schemas for editors, of the configuration and of rule files."""
+"""`schema`: prints JSON Schemas for editors: configuration, rule files, program records."""
 
 # No postponed annotations here: they are read as the program runs.
 import json
@@ -14,13 +14,14 @@ class Which(StrEnum):
 
     CONFIG = "config"
     RULE = "rule"
+    PROGRAM = "program"
 
 
 def command(
     *,
-    which: Annotated[Which, Argument(metavar="config|rule", help="The file.")],
+    which: Annotated[Which, Argument(metavar="config|rule|program", help="The file.")],
 ) -> None:
-    """Print the JSON Schema of the configuration, or of rule files.
+    """Print the JSON Schema of the configuration, of rule files, or of program records.
 
     Examples:
 
@@ -35,10 +36,16 @@ def schema_text(which: Which) -> str:
         from shutdownlint.config.load import ConfigForm  # noqa: PLC0415 - needs pydantic
 
         schema: dict[str, Any] = ConfigForm.model_json_schema()
-    else:
+    elif which is Which.RULE:
         from shutdownlint.engine.schema import RuleSchema  # noqa: PLC0415 - needs pydantic
 
         schema = RuleSchema.model_json_schema()
+    else:
+        from msgspec.json import schema as make_schema  # noqa: PLC0415 - for this schema only
+
+        from shutdownlint.programs.record import Program  # noqa: PLC0415 - for this schema only
+
+        schema = make_schema(Program)
     title = {"title": f"shutdownlint {which.value} file"}
     complete = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, **title}
     return json.dumps(complete, indent=2) + "\n"

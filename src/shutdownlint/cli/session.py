@@ -28,6 +28,7 @@ from shutdownlint.manifests.discovery import (
 )
 from shutdownlint.manifests.inputs import Inputs
 from shutdownlint.platforms.user_facts import AppFacts
+from shutdownlint.programs.errors import ProgramFileError
 from shutdownlint.repository_root import find_repository_root
 from shutdownlint.wording import did_you_mean, plural
 
@@ -302,10 +303,10 @@ def _load_config(file: str | None) -> Config:
 
 @contextlib.contextmanager
 def rule_errors() -> Iterator[None]:
-    """Report mistakes in rule files and in names of rules as usage errors."""
+    """Report mistakes in rule files, names of rules and program records as usage errors."""
     try:
         yield
-    except RuleError as error:
+    except (RuleError, ProgramFileError) as error:
         raise usage_error(str(error)) from None
 
 

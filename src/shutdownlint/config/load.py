@@ -43,12 +43,16 @@ from shutdownlint.platforms.user_facts import (
     parse_mesh,
 )
 from shutdownlint.platforms.versions import Version
+from shutdownlint.programs.errors import ProgramFileError
+from shutdownlint.programs.record_file import load_folder
 from shutdownlint.rendering.targets import RenderOptions, RenderTarget
 from shutdownlint.shutdown.pod_plan import Confidence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import timedelta
+
+    from shutdownlint.programs.record import Program
 
 
 def _version(value: Any) -> Version:
@@ -281,6 +285,11 @@ class ConfigForm(_FactsOfAll):
         default_factory=list,
         description="Folders of your own rule files.",
     )
+    programs: list[str] = Field(
+        examples=[["ops/programs"]],
+        default_factory=list,
+        description="Folders of your own records of programs.",
+    )
     severity: dict[str, Severity] = Field(
         examples=[{"SL108": "warning"}],
         default_factory=dict,
@@ -322,6 +331,7 @@ def load_config(path: Path, *, trusted: bool = False) -> Config:
         meshes=(*map(_namespace_mesh, form.namespaces), *map(_mesh_of_file, form.mesh)),
         everywhere=_facts_of(AppFacts("*"), form),
         namespace=form.namespace,
+        programs=tuple(_programs(resolver.resolve("programs", form.programs))),
         selection=RuleSelection(
             tuple(form.select),
             tuple(form.ignore),
@@ -363,6 +373,14 @@ def _patterns(form: ConfigForm, file: TomlFile) -> Iterator[ConfigPattern]:
             # A warning says whether a suppression is used.
             if not (isinstance(entry, WorkloadForm) and entry.ignore):
                 yield ConfigPattern(file.place((table, number, "match")), entry.match, kind)
+
+
+def _programs(folders: Iterable[str]) -> Iterator[Program]:
+    for folder in folders:
+        try:
+            yield from load_folder(Path(folder)).values()
+        except ProgramFileError as error:
+            raise ConfigError(str(error)) from None
 
 
 def _path_rules(form: PathForm) -> PathRules:

@@ -95,7 +95,7 @@ class KnownPrograms:
     def of_image(self, official: str, path: str) -> list[tuple[Image, Program]]:
         """Return what is known of an image, by its official name or its path.
 
-        A mirror's name stands in front of the path: ``mirror.example.com/otel/collector``.
+        A mirror's name may come before the path: ``mirror.example.com/otel/collector``.
         """
         if official:
             return self._by_image.get(official, [])
@@ -117,11 +117,6 @@ def load_bundled() -> dict[str, Program]:
 def bundled() -> KnownPrograms:
     """Return the index of the bundled records."""
     return KnownPrograms(load_bundled().values())
-
-
-def known_programs(own: tuple[Program, ...]) -> KnownPrograms:
-    """Return the index of the user's records and the bundled ones."""
-    return KnownPrograms((*own, *load_bundled().values())) if own else bundled()
 
 
 def compile_programs(*, in_checkout: bool) -> bytes:

@@ -42,7 +42,7 @@ class Role(StrEnum):
     SERVER = "server"
     #: It answers requests that take minutes: a model server.
     MODELS = "models"
-    #: It works off jobs or messages; nobody sends it requests.
+    #: It works off jobs or messages, and gets no requests.
     WORKER = "worker"
     #: It holds data; its clients expect to be cut and connect again.
     DATABASE = "database"
