@@ -160,3 +160,21 @@ MAX_FIX_CHECKS: Final = 40
 MAX_QUERY_SECONDS: Final = 60.0
 #: A longer answer of a Prometheus is refused.
 MAX_QUERY_ANSWER_BYTES: Final = 16 * 1024 * 1024
+
+# Images
+
+#: An answer of a registry that takes longer is given up.
+MAX_REGISTRY_SECONDS: Final = 30.0
+#: A longer manifest, index or configuration of an image is refused.
+MAX_IMAGE_DOCUMENT_BYTES: Final = 4 * 1024 * 1024
+#: A larger layer is not read for the image's shell.
+MAX_IMAGE_LAYER_BYTES: Final = 8 * 1024 * 1024
+#: A layer with more unpacked bytes, or more entries, is not read to its end.
+MAX_IMAGE_LAYER_UNPACKED_BYTES: Final = 64 * 1024 * 1024
+MAX_IMAGE_LAYER_ENTRIES: Final = 50_000
+#: A larger archive of images is refused.
+MAX_IMAGE_ARCHIVE_BYTES: Final = 16 * 1024 * 1024 * 1024
+#: Images after so many are not asked about.
+MAX_IMAGES: Final = 2_000
+#: Redirects of one answer after so many are not followed.
+MAX_REDIRECTS: Final = 3

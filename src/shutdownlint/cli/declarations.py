@@ -24,6 +24,7 @@ COMMANDS: Final = {
     "Prometheus.",
     "verify": "Write a test for each workload: requests to send while a pod is deleted, with "
     "predictions.",
+    "images": "Ask what the images of workloads start: entrypoint, command, stop signal, shell.",
     "history": "Show what changed from report to report: findings that are new, fixed and left.",
     "init": "Write a commented shutdownlint.toml from what the folder holds.",
     "rule": "Show a rule's page; without an id, list all rules (the configuration's own among "

@@ -116,6 +116,14 @@ class EnvironmentOptions(OptionGroup):
             "Repeatable.",
         ),
     ] = None
+    images: Annotated[
+        list[str] | None,
+        Option(
+            panel=ENVIRONMENT,
+            metavar="FILE",
+            help="A file of shutdownlint images: what images start. Repeatable.",
+        ),
+    ] = None
 
 
 def _fact_option(fact: UserFact) -> Any:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.reader import ReadStats
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.workload_index import WorkloadEntry
+    from shutdownlint.programs.images import ImageConfig
 
 #: From so many files on a progress bar is shown.
 _LONG_RUN = 500
@@ -263,6 +264,7 @@ def _with_environment(config: Config, environment: EnvironmentOptions) -> Config
         config,
         command_line=(*config.command_line, *facts_in(environment)),
         measured=(*_read_measured(environment.measured or []), *config.measured),
+        images=(*_read_images(environment.images or []), *config.images),
         namespace=environment.namespace or config.namespace,
         meshes=(*(environment.mesh or ()), *config.meshes),
         versions={**config.versions, **known},
@@ -276,6 +278,17 @@ def _read_measured(files: list[str]) -> list[AppFacts]:
 
     try:
         return [facts for file in files for facts in load_measured(Path(file))]
+    except ConfigError as error:
+        raise usage_error(str(error)) from None
+
+
+def _read_images(files: list[str]) -> "list[ImageConfig]":
+    if not files:
+        return []
+    from shutdownlint.config.images import load_images  # noqa: PLC0415 - needs pydantic
+
+    try:
+        return [image for file in files for image in load_images(Path(file))]
     except ConfigError as error:
         raise usage_error(str(error)) from None
 

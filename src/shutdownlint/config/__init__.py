@@ -15,6 +15,7 @@ from shutdownlint.engine.finding import Severity
 from shutdownlint.engine.selection import RuleSelection
 from shutdownlint.linter.owners import Owners
 from shutdownlint.platforms.user_facts import AppFacts, UserFacts
+from shutdownlint.programs.images import ImageConfigs
 from shutdownlint.programs.known import KnownPrograms, load_bundled
 from shutdownlint.rendering.targets import RenderOptions
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.suppressions import Suppression
     from shutdownlint.platforms.user_facts import MeshFact
     from shutdownlint.platforms.versions import Version
+    from shutdownlint.programs.images import ImageConfig
     from shutdownlint.programs.record import Program
 
 CONFIG_NAMES: Final = ("shutdownlint.toml", ".shutdownlint.toml", "pyproject.toml")
@@ -50,8 +52,9 @@ class Config(Struct, frozen=True):
     severity, or "never". ``suffixes`` are further endings of files that are read. ``apps`` are
     facts of the file, ``command_line`` those of options, ``measured`` those of measurements.
     ``patterns`` are those of a file that should match something, ``folder`` is where it is.
-    ``programs`` are the user's own records. ``refusals`` are what the file asks for and does not
-    get (the job is then not complete), ``ignored`` its settings without effect.
+    ``programs`` are the user's own records, ``images`` the configurations of images.
+    ``refusals`` are what the file asks for and does not get (the job is then not complete),
+    ``ignored`` its settings without effect.
     """
 
     versions: Mapping[str, Version] = field(default_factory=dict)
@@ -73,6 +76,7 @@ class Config(Struct, frozen=True):
     suppressions: tuple[Suppression, ...] = ()
     namespace: str | None = None
     programs: tuple[Program, ...] = ()
+    images: tuple[ImageConfig, ...] = ()
     refusals: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
 
@@ -90,6 +94,7 @@ class Config(Struct, frozen=True):
             self.namespace,
             self.owners.label,
             KnownPrograms((*self.programs, *load_bundled().values())) if self.programs else None,
+            ImageConfigs(self.images) if self.images else None,
         )
 
 

@@ -27,6 +27,7 @@ from shutdownlint.config.forms import (
     read_form,
     read_toml,
 )
+from shutdownlint.config.images import load_images
 from shutdownlint.config.measured import load_measured
 from shutdownlint.engine.finding import Severity
 from shutdownlint.engine.selection import PathRules, RuleSelection
@@ -285,6 +286,11 @@ class ConfigForm(_FactsOfAll):
         default_factory=list,
         description="Folders of your own rule files.",
     )
+    images: list[str] = Field(
+        examples=[["images.toml"]],
+        default_factory=list,
+        description="Files of shutdownlint images.",
+    )
     programs: list[str] = Field(
         examples=[["ops/programs"]],
         default_factory=list,
@@ -331,6 +337,11 @@ def load_config(path: Path, *, trusted: bool = False) -> Config:
         meshes=(*map(_namespace_mesh, form.namespaces), *map(_mesh_of_file, form.mesh)),
         everywhere=_facts_of(AppFacts("*"), form),
         namespace=form.namespace,
+        images=tuple(
+            image
+            for each in resolver.resolve("images", form.images)
+            for image in load_images(Path(each))
+        ),
         programs=tuple(_programs(resolver.resolve("programs", form.programs))),
         selection=RuleSelection(
             tuple(form.select),

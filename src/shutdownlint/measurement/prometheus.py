@@ -8,23 +8,18 @@ from __future__ import annotations
 
 import json
 import math
-import ssl
-import threading
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
 import urllib3
 from msgspec import Struct
-from urllib3.exceptions import HTTPError, ReadTimeoutError
 
-from shutdownlint import __version__, limits
+from shutdownlint import limits
+from shutdownlint.http_client import HttpClient, HttpError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-_CONNECT_SECONDS: Final = 5.0
-_CHUNK: Final = 65_536
 
 
 class PrometheusError(Exception):
@@ -78,13 +73,17 @@ class Prometheus:
             raise PrometheusError("an address ends with its path: without ? and #")
         self.base = address.rstrip("/")
         self._headers = {
-            "user-agent": f"shutdownlint/{__version__}",
             "accept": "application/json",
             **(credentials or Credentials()).headers(),
         }
-        self._pool = urllib3.PoolManager(
-            ssl_context=_tls(authorities) if parts.scheme == "https" else None, retries=False
-        )
+        try:
+            self._client = HttpClient(
+                limits.MAX_QUERY_SECONDS,
+                limits.MAX_QUERY_ANSWER_BYTES,
+                authorities if parts.scheme == "https" else None,
+            )
+        except HttpError as error:
+            raise PrometheusError(str(error)) from None
 
     def query(self, expression: str) -> list[Sample]:
         """Return the value of an expression now, by series."""
@@ -109,89 +108,23 @@ class Prometheus:
         return {name for name in data if isinstance(name, str)} & set(candidates)
 
     def _ask(self, path: str, fields: dict[str, str], *, method: str = "POST") -> Any:
-        """Return the data of an answer, within the time that it may take as a whole."""
-        found: list[Any] = []
-
-        def ask() -> None:
-            try:
-                found.append(self._exchange(path, fields, method))
-            except PrometheusError as error:
-                found.append(error)
-
-        # Headers that come byte by byte are not seen by any timeout of the client.
-        task = threading.Thread(target=ask, daemon=True)
-        task.start()
-        task.join(limits.MAX_QUERY_SECONDS + _CONNECT_SECONDS)
-        if not found:
-            raise PrometheusError(f"no answer within {limits.MAX_QUERY_SECONDS:g}s")
-        if isinstance(found[0], PrometheusError):
-            raise found[0]
-        return found[0]
-
-    def _exchange(self, path: str, fields: dict[str, str], method: str) -> Any:
-        deadline = time.monotonic() + limits.MAX_QUERY_SECONDS
+        """Return the data of an answer."""
         url, body, headers = f"{self.base}/{path}", urlencode(fields), self._headers
         if method == "GET":
             url, body = f"{url}?{body}", ""
         else:
             headers = {**headers, "content-type": "application/x-www-form-urlencoded"}
-        timeout = urllib3.Timeout(connect=_CONNECT_SECONDS, read=limits.MAX_QUERY_SECONDS)
         try:
-            response = self._pool.urlopen(
-                method,
-                url,
-                redirect=False,
-                body=body or None,
-                headers=headers,
-                retries=False,
-                preload_content=False,
-                timeout=timeout,
-            )
-            try:
-                answer = _read(response, deadline)
-            finally:
-                response.close()
-        except HTTPError as error:
-            raise PrometheusError(_reason(error)) from None
-        except (OSError, ValueError) as error:
+            answer = self._client.ask(method, url, headers, body)
+        except HttpError as error:
             raise PrometheusError(str(error)) from None
-        return _data(response.status, response.headers.get("location"), answer)
+        return _data(answer.status, answer.redirect, answer.body)
 
 
-def _tls(authorities: str | None) -> ssl.SSLContext:
-    try:
-        return ssl.create_default_context(cafile=authorities)
-    except (OSError, ssl.SSLError) as error:
-        raise PrometheusError(f"{authorities}: no certificates: {error}") from None
-
-
-def _read(response: urllib3.BaseHTTPResponse, deadline: float) -> bytes:
-    parts, size = [], 0
-    # One read each, so that the time is looked at however slowly the answer comes.
-    while chunk := response.read1(_CHUNK, decode_content=False):
-        size += len(chunk)
-        if size > limits.MAX_QUERY_ANSWER_BYTES:
-            raise PrometheusError(
-                f"its answer is larger than {limits.MAX_QUERY_ANSWER_BYTES:,} bytes"
-            )
-        if time.monotonic() > deadline:
-            raise PrometheusError(f"no answer within {limits.MAX_QUERY_SECONDS:g}s")
-        parts.append(chunk)
-    return b"".join(parts)
-
-
-def _reason(error: HTTPError) -> str:
-    text = str(error)
-    if isinstance(error, ReadTimeoutError):
-        return f"no answer within {limits.MAX_QUERY_SECONDS:g}s"
-    # It begins with the object that failed, which says nothing to a user.
-    return text.partition(": ")[2] or text
-
-
-def _data(status: int, location: str | None, body: bytes) -> Any:
+def _data(status: int, redirect: str | None, body: bytes) -> Any:
     """Return the data of an answer. Raises ``PrometheusError`` with the server's reason."""
-    if 300 <= status < 400:
-        to = f" to {location}" if location else ""
+    if redirect is not None:
+        to = f" to {redirect}" if redirect else ""
         raise PrometheusError(f"it redirects{to}, which is not followed: give that address itself")
     try:
         answer = json.loads(body)

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.mesh_evidence import MeshEvidence
     from shutdownlint.manifests.namespaces import NamespaceSources
     from shutdownlint.manifests.object_index import LoadedResource, ObjectIndex
+    from shutdownlint.manifests.resources import Container
     from shutdownlint.manifests.workloads import Workload
+    from shutdownlint.programs.images import ImageConfig
     from shutdownlint.programs.known import KnownPrograms
 
 _AnyModel = TypeVar("_AnyModel", bound=Resource)
@@ -115,6 +117,18 @@ class AnalysisContext:
     def programs(self) -> KnownPrograms:
         """The records of programs: the user's own, and the bundled ones."""
         return self.user_facts.programs or bundled()
+
+    def image_config(self, container: Container) -> ImageConfig | None:
+        """Return the configuration of a container's image, where that is known."""
+        return self._find_image(container)[0]
+
+    def image_doubt(self, container: Container) -> str:
+        """Return why the known configuration of an image of that name does not count."""
+        return self._find_image(container)[1]
+
+    def _find_image(self, container: Container) -> tuple[ImageConfig | None, str]:
+        images = self.user_facts.images
+        return images.find(container.image or "") if images is not None else (None, "")
 
     def with_facts(self, user_facts: UserFacts) -> AnalysisContext:
         """Return the same objects, with other facts from the user."""

@@ -38,3 +38,8 @@ def document_of(location: SourceLocation) -> Document | None:
     if isinstance(location, EmbeddedNodeRef):
         return location.source.host.document
     return location.document if isinstance(location, NodeRef) else None
+
+
+def is_image_place(location: SourceLocation) -> bool:
+    """Whether a location is the name of an image: no setting of it is written there."""
+    return isinstance(location, NodeRef) and location.key_path[-1:] == ("image",)

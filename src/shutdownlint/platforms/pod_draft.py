@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from shutdownlint.platforms.edit_target import EditTarget, ValueFormat
+from shutdownlint.platforms.locations import is_image_place
 from shutdownlint.platforms.planned_pod import PlannedPod
 from shutdownlint.shutdown.analysis import ShutdownAnalysis
 from shutdownlint.shutdown.pod_plan import (
@@ -85,7 +86,7 @@ class ContainerDraft:
         value_format: ValueFormat = ValueFormat.PLAIN,
     ) -> None:
         """Note where a setting is written, or would be."""
-        if location is not None:
+        if location is not None and not is_image_place(location):
             self.edit_targets[field] = EditTarget(location, value_format)
 
     def add_hook_knob(self, field: str, how: str = "") -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.manifests.suppressions import Suppression
     from shutdownlint.platforms.versions import Version
+    from shutdownlint.programs.images import ImageConfigs
     from shutdownlint.programs.known import KnownPrograms
 
 #: The parts of the help that options of facts are in.
@@ -215,6 +216,8 @@ class UserFacts(Struct, frozen=True):
     owner_label: str = ""
     #: The records of programs with the user's own; None: the bundled ones.
     programs: KnownPrograms | None = None
+    #: The configurations of images; None: none is known.
+    images: ImageConfigs | None = None
 
     def version_of(self, platform: str, namespace: str | None = None) -> Version | None:
         """Return the version that the user says a platform has, for pods of that namespace."""

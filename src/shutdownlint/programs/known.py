@@ -79,6 +79,19 @@ class KnownPrograms:
             words.update((file, r) for r in roots for file in ("application.", "application-"))
         return tuple(tuple(w.encode() for w in group) for group in sorted(words) if all(group))
 
+    @cached_property
+    def variables(self) -> frozenset[str]:
+        """The variables that programs read."""
+        names = {name for p in self.programs for each in p.settings for name in each.variables}
+        names |= {switch.variable for p in self.programs for switch in p.switches}
+        return frozenset(names | {p.arguments_from for p in self.programs} - {""})
+
+    @cached_property
+    def variable_prefixes(self) -> tuple[str, ...]:
+        """The beginnings of variables that show a program, or set options of its runtime."""
+        evidence = {prefix for program in self.programs for prefix in program.evidence}
+        return tuple(sorted(evidence | {"JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"}))
+
     def find(
         self, name: str, arguments: Iterable[str] = (), module: str | None = None
     ) -> Iterator[Program]:

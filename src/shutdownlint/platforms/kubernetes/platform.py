@@ -229,7 +229,8 @@ def _plan_app(container: ContainerDraft, draft: PodDraft) -> None:
     if hook.handler.value.signals:
         signals = hook_signals(hook.handler.value.signals, pod_spec)
         container.hook = Hook(hook.duration, signals=signals)
-    forwarding, script = read_start(spec, pod_spec, ref)
+    config = draft.context.image_config(spec)
+    forwarding, script = read_start(spec, pod_spec, ref, config)
     drain, behaviour = _read_behaviour(container, draft, forwarding)
     written = ContainerFacts(
         handler=hook.handler,
@@ -237,7 +238,7 @@ def _plan_app(container: ContainerDraft, draft: PodDraft) -> None:
         drain=drain,
         behaviour=behaviour,
         start_script=script,
-        command=first_process(spec, pod_spec),
+        command=first_process(spec, pod_spec, ref, config),
         image=spec.image or "",
         stop_signal=read_stop_signal(spec, ref),
         liveness_grace=read_probe_grace(spec, ref, "livenessProbe"),

@@ -9,7 +9,7 @@ from msgspec import Struct
 from shutdownlint.platforms.edit_target import ValueFormat
 from shutdownlint.platforms.locations import node_ref
 from shutdownlint.platforms.pods.hooks import MAX_SECONDS, HookHandler, HookKind
-from shutdownlint.platforms.pods.images import ImageName
+from shutdownlint.platforms.pods.images import command_line, image_shell
 from shutdownlint.shell.forwarding import SignalForwarding
 from shutdownlint.shell.syntax import shell_name, shell_script
 from shutdownlint.shutdown.durations import seconds
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.resources import Container, PodSpec
     from shutdownlint.platforms.pod_draft import ContainerDraft
+    from shutdownlint.programs.images import ImageConfig
     from shutdownlint.shutdown.durations import DurationRange
 
 GRACE_FIELD = "terminationGracePeriodSeconds"
@@ -75,27 +76,26 @@ def read_probe_grace(container: Container, ref: NodeRef, probe: str) -> Setting[
 
 
 def read_start(
-    container: Container, spec: PodSpec, ref: NodeRef
+    container: Container, spec: PodSpec, ref: NodeRef, config: ImageConfig | None
 ) -> tuple[Setting[SignalForwarding], str]:
     """Whether the stop signal reaches the app, and the shell script that starts it."""
-    field = "command" if container.command else "args"
-    words = container.command + container.args if container.command else container.args
+    placed = command_line(container, ref, config)
+    words = [text for text, _ in placed]
     script = shell_script(words)
     if script is None:
         label = "the image's own entry point"
         return _forwarding(SignalForwarding.UNKNOWN, label, ref / "name"), ""
-    index = words.index(script)
-    if field == "command" and index >= len(container.command):
-        field, index = "args", index - len(container.command)
-    location = ref / field / index
+    location = placed[words.index(script)][1]
+    field = next(str(step) for step in reversed(location.key_path) if isinstance(step, str))
     shared = (spec.shareProcessNamespace, spec.hostPID)
-    if not container.command or any(shared):
+    known = bool(container.command) or config is not None
+    if not known or any(shared):
         # The image's entry point may be an init, or the shell is not process 1.
         return _forwarding(SignalForwarding.UNKNOWN, field, location), script
     from shutdownlint.shell.signals import signal_forwarding  # noqa: PLC0415 - only for a script
 
     shell = shell_name(words)
-    shell = ImageName(container.image or "").shell if shell == "sh" else shell
+    shell = image_shell(container, config) if shell == "sh" else shell
     return _forwarding(signal_forwarding(script, shell), field, location), script
 
 
@@ -105,10 +105,13 @@ def _forwarding(
     return Setting("start command", value, Origin(OriginKind.EXPLICIT, label, location))
 
 
-def first_process(container: Container, spec: PodSpec) -> tuple[str, ...]:
+def first_process(
+    container: Container, spec: PodSpec, ref: NodeRef, config: ImageConfig | None
+) -> tuple[str, ...]:
     """Return the command line of the container's first process, where that is known."""
-    shared = spec.shareProcessNamespace or spec.hostPID
-    return (*container.command, *container.args) if container.command and not shared else ()
+    if spec.shareProcessNamespace or spec.hostPID or not (container.command or config):
+        return ()
+    return tuple(text for text, _ in command_line(container, ref, config))
 
 
 def note_edit_targets(

@@ -8,7 +8,9 @@ from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.facts import SourcedValue
 
 if TYPE_CHECKING:
+    from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.resources import Container
+    from shutdownlint.programs.images import ImageConfig
 
 #: Where official images are pulled from.
 OFFICIAL_PREFIXES: Final = (
@@ -41,6 +43,31 @@ _SHELLS: Final = SourcedValue(
 )
 
 _PAUSE: Final = lazy_pattern("pause(-(amd64|arm|arm64|ppc64le|s390x))?")
+
+
+def command_line(
+    container: Container, ref: NodeRef, config: ImageConfig | None
+) -> list[tuple[str, NodeRef]]:
+    """Return the words that start a container, each with its place.
+
+    A command replaces entrypoint and command of the image, args replace the image's command.
+    """
+    written = [
+        (text, ref / name / index)
+        for name in ("command", "args")
+        for index, text in enumerate(getattr(container, name))
+    ]
+    if container.command or config is None:
+        return written
+    entry = [(text, ref / "image") for text in config.entrypoint]
+    return [*entry, *(written or [(text, ref / "image") for text in config.command])]
+
+
+def image_shell(container: Container, config: ImageConfig | None) -> str:
+    """Return the shell that ``sh`` is in a container; ``sh`` where that is not known."""
+    if config is not None and config.shell:
+        return config.shell
+    return ImageName(container.image or "").shell
 
 
 class ImageName:

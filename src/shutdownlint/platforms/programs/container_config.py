@@ -60,6 +60,9 @@ def read_container_config(
 ) -> ContainerConfig:
     """Read the configuration that the files show of the container, the weakest source first."""
     found = ContainerConfig()
+    config = context.image_config(container)
+    for name, text in config.env.items() if config is not None else ():
+        found.variables[name] = WrittenText(text, ref / "image", inherited=True)
     maps = {c.model.metadata.name: c for c in context.in_namespace_of(ConfigMap, workload)}
     for source in mappings(container.env_from):
         _add_all(source, maps, found)

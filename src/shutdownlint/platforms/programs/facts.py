@@ -50,6 +50,11 @@ GUNICORN_ARGUMENTS: Final = "GUNICORN_CMD_ARGS"
 JAVA_OPTIONS: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS")
 #: Inits: they pass the signal on, and end with the program.
 INITS: Final = frozenset(("tini", "tini-static", "dumb-init", "catatonit"))
+#: Entry scripts of official images, which end in exec and their arguments.
+ENTRY_SCRIPTS: Final = SourcedValue(
+    ("docker-entrypoint.sh", "docker-php-entrypoint"),
+    "docker-library official-images README, Consistency; the images' Dockerfiles",
+)
 #: Programs that start another one as another user.
 USER_SWITCHERS: Final = frozenset(("su", "runuser", "gosu", "su-exec", "setpriv", "chpst"))
 #: Programs that become the program behind them, or pass the signal on to it unchanged.

@@ -32,6 +32,7 @@ from shutdownlint.platforms.programs.verdict import (
     identify,
     is_client,
     read_verdict,
+    start_by_name,
 )
 from shutdownlint.programs.record import AtSignal, parse_time
 from shutdownlint.programs.record import Role as ProgramRole
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
 
     from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.object_index import LoadedResource
+    from shutdownlint.manifests.resources import Container
     from shutdownlint.platforms.alternatives import Alternative
     from shutdownlint.platforms.context import AnalysisContext
     from shutdownlint.platforms.planned_pod import PlannedPod
@@ -191,8 +193,10 @@ class Plugin(Platform):
         assert container.spec is not None
         assert container.ref is not None
         spec, ref = container.spec, container.ref
-        started = find_program(spec, draft.workload.template.spec, ref)
-        started = identify(started, spec, ref, draft.context.programs)
+        config = draft.context.image_config(spec)
+        started = find_program(spec, draft.workload.template.spec, ref, config)
+        started = identify(started, spec, ref, draft.context)
+        _note_image(spec, ref, started, draft)
         found = detect_program(spec, ref, started, draft.workload, draft.context)
         container.note(found)
         written: ContainerFacts = container.facts[ContainerFacts]
@@ -206,7 +210,7 @@ class Plugin(Platform):
             if found.telemetry_helper and len(draft.app_containers) > 1:
                 container.serves = container.serves_assumed = False
                 container.role = Role.HELPER
-        verdict = read_verdict(spec, ref, started, found, draft.context.programs)
+        verdict = read_verdict(spec, ref, started, found, draft.context)
         draft.problems += found.problems
         assumed = written.behaviour.origin.kind is OriginKind.DEFAULT
         if assumed and not container.settled:
@@ -328,6 +332,25 @@ class Plugin(Platform):
                 yield Alternative(
                     when, remedy, with_behaviour(context.user_facts, pod.id, name, behaviour)
                 )
+
+
+def _note_image(
+    container: Container, ref: NodeRef, started: StartedProgram | None, draft: PodDraft
+) -> None:
+    """Assume what the image's configuration leaves in doubt."""
+    doubt = draft.context.image_doubt(container)
+    if doubt:
+        draft.assumptions.append(Assumption(f"{doubt}: it is not used", "ask again: images"))
+    if draft.context.image_config(container) is None or container.command or started is None:
+        return
+    usual = start_by_name(container, ref, draft.context)
+    named = usual.record if usual is not None else None
+    if named is not None and named is not started.record and not container.args:
+        text = (
+            f"image {container.image} usually starts {named.name}; by its configuration it "
+            f"starts {started.name}, which is assumed"
+        )
+        draft.assumptions.append(Assumption(text, "ask again: images"))
 
 
 def _su(started: StartedProgram) -> Wrapper:

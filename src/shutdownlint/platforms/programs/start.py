@@ -10,6 +10,8 @@ from msgspec.structs import replace
 
 from shutdownlint import limits
 from shutdownlint.patterns import lazy_pattern
+from shutdownlint.platforms.locations import is_image_place
+from shutdownlint.platforms.pods.images import command_line, image_shell
 from shutdownlint.platforms.programs import facts
 from shutdownlint.shell.forwarding import SignalForwarding
 from shutdownlint.shell.syntax import base_name, is_shell, shell_script, tokens
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.resources import Container, PodSpec
+    from shutdownlint.programs.images import ImageConfig
     from shutdownlint.programs.record import Program, Variant
     from shutdownlint.yaml_source.location import SourceLocation
 
@@ -106,23 +109,27 @@ def _number_of(started: StartedProgram, flags: tuple[str, ...]) -> int:
     return int(text) if text.isdecimal() and len(text) < 6 else 0
 
 
-def find_program(container: Container, spec: PodSpec, ref: NodeRef) -> StartedProgram | None:
-    """Return the program of a container's command line; None where that is the image's own."""
+def find_program(
+    container: Container, spec: PodSpec, ref: NodeRef, config: ImageConfig | None
+) -> StartedProgram | None:
+    """Return the program of a container's command line; None where that is the image's own.
+
+    ``config`` is what is known of the image.
+    """
     known = {each.name: each.value for each in container.env if each.value is not None}
     words = [
-        Word(_expand(text, known), ref / field / index)
-        for field in ("command", "args")
-        for index, text in enumerate(getattr(container, field))
+        Word(_expand(text, known), location, is_image_place(location))
+        for text, location in command_line(container, ref, config)
     ]
     if not words or words[0].text.startswith("-"):
         return None
     shared = spec.shareProcessNamespace or spec.hostPID
     first: bool | None = not shared
-    if not container.command:
+    if not container.command and config is None:
         first = None if first else False  # the image's entry point may be an init
     started = StartedProgram(tuple(words), first)
     for _ in range(limits.MAX_LAUNCHERS):
-        inner = _inside(started)
+        inner = _inside(started, container, config)
         if inner is None:
             return started
         if not inner.words:
@@ -141,11 +148,16 @@ def _expand(text: str, known: Mapping[str, str]) -> str:
 _REFERENCE: Final = lazy_pattern(r"\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
 
 
-def _inside(started: StartedProgram) -> StartedProgram | None:
+def _inside(
+    started: StartedProgram, container: Container, config: ImageConfig | None
+) -> StartedProgram | None:
     """Return what a launcher, an init or a shell starts; None for any other program."""
     name, words = started.name, started.words
     if is_shell(name) or name == "busybox":
-        return _in_shell(started)
+        return _in_shell(started, container, config)
+    if name in facts.ENTRY_SCRIPTS.value and len(words) > 1:
+        # It becomes the program behind it, if it is what the official images have.
+        return replace(started, words=words[1:], first=None if started.first else started.first)
     if name in facts.INITS:
         return _behind_init(started)
     if name in facts.USER_SWITCHERS:
@@ -208,7 +220,9 @@ def _as_user(started: StartedProgram) -> StartedProgram | None:
 _NOT_FORWARDED: Final = (SignalForwarding.NO, SignalForwarding.NO_APP)
 
 
-def _in_shell(started: StartedProgram) -> StartedProgram | None:
+def _in_shell(
+    started: StartedProgram, container: Container, config: ImageConfig | None
+) -> StartedProgram | None:
     texts = [word.text for word in started.words]
     script = shell_script(texts)
     if script is None:
@@ -216,7 +230,8 @@ def _in_shell(started: StartedProgram) -> StartedProgram | None:
     location = started.words[texts.index(script)].location
     from shutdownlint.shell.signals import run_script  # noqa: PLC0415 - only where there is a script
 
-    run = run_script(script, started.name)
+    shell = image_shell(container, config) if started.name == "sh" else started.name
+    run = run_script(script, shell)
     words = tuple(Word(part, location) for part in run.words)
     if not words or run.forwarding is SignalForwarding.YES:
         return replace(started, words=words)

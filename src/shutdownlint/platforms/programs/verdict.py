@@ -22,7 +22,9 @@ from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 if TYPE_CHECKING:
     from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.resources import Container
+    from shutdownlint.platforms.context import AnalysisContext
     from shutdownlint.platforms.programs.detect import ProgramFacts
+    from shutdownlint.programs.images import ImageConfig
     from shutdownlint.programs.known import KnownPrograms
 
 _GRACEFUL, _ABRUPT, _IGNORING = "graceful", "abrupt", "ignoring"
@@ -54,32 +56,50 @@ def read_verdict(
     ref: NodeRef,
     started: StartedProgram | None,
     found: ProgramFacts,
-    known: KnownPrograms,
+    context: AnalysisContext,
 ) -> Verdict:
     """Read the program's behaviour from the container's command line, image and settings."""
-    return _Reader(container, ref, started, found, known).read()
+    return _Reader(container, ref, started, found, context).read()
 
 
 def identify(
-    started: StartedProgram | None, container: Container, ref: NodeRef, known: KnownPrograms
+    started: StartedProgram | None,
+    container: Container,
+    ref: NodeRef,
+    context: AnalysisContext,
 ) -> StartedProgram | None:
     """Return the program that a container starts, with its record.
 
     Where the manifest names none it is that of a well-known image, which also takes the args of a
     container without a command, unless these name a program of their own.
     """
-    image = _Image(container.image or "", known)
-    by_image = None if container.command else image.start(container, ref)
+    known, config = context.programs, context.image_config(container)
+    image = _Image(container.image or "", known, config)
+    unknown = not container.command and config is None
+    by_image = image.start(container, ref) if unknown else None
     if by_image is not None and (
         started is None or not _names_program(started, container, image, known)
     ):
         started = by_image
     if started is None:
         return None
+    return _with_record(started, image, known)
+
+
+def _with_record(started: StartedProgram, image: _Image, known: KnownPrograms) -> StartedProgram:
     for program in known.find(started.name, started.arguments, _module_of(started)):
         if program.at_signal and image.is_of(program):
             return replace(started, record=program)
     return started
+
+
+def start_by_name(
+    container: Container, ref: NodeRef, context: AnalysisContext
+) -> StartedProgram | None:
+    """Return the program that an image is known to start, by its name alone."""
+    image = _Image(container.image or "", context.programs, None)
+    started = image.start(container, ref)
+    return _with_record(started, image, context.programs) if started is not None else None
 
 
 def _names_program(
@@ -109,8 +129,9 @@ def _module_of(started: StartedProgram) -> str | None:
 class _Image(ImageName):
     """An image, with what its name shows of the program in it."""
 
-    def __init__(self, image: str, known: KnownPrograms) -> None:
+    def __init__(self, image: str, known: KnownPrograms, config: ImageConfig | None) -> None:
         super().__init__(image)
+        self.config = config
         found = known.of_image(self.official, self.path)
         self.known = [(image, program) for image, program in found if image.tag in self.tag]
 
@@ -141,7 +162,9 @@ class _Image(ImageName):
 
     @property
     def stop_signal(self) -> str | None:
-        """The signal that an image sets; SIGTERM for official ones that set none."""
+        """The signal that an image sets; SIGTERM for those that are known to set none."""
+        if self.config is not None:
+            return self.config.stop_signal or SIGTERM
         for image, _ in self.known:
             if image.stop_signal is not None:
                 version, since = self.version, image.since
@@ -157,14 +180,14 @@ class _Reader:
         ref: NodeRef,
         started: StartedProgram | None,
         found: ProgramFacts,
-        known: KnownPrograms,
+        context: AnalysisContext,
     ) -> None:
         self.container = container
         self.ref = ref
         self.started = started
         self.found = found
-        self.known = known
-        self.image = _Image(container.image or "", known)
+        config = context.image_config(container)
+        self.image = _Image(container.image or "", context.programs, config)
 
     def read(self) -> Verdict:
         """Return the verdict."""

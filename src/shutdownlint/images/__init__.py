@@ -1,0 +1,1 @@
+"""The configurations of images: from registries, archives, and a local engine."""
