@@ -302,7 +302,7 @@ _OTHERS = {
     "reports/history.py": "another command",
     "config/write_measured.py": "another command",
 }
-_PACKAGES = ("rendering", "measurement", "verification")
+_PACKAGES = ("rendering", "measurement", "verification", "images")
 _QUESTIONS = {
     *("read_bytes", "read_text", "is_file", "is_dir", "exists", "is_symlink", "stat", "lstat"),
     *("iterdir", "glob", "rglob", "resolve", "open", "scandir", "listdir", "walk", "realpath"),

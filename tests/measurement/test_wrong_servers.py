@@ -16,8 +16,7 @@ from urllib.parse import parse_qs
 import pytest
 import trustme
 
-from shutdownlint import limits
-from shutdownlint.measurement import prometheus
+from shutdownlint import http_client, limits
 from shutdownlint.measurement.prometheus import Credentials, Prometheus, PrometheusError
 from tests.helpers import run
 from tests.measurement.test_real_prometheus import manifest
@@ -142,7 +141,7 @@ def test_a_slow_server_is_given_its_time_and_no_more(monkeypatch: pytest.MonkeyP
             handler.wfile.write(b"H")
             time.sleep(0.05)
 
-    monkeypatch.setattr(prometheus, "_CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr(http_client, "_CONNECT_SECONDS", 0.2)
     for answer in (lambda _: time.sleep(2), drip, drip_headers):
         with answering(answer) as (address, _), pytest.raises(PrometheusError, match="no answer"):
             Prometheus(address).query("up")

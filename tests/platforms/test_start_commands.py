@@ -132,7 +132,8 @@ BY_CODE = [
     (["npm", "start"], "npm", ABRUPT),
     (["yarn", "start"], "Yarn 1", ABRUPT),
     (["/bin/sh", "/start.sh"], "start.sh", IGNORING),
-    (["/docker-entrypoint.sh", "run"], "docker-entrypoint.sh", IGNORING),
+    (["/docker-start.sh", "run"], "docker-start.sh", IGNORING),
+    (["/docker-entrypoint.sh", "run"], "run", ABRUPT),
     (["nginx", "-g", "daemon off;"], "nginx", ABRUPT),
 ]
 

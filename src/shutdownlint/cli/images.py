@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from shutdownlint import files as disk
-from shutdownlint import limits
+from shutdownlint import files, limits
 from shutdownlint.cli.declarations import Option, OptionGroup
 from shutdownlint.cli.options import OUTPUT, FileOptions, PathsAndWorkload
 from shutdownlint.cli.output import INCOMPLETE, check_outputs, usage_error, warn, write_output
@@ -177,7 +176,7 @@ def _list(images: list[ImageReference]) -> None:
 
 def _read_kept(output: str | None) -> dict[str, ImageConfig]:
     """Return the images of the file that is written again."""
-    if output is None or output == "-" or not disk.is_file(output):
+    if output is None or output == "-" or not files.is_file(output):
         return {}
     try:
         return {config.name: config for config in load_images(Path(output))}

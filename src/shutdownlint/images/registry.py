@@ -45,7 +45,7 @@ _WHAT: Final = {401: "it wants credentials", 403: "access is denied", 404: "not 
 
 
 class Login(Struct, frozen=True):
-    """A name and a password for a registry, or a token that stands for both."""
+    """A name and a password for a registry."""
 
     user: str
     password: str

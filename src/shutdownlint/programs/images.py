@@ -47,7 +47,8 @@ class ImageReference(Struct, frozen=True):
         fine = name and set(repository) <= allowed and ".." not in repository.split("/")
         if not fine or (colon and not _is_tag(tag)) or (digest and not is_digest(digest)):
             raise ValueError(f"{text!r} is no name of an image")
-        if not set(registry.lower()) <= set("abcdefghijklmnopqrstuvwxyz0123456789.-:"):
+        letters = set("abcdefghijklmnopqrstuvwxyz0123456789.-:")
+        if not set(registry.lower()) <= letters or registry.startswith((".", "-", ":")):
             raise ValueError(f"{text!r} is no name of an image")
         return cls(registry, repository, tag or ("" if digest else _DEFAULT_TAG), digest)
 

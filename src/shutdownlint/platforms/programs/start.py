@@ -42,7 +42,8 @@ class StartedProgram(Struct, frozen=True):
     ``init`` is the init in front of it, ``group``: which signals the whole process group.
     ``shell_ends``: a shell between the two ends at the stop signal, and everything with it.
     ``killed_after_two``: ``su`` kills it two seconds after its signal. ``by_image``: the image
-    starts it, not the manifest. ``record`` is what is known of it.
+    starts it, not the manifest. ``entry_script`` is a script in front of it, which becomes the
+    program if it is that of an official image. ``record`` is what is known of the program.
     """
 
     words: tuple[Word, ...]
@@ -52,6 +53,7 @@ class StartedProgram(Struct, frozen=True):
     shell_ends: bool = False
     killed_after_two: bool = False
     by_image: bool = False
+    entry_script: str = ""
     record: Program | None = None
 
     @property
@@ -156,8 +158,7 @@ def _inside(
     if is_shell(name) or name == "busybox":
         return _in_shell(started, container, config)
     if name in facts.ENTRY_SCRIPTS.value and len(words) > 1:
-        # It becomes the program behind it, if it is what the official images have.
-        return replace(started, words=words[1:], first=None if started.first else started.first)
+        return replace(started, words=words[1:], entry_script=name)
     if name in facts.INITS:
         return _behind_init(started)
     if name in facts.USER_SWITCHERS:

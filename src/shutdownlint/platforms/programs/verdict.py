@@ -191,6 +191,18 @@ class _Reader:
 
     def read(self) -> Verdict:
         """Return the verdict."""
+        verdict, started = self._read(), self.started
+        if started is None or not started.entry_script or started.first is False:
+            return verdict
+        script = started.entry_script
+        without = (f"where {script} starts the app without exec", _IGNORING)
+        assumption = verdict.assumption
+        if assumption is None:
+            text = f"{script} is assumed to end in exec, as those of official images do"
+            assumption = Assumption(text, f"end {script} with exec and the app, or {_SETTLE}")
+        return replace(verdict, assumption=assumption, others=(*verdict.others, without))
+
+    def _read(self) -> Verdict:
         started = self.started
         framework = self._framework()
         if framework is not None:

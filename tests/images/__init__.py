@@ -1,0 +1,1 @@
+"""Tests of image configurations: registries, archives, what they change."""
