@@ -13,7 +13,8 @@ class Case(Struct, frozen=True):
     ``image`` and ``signal`` are what the manifest says beside it, ``env`` its variables. ``needs``
     are programs that must be installed. ``limit`` is a request in seconds that is in flight as well,
     to see a limit. ``config`` is the text of ``{config}``, a file. ``backend``: it is a proxy, and a
-    server that answers slowly is behind it, at ``{backend}``.
+    server that answers slowly is behind it, at ``{backend}``. ``fastcgi``: it listens there, and a
+    server that speaks HTTP is in front of it. ``prepare`` is a script that is run before.
     """
 
     name: str
@@ -25,6 +26,8 @@ class Case(Struct, frozen=True):
     limit: float = 0
     config: str = ""
     backend: bool = False
+    fastcgi: bool = False
+    prepare: str = ""
 
 
 def _case(name: str, command: str, *needs: str, **more: object) -> Case:
@@ -83,6 +86,33 @@ _CADDY: Final = """\
 http://:{port} {
   reverse_proxy 127.0.0.1:{backend}
 }
+"""
+
+_FPM: Final = """\
+[global]
+error_log = /dev/null
+daemonize = no
+{extra}
+[www]
+user = root
+group = root
+listen = 127.0.0.1:{backend}
+pm = static
+pm.max_children = 4
+"""
+_COMPILE: Final = (
+    "cd {folder}/{server}/webapps/ROOT/WEB-INF && mkdir classes && "
+    "javac -cp {jar} -d classes App.java"
+)
+_TOMCAT: Final = """\
+<Server port="-1">
+  <Service name="Catalina">
+    <Connector port="{port}" address="127.0.0.1"/>
+    <Engine name="Catalina" defaultHost="localhost">
+      <Host name="localhost" appBase="webapps"/>
+    </Engine>
+  </Service>
+</Server>
 """
 
 CASES: Final = (
@@ -180,6 +210,56 @@ CASES: Final = (
     _case("node with a handler", "node closing.js"),
     _case("node behind tini", "tini -- node server.js", "tini", "node"),
     _case("npm start", "npm start"),
+    _case("deno without a handler", "deno run -A server.ts"),
+    _case("deno with a handler", "deno run -A server.ts", env=(("HANDLER", "shutdown"),)),
+    _case("deno behind tini", "tini -- deno run -A server.ts", "tini", "deno"),
+    _case("bun without a handler", "bun server.js"),
+    _case("bun with a handler", "bun closing.js"),
+    _case("java without a framework", "java Server.java"),
+    _case("java -Xrs", "java -Xrs Server.java"),
+    _case("java -Xrs behind tini", "tini -- java -Xrs Server.java", "tini", "java"),
+    _case(
+        "tomcat",
+        "/usr/share/tomcat10/bin/catalina.sh run",
+        env=(("CATALINA_HOME", "/usr/share/tomcat10"), ("CATALINA_BASE", "{folder}/tomcat")),
+        config=_TOMCAT,
+        prepare="mkdir {folder}/tomcat/conf && cp {config} {folder}/tomcat/conf/server.xml && "
+        + _COMPILE.replace("{server}", "tomcat").replace(
+            "{jar}", "/usr/share/tomcat10/lib/servlet-api.jar"
+        ),
+    ),
+    _case(
+        "jetty",
+        "java -jar /usr/share/jetty9/start.jar jetty.home=/usr/share/jetty9"
+        " jetty.base={folder}/jetty jetty.http.port={port} jetty.http.host=127.0.0.1"
+        " --module=http,deploy,jsp",
+        "java",
+        "/usr/share/jetty9/bin/jetty.sh",
+        prepare=_COMPILE.replace("{server}", "jetty").replace(
+            "{jar}", "$(echo /usr/share/jetty9/lib/*servlet-api*.jar)"
+        ),
+    ),
+    _case(
+        "php-fpm",
+        "php-fpm8.2 -F -R -y {config}",
+        signal="SIGQUIT",
+        config=_FPM,
+        fastcgi=True,
+        limit=8,
+    ),
+    _case("php-fpm with SIGTERM", "php-fpm8.2 -F -R -y {config}", config=_FPM, fastcgi=True),
+    _case(
+        "php-fpm with a limit",
+        "php-fpm8.2 -F -R -y {config}",
+        signal="SIGQUIT",
+        config=_FPM.replace("{extra}", "process_control_timeout = 2s"),
+        fastcgi=True,
+    ),
+    _case(
+        "erl",
+        "erl -noshell -pa {folder} -s server start",
+        prepare="cd {folder} && erlc server.erl",
+    ),
     _case("Go without a handler", "{go}", "go"),
     _case("Go with Shutdown", "{go}", "go", env=(("HANDLER", "shutdown"),)),
     _case("nginx", "nginx -c {config}", image="nginx:1.25", config=_NGINX, backend=True),

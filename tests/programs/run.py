@@ -89,7 +89,7 @@ def _with_program(case: Case, stop: Callable[[Case, _Process, int], _Result]) ->
         folder.chmod(0o755)
         shutil.copytree(APPS, folder, dirs_exist_ok=True)
         port, backend = PORTS.take(), PORTS.take()
-        helper = _start_backend(folder, backend) if case.backend else None
+        helper = _start_helper(case, folder, port, backend)
         try:
             return _run(case, folder, port, backend, stop)
         except TooEarlyError:
@@ -98,6 +98,16 @@ def _with_program(case: Case, stop: Callable[[Case, _Process, int], _Result]) ->
             if helper is not None:
                 helper.kill()
                 helper.wait()
+
+
+def _start_helper(case: Case, folder: Path, port: int, backend: int) -> _Process | None:
+    """Start the server behind the program, or the one in front of it."""
+    if case.fastcgi:
+        command = [sys.executable, "fcgi_front.py", str(port), str(backend), f"{folder}/index.php"]
+        return subprocess.Popen(
+            command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+    return _start_backend(folder, backend) if case.backend else None
 
 
 def _start_backend(folder: Path, port: int) -> subprocess.Popen[bytes]:
@@ -143,11 +153,13 @@ def _run(
     for name in ("config", "config.yaml"):
         (folder / name).write_text(_fill(case.config, values))
     command = [_fill(word, values) for word in case.command]
+    if case.prepare:
+        subprocess.run(["sh", "-c", _fill(case.prepare, values)], check=True)
     environment = {
         "PATH": search_path(),
         "HOME": str(folder),
         "PORT": str(port),
-        **dict(case.env),
+        **{name: _fill(value, values) for name, value in case.env},
     }
     with subprocess.Popen(
         [*_UNSHARE, *command],

@@ -196,7 +196,7 @@ PLATFORMS: Final = (
         "programs",
         "Programs",
         "shutdownlint.platforms.programs.platform",
-        "49 real programs and five edges with random settings, as the first process; 209 start "
+        "63 starts of real programs and five edges with random settings, as the first process; 209 start "
         "scripts in five shells; the others as their source says",
         # An LLMInferenceService need not name its containers.
         words=(b"containers", b"serving.kserve.io"),

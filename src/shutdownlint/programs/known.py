@@ -18,7 +18,7 @@ from shutdownlint.installation import (
 from shutdownlint.programs.record import Program  # noqa: TC001 - the library reads the types
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from shutdownlint.programs.record import Image
 
@@ -93,10 +93,10 @@ class KnownPrograms:
         return tuple(sorted(evidence | {"JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"}))
 
     def find(
-        self, name: str, arguments: Iterable[str] = (), module: str | None = None
+        self, name: str, arguments: Sequence[str] = (), module: str | None = None
     ) -> Iterator[Program]:
         """Yield the programs of that name, or of Python's module, the best match first."""
-        words = set(arguments)
+        words = {*arguments, *(text.rpartition("/")[2] for text in arguments)}
         plain = "python3" if name.startswith("python3.") else name
         for word, program in (
             *self._by_module.get(module or "", ()),

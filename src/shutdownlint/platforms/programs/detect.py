@@ -216,7 +216,7 @@ def _runs(program: Program, words: Sequence[Word]) -> Word | None:
     for each in program.programs + program.modules:
         name, _, needed_word = each.partition(" ")
         wanted.setdefault(name, set()).add(needed_word)
-    texts = {word.text for word in words}
+    texts = {word.text for word in words} | {base_name(word.text) for word in words}
     if not texts.isdisjoint(program.without):
         return None
     for index, word in enumerate(words):
@@ -436,7 +436,7 @@ def _directives(
     name = setting.directive
     if not name:
         return
-    pattern = re.compile(rf"(?:^|[\s;{{]){re.escape(name)}[ \t]+([^\s;{{}}]+)")
+    pattern = re.compile(rf"(?:^|[\s;{{]){re.escape(name)}(?:[ \t]*=[ \t]*|[ \t]+)([^\s;{{}}]+)")
     texts = (WrittenText(word.text, word.location, word.inherited) for word in words)
     for written in (*texts, *known.files):
         if name not in written.text:
