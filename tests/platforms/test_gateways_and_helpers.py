@@ -153,3 +153,22 @@ BUSYBOX = """\
 def test_the_image_names_the_shell(image: str, rule: str) -> None:
     found = rule_lines(check_text(dedent(BUSYBOX).replace("IMAGE", image)).findings, notes=True)
     assert rule in [name for name, _ in found]
+
+
+def test_a_database_cuts_connections_that_its_clients_open_again() -> None:
+    text = """
+apiVersion: v1
+kind: Pod
+metadata: {name: cache, labels: {app: cache}}
+spec:
+  containers: [{name: redis, image: "redis:7", ports: [{containerPort: 6379}]}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: cache}
+spec: {selector: {app: cache}, ports: [{port: 6379}]}
+"""
+    found = {f.rule: f for f in check_text(text).findings}
+    assert found["SL134"].severity == "note"
+    assert "connects again, as clients of databases do" in found["SL134"].message
+    assert found["SL108"].severity == "note"

@@ -110,6 +110,8 @@ def _client(view: LossView) -> str:
         return "an error"
     if loss.sender is not None and loss.sender.is_udp:
         return "no answer"
+    if view.analysis.plan.clients_reconnect and loss.client_sees is ClientSees.RESET:
+        return "a closed connection, and connects again, as clients of databases do"
     if loss.client_sees is ClientSees.STATUS and loss.status in _OF_PROXIES:
         return f"HTTP {loss.status}, or a reset connection where the port is not HTTP"
     return _CLIENT.get(loss.client_sees, f"HTTP {loss.status}")

@@ -142,6 +142,7 @@ class PodDraft:
         self.grace_counts_hook = True
         self.gets_requests = True
         self.no_delay = ""
+        self.clients_reconnect = False
         #: Set by a platform that can say nothing about this pod's shutdown.
         self.skipped: SkipReason | None = None
 
@@ -180,6 +181,7 @@ class PodDraft:
             gets_requests=gets_requests,
             grace_counts_hook=self.grace_counts_hook,
             no_delay=self.no_delay,
+            clients_reconnect=self.clients_reconnect,
             assumptions=tuple(dict.fromkeys(self.assumptions)),
         )
 

@@ -196,8 +196,8 @@ PLATFORMS: Final = (
         "programs",
         "Programs",
         "shutdownlint.platforms.programs.platform",
-        "63 starts of real programs and five edges with random settings, as the first process; 209 start "
-        "scripts in five shells; the others as their source says",
+        "63 starts of real programs and five edges with random settings, as the first process; 209 "
+        "start scripts in five shells; the others as their source says",
         # An LLMInferenceService need not name its containers.
         words=(b"containers", b"serving.kserve.io"),
         metrics="shutdownlint.platforms.programs.metrics",

@@ -214,7 +214,9 @@ def _in_flight(case: Case) -> Iterator[Loss]:
         return
     at_once = worst.limit < _AT_ONCE and not worst.is_killed
     if at_once:
-        yield _cut_loss(case, worst, LossKind.CUT, LossWeight.LIKELY)
+        reconnect = case.plan.clients_reconnect
+        weight = LossWeight.POSSIBLE if reconnect else LossWeight.LIKELY
+        yield _cut_loss(case, worst, LossKind.CUT, weight)
     elif not worst.is_killed or _is_little_left(worst):
         weight = LossWeight.LIKELY if _is_short_default(worst) else LossWeight.POSSIBLE
         yield _cut_loss(case, worst, LossKind.LONG, weight)

@@ -198,7 +198,8 @@ class PodPlan(Struct, frozen=True):
     ``runs_to_completion``: the pod ends by itself, and it receives no requests.
     ``gets_requests``: something may send it requests; else only its own work counts.
     ``grace_counts_hook``: the grace period runs during preStop hooks. ``no_delay`` says why a
-    longer delay would not help those who send to it, empty where it does.
+    longer delay would not help those who send to it, empty where it does. ``clients_reconnect``:
+    those of a database, which expect to be cut.
     """
 
     grace: Setting[DurationRange]
@@ -213,6 +214,7 @@ class PodPlan(Struct, frozen=True):
     gets_requests: bool = True
     grace_counts_hook: bool = True
     no_delay: str = ""
+    clients_reconnect: bool = False
     assumptions: tuple[Assumption, ...] = ()
     #: The container that requests are meant for, where that has been settled.
     target: str | None = None

@@ -206,7 +206,7 @@ class Plugin(Platform):
             self._take_server(container, draft, server)
             return started
         if started is not None:
-            _note_program(started, found)
+            _note_program(started, found, draft)
             if found.telemetry_helper and len(draft.app_containers) > 1:
                 container.serves = container.serves_assumed = False
                 container.role = Role.HELPER
@@ -521,10 +521,13 @@ def _is_taken(container: ContainerDraft) -> bool:
     return container.settled and written.behaviour.origin.kind is not OriginKind.MEASURED
 
 
-def _note_program(started: StartedProgram, found: ProgramFacts) -> None:
+def _note_program(started: StartedProgram, found: ProgramFacts, draft: PodDraft) -> None:
     record = started.record
     if record is None:
         return
+    if record.role is ProgramRole.DATABASE:
+        draft.clients_reconnect = True
+        draft.no_delay = draft.no_delay or "clients of a database connect again"
     found.known_program = "" if record.called_as_started else record.name
     found.telemetry_helper = record.role is ProgramRole.TELEMETRY
     if record.exits_after is not None:
