@@ -323,6 +323,12 @@ def walk(
         pending += [os.path.join(top, name) for name in reversed(folders) if name not in others]  # noqa: PTH118
 
 
+def files_below(root: str | os.PathLike[str], ending: str) -> Iterator[str]:
+    """Yield the files with an ending in and below a folder; links to folders are not followed."""
+    for top, _, names, _ in walk(root, (ending,)):
+        yield from (os.path.join(top, name) for name in names if name.endswith(ending))  # noqa: PTH118
+
+
 def find_folders_with(
     root: str | os.PathLike[str], name: str, skipped: tuple[str, ...]
 ) -> list[str]:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from shutdownlint.yaml_source.errors import SourceFileError
+
 
 class RuleError(Exception):
     """A mistake that stops a run before anything is checked."""
 
 
-class RuleFileError(RuleError):
-    """A rule file that cannot be used: ``file:line: reason``."""
-
-    def __init__(self, file: str, line: int, reason: str) -> None:
-        super().__init__(f"{file}:{line}: {reason}")
-        self.file = file
-        self.line = line
-        self.reason = reason
+class RuleFileError(SourceFileError, RuleError):
+    """A rule file that cannot be used."""
 
 
 class UnknownRuleError(RuleError):

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
-from shutdownlint import files, limits
 from shutdownlint.engine.errors import RuleFileError
 from shutdownlint.engine.expressions import (
     Compiler,
@@ -30,16 +29,15 @@ from shutdownlint.engine.template import MessageTemplate
 from shutdownlint.engine.vocabulary import ORIGIN_SUFFIX, Vocabulary, expression_types
 from shutdownlint.platforms.fields import edit_distance_suggestion
 from shutdownlint.platforms.registry import all_platforms
-from shutdownlint.yaml_source.composer import ComposeError, compose
-from shutdownlint.yaml_source.errors import TOO_MANY_VALUES, BudgetExceededError
 from shutdownlint.yaml_source.location import EntryPart
-from shutdownlint.yaml_source.tree import Tree
+from shutdownlint.yaml_source.source_file import parse_mapping, read_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from shutdownlint.platforms.fields import Field
+    from shutdownlint.yaml_source.tree import Tree
 
 _Path = tuple[str | int, ...]
 
@@ -64,48 +62,26 @@ def load_rules(paths: Iterable[Path], vocabulary: Vocabulary, folder: str = "") 
 
 def load_rule(path: Path, vocabulary: Vocabulary, folder: str = "") -> Rule:
     """One rule file. Raises ``RuleFileError``."""
-    return parse_rule(_read(path), str(path), vocabulary, folder)
+    return parse_rule(read_source(path, RuleFileError), str(path), vocabulary, folder)
 
 
 def load_schema(path: Path) -> RuleSchema:
     """Everything that is written in a rule file. Raises ``RuleFileError``."""
-    return _validate(_parse(_read(path), str(path)), str(path))
+    return _parse(read_source(path, RuleFileError), str(path))[1]
 
 
 def parse_rule(text: str, file: str, vocabulary: Vocabulary, folder: str = "") -> Rule:
     """Return a rule from its text. Raises ``RuleFileError`` with the line of the mistake."""
-    tree = _parse(text, file)
-    schema = _validate(tree, file)
+    tree, schema = _parse(text, file)
     return _RuleBuilder(tree, schema, text, file, vocabulary).build(folder)
 
 
-def _read(path: Path) -> str:
-    try:
-        if files.size_of(path) > limits.MAX_CONFIGURATION_BYTES:
-            largest = f"{limits.MAX_CONFIGURATION_BYTES:,}"
-            raise RuleFileError(str(path), 1, f"larger than {largest} bytes")
-        return files.read_text(path)
-    except (OSError, UnicodeDecodeError) as error:
-        raise RuleFileError(str(path), 1, f"cannot be read: {error}") from None
+def _parse(text: str, file: str) -> tuple[Tree, RuleSchema]:
+    tree, data = parse_mapping(text, file, "a rule file", RuleFileError)
+    return tree, _validate(tree, data, file)
 
 
-def _parse(text: str, file: str) -> Tree:
-    try:
-        roots = compose(text)
-    except ComposeError as error:
-        raise RuleFileError(file, error.line, error.reason) from None
-    if len(roots) != 1:
-        raise RuleFileError(file, 1, "a rule file has exactly one document")
-    return Tree(roots[0])
-
-
-def _validate(tree: Tree, file: str) -> RuleSchema:
-    try:
-        data: Any = tree.to_python()
-    except BudgetExceededError:
-        raise RuleFileError(file, 1, TOO_MANY_VALUES) from None
-    if not isinstance(data, dict):
-        raise RuleFileError(file, 1, "a rule file is a mapping")
+def _validate(tree: Tree, data: dict[Any, Any], file: str) -> RuleSchema:
     try:
         return RuleSchema.model_validate(data)
     except ValidationError as error:

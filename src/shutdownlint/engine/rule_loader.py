@@ -94,11 +94,7 @@ def _with_file(rule: Rule, file: str) -> Rule:
 
 
 def _rule_files(folder: Path) -> list[Path]:
-    """Return the rule files in and below a folder; links to folders are not followed."""
-    found = []
-    for top, _, names, _ in files.walk(folder, (".yaml",)):
-        found += [Path(top) / name for name in names if name.endswith(".yaml")]
-    return sorted(found)
+    return sorted(map(Path, files.files_below(folder, ".yaml")))
 
 
 @cache

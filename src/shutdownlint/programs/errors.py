@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
+from shutdownlint.yaml_source.errors import SourceFileError
 
-class ProgramFileError(Exception):
-    """A record that cannot be used: ``file:line: reason``."""
 
-    def __init__(self, file: str, line: int, reason: str) -> None:
-        super().__init__(f"{file}:{line}: {reason}")
-        self.file = file
-        self.line = line
-        self.reason = reason
+class ProgramFileError(SourceFileError):
+    """A record that cannot be used."""

@@ -140,11 +140,11 @@ def compile_programs(*, in_checkout: bool) -> bytes:
     """
     from shutdownlint.programs.record_file import (  # noqa: PLC0415 - runs read compiled records
         load_record,
-        record_files,
     )
 
     with files.without_recording():
-        found = {path.name: load_record(path) for path in record_files(Path(bundled_programs()))}
+        paths = sorted(map(Path, files.files_below(bundled_programs(), ".yaml")))
+        found = {path.name: load_record(path) for path in paths}
     return msgpack.encode(CompiledPrograms(checkout_state() if in_checkout else "", found))
 
 

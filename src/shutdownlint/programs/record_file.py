@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from msgspec import ValidationError, convert
 from msgspec.structs import fields
 
-from shutdownlint import files, limits
+from shutdownlint import files
 from shutdownlint.programs.errors import ProgramFileError
 from shutdownlint.programs.record import Program
 from shutdownlint.wording import did_you_mean
-from shutdownlint.yaml_source.composer import ComposeError, compose
-from shutdownlint.yaml_source.errors import TOO_MANY_VALUES, BudgetExceededError
 from shutdownlint.yaml_source.location import EntryPart
-from shutdownlint.yaml_source.tree import Tree
+from shutdownlint.yaml_source.source_file import parse_mapping, read_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
+
+    from shutdownlint.yaml_source.tree import Tree
 
 _Path = tuple[str | int, ...]
 #: The end of the library's messages, and a step of the path in it.
@@ -28,17 +28,9 @@ _STEP: Final = re.compile(r"\.([\w-]+)|\[([0-9]+)\]")
 _UNKNOWN_KEY: Final = re.compile(r"Object contains unknown field `(.*)`")
 
 
-def record_files(folder: Path) -> list[Path]:
-    """Return the record files of a folder."""
-    found = []
-    for top, _, names, _ in files.walk(folder, (".yaml",)):
-        found += [folder.__class__(top) / name for name in names if name.endswith(".yaml")]
-    return sorted(found)
-
-
 def load_folder(folder: Path) -> dict[str, Program]:
     """Return the user's own records by file. Raises ``ProgramFileError``."""
-    found = record_files(folder)
+    found = sorted(map(Path, files.files_below(folder, ".yaml")))
     if not found:
         reason = "has no record files (*.yaml)" if files.is_folder(folder) else "is not a folder"
         raise ProgramFileError(str(folder), 1, reason)
@@ -51,31 +43,12 @@ def load_folder(folder: Path) -> dict[str, Program]:
 
 def load_record(path: Path) -> Program:
     """Return the record of a file. Raises ``ProgramFileError``."""
-    file = str(path)
-    try:
-        if files.size_of(path) > limits.MAX_CONFIGURATION_BYTES:
-            largest = f"{limits.MAX_CONFIGURATION_BYTES:,}"
-            raise ProgramFileError(file, 1, f"larger than {largest} bytes")
-        text = files.read_text(path)
-    except (OSError, UnicodeDecodeError) as error:
-        raise ProgramFileError(file, 1, f"cannot be read: {error}") from None
-    return parse_record(text, file)
+    return parse_record(read_source(path, ProgramFileError), str(path))
 
 
 def parse_record(text: str, file: str) -> Program:
     """Return a record from its text. Raises ``ProgramFileError`` with the line of the mistake."""
-    try:
-        roots = compose(text)
-        if len(roots) != 1:
-            raise ProgramFileError(file, 1, "a record file has exactly one document")
-        tree = Tree(roots[0])
-        data: Any = tree.to_python()
-    except ComposeError as error:
-        raise ProgramFileError(file, error.line, error.reason) from None
-    except BudgetExceededError:
-        raise ProgramFileError(file, 1, TOO_MANY_VALUES) from None
-    if not isinstance(data, dict):
-        raise ProgramFileError(file, 1, "a record file is a mapping")
+    tree, data = parse_mapping(text, file, "a record file", ProgramFileError)
     try:
         program: Program = convert(data, Program)
     except ValidationError as error:
@@ -120,9 +93,7 @@ def _as_file_error(message: str, tree: Tree, file: str) -> ProgramFileError:
     else:
         reason = reason[:1].lower() + reason[1:]
     name = ".".join(str(step) for step in key_path)
-    return ProgramFileError(
-        file, _line(tree, key_path), f"{name}: {reason}" if name else f"{reason}"
-    )
+    return ProgramFileError(file, _line(tree, key_path), f"{name}: {reason}" if name else reason)
 
 
 def _line(tree: Tree, key_path: _Path) -> int:
