@@ -127,19 +127,17 @@ def command(
     programs = session.config.user_facts().programs or bundled()
     is_wanted = wanted_variables(programs.variables, programs.variable_prefixes)
     for image, config in _read_all(source, images, is_wanted):
-        if isinstance(config, ImageConfig):
-            found[str(image)] = config
-            _report(config, kept.get(config.name))
+        found[str(image)] = config
+        _report(config, kept.get(config.name))
     missing = [image for image in images if str(image) not in found]
-    for image in missing:
-        complete = False
-        if not source.from_registry and not source.from_docker:
+    if not source.from_registry and not source.from_docker:
+        for image in missing:
             warn(f"{image}: no archive has it")
     if output is not None:
         configs = {**kept, **{config.name: config for config in found.values()}}
         today = datetime.now(UTC).date()
         write_output(write_images(configs.values(), source.platform, today), output)
-    if not complete or selected.run.stats.unreadable:
+    if missing or not complete or selected.run.stats.unreadable:
         raise SystemExit(INCOMPLETE)
 
 
@@ -168,10 +166,14 @@ def _images_of(pods: "list[PlannedPod]") -> "tuple[list[ImageReference], bool]":
 def _list(images: list[ImageReference]) -> None:
     for image in images:
         sys.stdout.write(f"{safe(str(image))}\n")
+    ask = f"--from-registry {_allow_all(images)}, --from-archive or --from-docker"
+    warn(f"{plural(len(images), 'image')}; to ask for what they start: {ask}")
+
+
+def _allow_all(images: list[ImageReference]) -> str:
+    """Return the options that permit the registries of all images."""
     registries = dict.fromkeys(image.registry for image in images)
-    allow = " ".join(f"--allow {registry}" for registry in registries)
-    text = f"{plural(len(images), 'image')}; to ask for what they start: --from-registry {allow}"
-    warn(f"{text}, --from-archive or --from-docker")
+    return " ".join(f"--allow {registry}" for registry in registries)
 
 
 def _read_kept(output: str | None) -> dict[str, ImageConfig]:
@@ -184,7 +186,7 @@ def _read_kept(output: str | None) -> dict[str, ImageConfig]:
         raise usage_error(str(error)) from None
 
 
-_Found = tuple[ImageReference, ImageConfig | None]
+_Found = tuple[ImageReference, ImageConfig]
 
 
 def _read_all(
@@ -221,8 +223,7 @@ def _registries(
 ) -> "Callable[[ImageReference], ImageConfig]":
     allowed = [host.lower().rstrip("/") for host in source.allow or ()]
     if not allowed:
-        registries = dict.fromkeys(image.registry for image in images)
-        names = " ".join(f"--allow {registry}" for registry in registries)
+        names = _allow_all(images)
         raise usage_error(f"--from-registry asks only hosts that are allowed: {names}")
     logins, helped = read_logins(os.environ)
     for registry in helped:
@@ -255,7 +256,6 @@ def _read_with(
                 sys.stderr.write(f"\r{number} of {len(images)} images\x1b[K")
             if isinstance(found, ImageError):
                 warn(f"{image}: {found}")
-                yield image, None
             else:
                 yield image, found
     if sys.stderr.isatty():

@@ -8,10 +8,10 @@ from shutdownlint.cli.declarations import Argument, Option
 from shutdownlint.cli.options import FileOptions
 from shutdownlint.cli.output import CLEAN, FINDINGS, usage_error
 from shutdownlint.cli.session import Session, rule_errors
-from shutdownlint.programs.known import KnownPrograms, load_bundled
+from shutdownlint.programs.known import load_bundled, with_bundled
 from shutdownlint.programs.record_file import load_folder
 from shutdownlint.reports.program_page import describe_signal, program_page
-from shutdownlint.reports.report import safe
+from shutdownlint.reports.report import safe, safe_page
 from shutdownlint.wording import did_you_mean, plural
 
 if TYPE_CHECKING:
@@ -55,8 +55,7 @@ def _show(name: str, programs: "list[Program]") -> None:
     wanted = name.lower()
     found = [each for each in programs if wanted in _names(each)]
     if len(found) == 1:
-        lines = (safe(line) for line in program_page(found[0]).split("\n"))
-        sys.stdout.write("\n".join(lines))
+        sys.stdout.write(safe_page(program_page(found[0])))
         return
     found = found or [each for each in programs if any(wanted in text for text in _texts(each))]
     if not found:
@@ -90,7 +89,7 @@ def _test(folder: Path) -> int:
     )
 
     records = load_folder(folder)
-    known = KnownPrograms((*records.values(), *load_bundled().values()))
+    known = with_bundled(records.values())
     failures = 0
     for file, program in records.items():
         problems = list(example_problems(program, known))

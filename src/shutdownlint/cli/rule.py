@@ -12,7 +12,7 @@ from shutdownlint.engine.rule import LISTED, bundled_folder, merge_rules, sugges
 from shutdownlint.engine.rule_loader import load_all_bundled, load_folder
 from shutdownlint.files import read_text
 from shutdownlint.reports.fields_page import fields_text
-from shutdownlint.reports.report import safe
+from shutdownlint.reports.report import safe_page
 from shutdownlint.reports.rule_page import rule_page
 from shutdownlint.wording import plural
 
@@ -85,8 +85,7 @@ def _show(rule_id: str | None, folders: "Sequence[str]") -> None:
 
     from shutdownlint.engine.loader import load_schema  # noqa: PLC0415 - needs pydantic
 
-    lines = (safe(line) for line in rule_page(load_schema(Path(found.file))).split("\n"))
-    sys.stdout.write("\n".join(lines))
+    sys.stdout.write(safe_page(rule_page(load_schema(Path(found.file)))))
 
 
 def _list(rules: "list[Rule]") -> None:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.workload_index import WorkloadEntry
     from shutdownlint.programs.images import ImageConfig
 
+_Entry = TypeVar("_Entry")
 #: From so many files on a progress bar is shown.
 _LONG_RUN = 500
 _REFRESH_EVERY = 50
@@ -276,10 +277,7 @@ def _read_measured(files: list[str]) -> list[AppFacts]:
         return []
     from shutdownlint.config.measured import load_measured  # noqa: PLC0415 - needs pydantic
 
-    try:
-        return [facts for file in files for facts in load_measured(Path(file))]
-    except ConfigError as error:
-        raise usage_error(str(error)) from None
+    return _read_all(files, load_measured)
 
 
 def _read_images(files: list[str]) -> "list[ImageConfig]":
@@ -287,8 +285,13 @@ def _read_images(files: list[str]) -> "list[ImageConfig]":
         return []
     from shutdownlint.config.images import load_images  # noqa: PLC0415 - needs pydantic
 
+    return _read_all(files, load_images)
+
+
+def _read_all(files: list[str], load: Callable[[Path], list[_Entry]]) -> list[_Entry]:
+    """Return the entries of files that options name; a mistake in one is a usage error."""
     try:
-        return [image for file in files for image in load_images(Path(file))]
+        return [entry for file in files for entry in load(Path(file))]
     except ConfigError as error:
         raise usage_error(str(error)) from None
 

@@ -16,7 +16,7 @@ from shutdownlint.engine.selection import RuleSelection
 from shutdownlint.linter.owners import Owners
 from shutdownlint.platforms.user_facts import AppFacts, UserFacts
 from shutdownlint.programs.images import ImageConfigs
-from shutdownlint.programs.known import KnownPrograms, load_bundled
+from shutdownlint.programs.known import with_bundled
 from shutdownlint.rendering.targets import RenderOptions
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Config(Struct, frozen=True):
             self.suppressions,
             self.namespace,
             self.owners.label,
-            KnownPrograms((*self.programs, *load_bundled().values())) if self.programs else None,
+            with_bundled(self.programs) if self.programs else None,
             ImageConfigs(self.images) if self.images else None,
         )
 

@@ -105,9 +105,15 @@ class ImageConfigs:
             reference = ImageReference.parse(config.name)
             self._by_name.setdefault(f"{reference.name}:{reference.tag}", config)
             self._by_digest.setdefault((reference.name, config.digest), config)
+        self._found: dict[str, tuple[ImageConfig | None, str]] = {}
 
     def find(self, image: str) -> tuple[ImageConfig | None, str]:
         """Return the configuration of an image, and why one of this name does not count."""
+        if image not in self._found:
+            self._found[image] = self._find(image)
+        return self._found[image]
+
+    def _find(self, image: str) -> tuple[ImageConfig | None, str]:
         try:
             reference = ImageReference.parse(image)
         except ValueError:

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from shutdownlint.programs.record import Image
 
 
+#: The JVM takes further options from here.
+JAVA_OPTIONS: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS")
+
+
 class CompiledPrograms(Struct, array_like=True, frozen=True):
     """The bundled records by file name, and the state of the checkout that they are of."""
 
@@ -90,7 +94,7 @@ class KnownPrograms:
     def variable_prefixes(self) -> tuple[str, ...]:
         """The beginnings of variables that show a program, or set options of its runtime."""
         evidence = {prefix for program in self.programs for prefix in program.evidence}
-        return tuple(sorted(evidence | {"JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"}))
+        return tuple(sorted(evidence.union(JAVA_OPTIONS)))
 
     def find(
         self, name: str, arguments: Sequence[str] = (), module: str | None = None
@@ -126,10 +130,15 @@ def load_bundled() -> dict[str, Program]:
     return _compiled().programs
 
 
+def with_bundled(own: Iterable[Program]) -> KnownPrograms:
+    """Return the index of the user's own records and the bundled ones."""
+    return KnownPrograms((*own, *load_bundled().values()))
+
+
 @cache
 def bundled() -> KnownPrograms:
     """Return the index of the bundled records."""
-    return KnownPrograms(load_bundled().values())
+    return with_bundled(())
 
 
 def compile_programs(*, in_checkout: bool) -> bytes:

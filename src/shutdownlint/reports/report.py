@@ -70,6 +70,11 @@ def safe(text: str) -> str:
     return _UNSAFE.sub(_escape, text).replace("\t", "    ")
 
 
+def safe_page(text: str) -> str:
+    """Return a page of several lines, each of them safe."""
+    return "\n".join(safe(line) for line in text.split("\n"))
+
+
 def _escape(found: re.Match[str]) -> str:
     number = ord(found.group())
     return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"

@@ -24,6 +24,7 @@ from shutdownlint.platforms.programs.container_config import (
 from shutdownlint.platforms.programs.limit_values import ReadLimit, is_templated, read_limit
 from shutdownlint.platforms.programs.problems import SettingIgnored
 from shutdownlint.platforms.programs.start import StartedProgram, Word, fits, flag_values
+from shutdownlint.programs.known import JAVA_OPTIONS
 from shutdownlint.programs.record import parse_time
 from shutdownlint.shell.syntax import base_name, is_shell, shell_script, tokens
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
@@ -197,7 +198,7 @@ def _java_options(known: ContainerConfig, words: Sequence[Word]) -> dict[str, Wr
     """System properties given to the JVM, by their canonical name."""
     found_options = [
         WrittenText(option, written.location, written.inherited)
-        for name in facts.JAVA_OPTIONS
+        for name in JAVA_OPTIONS
         if (written := known.variables.get(name)) is not None
         for option in _split(written.text)
     ]

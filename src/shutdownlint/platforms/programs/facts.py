@@ -46,8 +46,6 @@ LAUNCHERS: Final = frozenset(
 )
 #: Gunicorn takes further flags from here (docs/content/configure.md:9).
 GUNICORN_ARGUMENTS: Final = "GUNICORN_CMD_ARGS"
-#: The JVM takes further options from here.
-JAVA_OPTIONS: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS")
 #: Inits: they pass the signal on, and end with the program.
 INITS: Final = frozenset(("tini", "tini-static", "dumb-init", "catatonit"))
 #: Entry scripts of official images, which end in exec and their arguments.

@@ -25,7 +25,7 @@ from shutdownlint.platforms.programs.container_config import read_container_conf
 from shutdownlint.platforms.programs.detect import ProgramFacts, detect_program
 from shutdownlint.platforms.programs.forwarding import find_upstreams, listens_on_loopback
 from shutdownlint.platforms.programs.problems import PROBLEMS
-from shutdownlint.platforms.programs.servers import KnownServer, find_server
+from shutdownlint.platforms.programs.servers import KnownServer, ServerStart, find_server
 from shutdownlint.platforms.programs.start import StartedProgram, find_program
 from shutdownlint.platforms.programs.verdict import (
     Verdict,
@@ -269,7 +269,7 @@ class Plugin(Platform):
             return found[-1] if found else None
 
         hook = written.handler.value.command
-        server = find_server(started, container.name, hook, config_map)
+        server = find_server(ServerStart(started, container.name, hook, config_map))
         # Alone in its pod a helper is what the pod is for.
         alone = len(draft.workload.template.spec.containers) == 1
         return None if server is not None and server.helper and alone else server

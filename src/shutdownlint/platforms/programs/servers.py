@@ -50,19 +50,14 @@ class ServerStart(Struct, frozen=True):
     config_map: Callable[[str], LoadedResource[ConfigMap] | None]
 
 
-def find_server(
-    started: StartedProgram,
-    container: str,
-    hook_command: Sequence[str],
-    config_map: Callable[[str], LoadedResource[ConfigMap] | None],
-) -> KnownServer | None:
+def find_server(start: ServerStart) -> KnownServer | None:
     """Return the server that a container starts; None for programs that need no reader."""
-    record = started.record
+    started, record = start.started, start.started.record
     if record is None:
         return None
     if record.reader:
         module = import_module(f"shutdownlint.platforms.programs.readers.{record.reader}")
-        found: KnownServer = module.read(ServerStart(started, container, hook_command, config_map))
+        found: KnownServer = module.read(start)
         return found
     if record.role is Role.HELPER:
         version = f"{record.name} {record.versions}" if record.versions else record.name
