@@ -100,10 +100,17 @@ listen = 127.0.0.1:{backend}
 pm = static
 pm.max_children = 4
 """
-_COMPILE: Final = (
-    "cd {folder}/{server}/webapps/ROOT/WEB-INF && mkdir classes && "
-    "javac -cp {jar} -d classes App.java"
-)
+
+
+def _compile(server: str, package: str, jar: str) -> str:
+    """Return a script that compiles the servlet for a server; Jetty 9 is from before Jakarta."""
+    return (
+        f"cd {{folder}}/{server}/webapps/ROOT/WEB-INF && mkdir classes && "
+        f"sed 's/jakarta/{package}/' {{folder}}/App.java > App.java && "
+        f"javac -cp {jar} -d classes App.java"
+    )
+
+
 _TOMCAT: Final = """\
 <Server port="-1">
   <Service name="Catalina">
@@ -224,9 +231,7 @@ CASES: Final = (
         env=(("CATALINA_HOME", "/usr/share/tomcat10"), ("CATALINA_BASE", "{folder}/tomcat")),
         config=_TOMCAT,
         prepare="mkdir {folder}/tomcat/conf && cp {config} {folder}/tomcat/conf/server.xml && "
-        + _COMPILE.replace("{server}", "tomcat").replace(
-            "{jar}", "/usr/share/tomcat10/lib/servlet-api.jar"
-        ),
+        + _compile("tomcat", "jakarta", "/usr/share/tomcat10/lib/servlet-api.jar"),
     ),
     _case(
         "jetty",
@@ -235,9 +240,7 @@ CASES: Final = (
         " --module=http,deploy,jsp",
         "java",
         "/usr/share/jetty9/bin/jetty.sh",
-        prepare=_COMPILE.replace("{server}", "jetty").replace(
-            "{jar}", "$(echo /usr/share/jetty9/lib/*servlet-api*.jar)"
-        ),
+        prepare=_compile("jetty", "javax", "$(echo /usr/share/jetty9/lib/*servlet-api*.jar)"),
     ),
     _case(
         "php-fpm",

@@ -20,9 +20,8 @@ from typing import Final
 from msgspec import Struct
 
 from tests.ports import PORTS
-from tests.programs.run import LATE_AT, search_path
+from tests.programs.run import LATE_AT, UNSHARE, first_process, search_path
 
-_UNSHARE: Final = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
 _WATCHED: Final = 25.0
 
 
@@ -117,7 +116,7 @@ def _run(database: Database, folder: str) -> str:
         done = subprocess.run(fill(database.prepare), check=False, env=environment, timeout=120)
         if done.returncode:
             return "skipped, not installed"
-    with subprocess.Popen([*_UNSHARE, *fill(database.start)], **quiet) as process:  # type: ignore[call-overload]
+    with subprocess.Popen([*UNSHARE, *fill(database.start)], **quiet) as process:  # type: ignore[call-overload]
         try:
             for _ in range(120):
                 if subprocess.run(fill(database.ping), check=False, **quiet).returncode == 0:  # type: ignore[call-overload]
@@ -139,9 +138,9 @@ def _stop(
 ) -> str:
     running = subprocess.Popen(slow, **quiet)  # type: ignore[call-overload]
     time.sleep(0.7)
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    first = first_process(process)
     begin = time.monotonic()
-    os.kill(int(children[0]), getattr(signal, database.stop))
+    os.kill(first, getattr(signal, database.stop))
     ended: list[float] = []
 
     def watch() -> None:

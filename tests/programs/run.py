@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 APPS: Final = Path(__file__).with_name("apps")
 #: Where programs that pip installs for this suite are.
 PROGRAMS: Final = Path(__file__).parents[1] / ".cache" / "programs" / "bin"
-_UNSHARE: Final = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
+UNSHARE: Final = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
 #: The request that is in flight at the signal, and when later ones are sent, in seconds.
 IN_FLIGHT: Final = 4.0
 LATE_AT: Final = 1.5
@@ -162,7 +162,7 @@ def _run(
         **{name: _fill(value, values) for name, value in case.env},
     }
     with subprocess.Popen(
-        [*_UNSHARE, *command],
+        [*UNSHARE, *command],
         cwd=folder,
         env=environment,
         stdin=subprocess.DEVNULL,
@@ -206,20 +206,21 @@ def _send(case: Case, process: _Process, port: int, requests: Sequence[Asked]) -
         task.start()
     time.sleep(_BEFORE)
     begin.set()
-    os.kill(_first_process(process), getattr(signal, case.signal or default_signal(case)))
+    os.kill(first_process(process), getattr(signal, case.signal or default_signal(case)))
     for task in tasks:
         task.join()
     return found
 
 
-def _first_process(process: _Process) -> int:
+def first_process(process: _Process) -> int:
+    """Return the number of the program in its namespace's parent."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     assert children, "the program ended before it was stopped"
     return int(children[0])
 
 
 def _stop(case: Case, process: _Process, port: int) -> Seen:
-    first = _first_process(process)
+    first = first_process(process)
     idle, running, long = Client(port), Client(port), Client(port)
     idle.ask(0)
     time.sleep(0.3)
