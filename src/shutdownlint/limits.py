@@ -170,7 +170,7 @@ MAX_IMAGE_DOCUMENT_BYTES: Final = 4 * 1024 * 1024
 #: A larger layer is not read for the image's shell.
 MAX_IMAGE_LAYER_BYTES: Final = 8 * 1024 * 1024
 #: A layer with more unpacked bytes, or more entries, is not read to its end.
-MAX_IMAGE_LAYER_UNPACKED_BYTES: Final = 64 * 1024 * 1024
+MAX_IMAGE_LAYER_UNPACKED_BYTES: Final = 512 * 1024 * 1024
 MAX_IMAGE_LAYER_ENTRIES: Final = 50_000
 #: A larger archive of images is refused.
 MAX_IMAGE_ARCHIVE_BYTES: Final = 16 * 1024 * 1024 * 1024

@@ -11,7 +11,7 @@ import pytest
 
 from shutdownlint import limits
 from shutdownlint.images.archive import read_archive
-from shutdownlint.images.documents import ImageError, ShellFinder, unpacked
+from shutdownlint.images.documents import ImageError, ShellFinder
 from tests.helpers import run
 from tests.images.content import CONFIG, docker_archive, layer, layout_archive, multi, single, tar
 
@@ -100,9 +100,9 @@ def test_large_archives_and_layers_are_refused(
         list(read_archive(str(tmp_path / "image.tar"), "linux/amd64", bool))
     monkeypatch.setattr(limits, "MAX_IMAGE_LAYER_UNPACKED_BYTES", 100)
     with pytest.raises(ImageError, match="a layer is too large"):
-        unpacked(layer("dash"))
+        ShellFinder().add(io.BytesIO(layer("dash")))
     with pytest.raises(ImageError, match="zstd"):
-        unpacked(b"\x28\xb5\x2f\xfd")
+        ShellFinder().add(io.BytesIO(b"\x28\xb5\x2f\xfd"))
 
 
 def _layers(*entries: list[tuple[str, str]]) -> str:

@@ -63,7 +63,11 @@ def serving(fake: Fake) -> Iterator[Fake]:
         def log_message(self, *_: object) -> None:
             """Nothing to the screen."""
 
-    with ThreadingHTTPServer(("127.0.0.1", PORTS.take()), Handler) as server:
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, *_: object) -> None:
+            """Print nothing: a client may go before it has read everything."""
+
+    with Server(("127.0.0.1", PORTS.take()), Handler) as server:
         fake.host = f"127.0.0.1:{server.server_address[1]}"
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:

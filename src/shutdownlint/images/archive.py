@@ -5,7 +5,6 @@ Nothing is unpacked to the disk.
 
 from __future__ import annotations
 
-import gzip
 import tarfile
 from typing import TYPE_CHECKING, Any
 
@@ -123,13 +122,7 @@ class _Archive:
                 stream = self._archive.extractfile(entry) if entry is not None else None
                 if stream is None:
                     return ""
-                packed = stream.read(2) == b"\x1f\x8b"
-                stream.seek(0)
-                if packed:
-                    with gzip.open(stream) as layer:
-                        shells.add(layer)
-                else:
-                    shells.add(stream)
+                shells.add(stream)
         except (ImageError, tarfile.TarError, OSError, EOFError):
             return ""
         return shells.shell if layers else ""

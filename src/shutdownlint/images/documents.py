@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import IO
 
-    _Layer = IO[bytes] | gzip.GzipFile
-
 INDEXES: Final = (
     "application/vnd.oci.image.index.v1+json",
     "application/vnd.docker.distribution.manifest.list.v2+json",
@@ -126,6 +124,21 @@ def _text(config: dict[str, Any], key: str) -> str:
     return (found or "")[:_LONGEST]
 
 
+class _Bounded(io.BufferedIOBase):
+    """A stream that ends with an error behind the most bytes that a layer may have."""
+
+    def __init__(self, stream: IO[bytes] | gzip.GzipFile) -> None:
+        self._stream = stream
+        self._left = limits.MAX_IMAGE_LAYER_UNPACKED_BYTES
+
+    def read(self, size: int | None = -1) -> bytes:
+        found = self._stream.read(-1 if size is None else size)
+        self._left -= len(found)
+        if self._left < 0:
+            raise ImageError("a layer is too large")
+        return found
+
+
 class ShellFinder:
     """Finds what ``/bin/sh`` is, from the file names of an image's layers, the lowest first."""
 
@@ -133,10 +146,18 @@ class ShellFinder:
         self._links: dict[str, str] = {}
         self._files: set[str] = set()
 
-    def add(self, layer: _Layer) -> None:
-        """Read the names of a layer: a tar file, compressed or not. Raises ``ImageError``."""
+    def add(self, layer: IO[bytes]) -> None:
+        """Read the names of a layer: a tar file, compressed with gzip or not at all.
+
+        Raises ``ImageError``.
+        """
+        magic = layer.read(4)
+        layer.seek(0)
+        if magic == b"\x28\xb5\x2f\xfd":
+            raise ImageError("a layer is compressed with zstd")
+        stream = gzip.GzipFile(fileobj=layer) if magic[:2] == b"\x1f\x8b" else layer
         try:
-            with tarfile.open(fileobj=layer, mode="r|") as archive:
+            with tarfile.open(fileobj=_Bounded(stream), mode="r|") as archive:
                 for number, entry in enumerate(archive):
                     if number > limits.MAX_IMAGE_LAYER_ENTRIES:
                         raise ImageError("a layer has too many entries")
@@ -181,25 +202,6 @@ def _plain(path: str) -> str:
         elif part not in ("", ".", ".."):
             parts.append(part)
     return "/".join(parts)
-
-
-def unpacked(data: bytes) -> IO[bytes]:
-    """Return a layer as a tar file: layers are compressed with gzip, or not at all.
-
-    Raises ``ImageError`` for another compression, and beyond the limit.
-    """
-    if data[:2] == b"\x1f\x8b":
-        with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
-            try:
-                found = stream.read(limits.MAX_IMAGE_LAYER_UNPACKED_BYTES + 1)
-            except (OSError, EOFError, zlib.error) as error:
-                raise ImageError(f"a layer cannot be read: {error}") from None
-        if len(found) > limits.MAX_IMAGE_LAYER_UNPACKED_BYTES:
-            raise ImageError("a layer is too large")
-        return io.BytesIO(found)
-    if data[:4] == b"\x28\xb5\x2f\xfd":
-        raise ImageError("a layer is compressed with zstd")
-    return io.BytesIO(data)
 
 
 def wanted_variables(names: Iterable[str], prefixes: Iterable[str]) -> Callable[[str], bool]:

@@ -8,6 +8,7 @@ comes is checked by its digest. Source: distribution-spec, distribution docs/spe
 from __future__ import annotations
 
 import base64
+import io
 import re
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode, urljoin, urlsplit
@@ -28,7 +29,6 @@ from shutdownlint.images.documents import (
     layers_of,
     read_config,
     read_json,
-    unpacked,
 )
 from shutdownlint.programs.images import DEFAULT_REGISTRY
 
@@ -162,7 +162,7 @@ class _Repository:
         shells = ShellFinder()
         try:
             for digest, size in layers:
-                shells.add(unpacked(self._blob(digest, size, limits.MAX_IMAGE_LAYER_BYTES)))
+                shells.add(io.BytesIO(self._blob(digest, size, limits.MAX_IMAGE_LAYER_BYTES)))
         except (ImageError, HttpError):
             return ""
         return shells.shell
