@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shutdownlint.linter.program_examples import example_problems
+from shutdownlint.linter.program_examples import example_problems, example_verdict
 from shutdownlint.programs.errors import ProgramFileError
 from shutdownlint.programs.known import bundled, load_bundled
+from shutdownlint.programs.record import Example
 from shutdownlint.programs.record_file import load_folder, parse_record
 from tests.helpers import run
 
@@ -57,6 +58,35 @@ def test_every_behaviour_has_an_example() -> None:
 
 
 @pytest.mark.parametrize(
+    ("image", "args", "verdict"),
+    [
+        ("vllm/vllm-openai:v0.18.0", "--shutdown-timeout 90", "finishes its requests within 90s"),
+        ("tomcat:10.1", "", "finishes its requests within 2s"),
+        ("redis:7", "--maxmemory 1g", "cuts its requests"),
+        ("redis:7", "redis-server --maxmemory 1g", "cuts its requests"),
+        ("ollama/ollama:0.5.0", "", "cuts its requests"),
+    ],
+)
+def test_args_follow_the_entrypoint(image: str, args: str, verdict: str) -> None:
+    found = _verdict(image, args)
+    assert found.startswith(verdict)
+    assert "; or" not in found
+
+
+@pytest.mark.parametrize(
+    ("image", "args"),
+    [("tomcat:10.1", "status"), ("ollama/ollama:0.5.0", "list"), ("redis:7", "backup")],
+)
+def test_args_replace_the_command(image: str, args: str) -> None:
+    # Nothing is known of what these start.
+    assert "; or " in _verdict(image, args)
+
+
+def _verdict(image: str, args: str) -> str:
+    return example_verdict(Example("", args=args, image=image), bundled())
+
+
+@pytest.mark.parametrize(
     ("text", "mistake"),
     [
         ("name: x\nprogramms: [x]\nsources: [s]\n", "2: programms: is not a key of program records;"),
@@ -71,6 +101,8 @@ def test_every_behaviour_has_an_example() -> None:
         ("a: 1\n---\nb: 1\n", "1: a record file has exactly one document"),
         ("name: [\n", "2: "),
         ("name: x\nprograms: [x]\nversions: '<a'\nsources: [s]\n", "3: versions"),
+        ("name: x\nprograms: [x]\nversions: '<'\nsources: [s]\n", "3: versions"),
+        ("name: x\nprograms: [x]\nversions: '>=1'\nsources: [s]\n", "3: versions"),
     ],
 )  # fmt: skip
 def test_a_mistake_has_its_line(text: str, mistake: str) -> None:

@@ -63,7 +63,9 @@ _Name = Annotated[str, Meta(min_length=1, max_length=100)]
 _Signal = Annotated[str, Meta(pattern="^SIG[A-Z0-9+-]{2,12}$")]
 _Time = Annotated[str, Meta(pattern=r"^[0-9]{1,6}(\.[0-9]{1,3})?(ms|s|m|h)$")]
 _Version = Annotated[str, Meta(pattern=r"^[0-9]{1,6}\.[0-9]{1,6}(\.[0-9]{1,6})?$")]
-_Range = Annotated[str, Meta(pattern=r"^[0-9.<>=, |]+$")]
+_CLAUSE: Final = r"(>=|<=|==|>|<) ?[0-9]{1,6}\.[0-9]{1,6}(\.[0-9]{1,6})?"
+_GROUP: Final = rf"{_CLAUSE}( ?, ?{_CLAUSE})?"
+_Range = Annotated[str, Meta(pattern=rf"^{_GROUP}( ?\|\| ?{_GROUP})*$", max_length=200)]
 
 
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -76,14 +78,17 @@ def parse_time(text: str) -> timedelta:
 
 
 class Image(_Form, frozen=True):
-    """An image that starts the program by itself, with the container's args as its arguments.
+    """An image that starts the program by itself.
 
-    ``tag`` is a part of its tag. ``command`` is its entrypoint; without one the first name of the
-    record. ``stop_signal`` is the signal that it sets, from release ``since`` on.
+    ``tag`` is a part of its tag. A container's args follow ``entrypoint``, and replace ``command``.
+    With neither, the first name of the record is the entrypoint; of an official image it is the
+    command. Without an entrypoint args that begin with a flag follow the command, as the scripts of
+    official images do it. ``stop_signal`` is the signal that it sets, from release ``since`` on.
     """
 
     name: _Name
     tag: str = ""
+    entrypoint: tuple[_Name, ...] = ()
     command: tuple[_Name, ...] = ()
     stop_signal: _Signal | None = None
     since: _Version | None = None

@@ -75,8 +75,9 @@ def _mistakes(program: Program) -> Iterator[tuple[_Path, str]]:
     if not program.measured and not program.sources:
         yield ("name",), "needs 'measured' or 'sources': where the facts come from"
     for number, image in enumerate(program.images):
-        if not image.command and not program.programs:
-            yield ("images", number), "needs 'command', since the record names no program"
+        if not (image.entrypoint or image.command or program.programs):
+            text = "needs 'entrypoint' or 'command', since the record names no program"
+            yield ("images", number), text
 
 
 def _as_file_error(message: str, tree: Tree, file: str) -> ProgramFileError:

@@ -75,12 +75,9 @@ def identify(
     """
     known, config = context.programs, context.image_config(container)
     image = _Image(container.image or "", known, config)
-    unknown = not container.command and config is None
-    by_image = image.start(container, ref) if unknown else None
-    if by_image is not None and (
-        started is None or not _names_program(started, container, image, known)
-    ):
-        started = by_image
+    if not container.command and config is None:
+        named = started is not None and _names_program(started, container, known)
+        started = image.start(container, ref, args_name_program=named) or started
     if started is None:
         return None
     return _with_record(started, image, known)
@@ -98,22 +95,16 @@ def start_by_name(
 ) -> StartedProgram | None:
     """Return the program that an image is known to start, by its name alone."""
     image = _Image(container.image or "", context.programs, None)
-    started = image.start(container, ref)
+    started = image.start(container, ref, args_name_program=False)
     return _with_record(started, image, context.programs) if started is not None else None
 
 
-def _names_program(
-    started: StartedProgram, container: Container, image: ImageName, known: KnownPrograms
-) -> bool:
-    """Whether args begin with a program, which the image's entry point then runs.
-
-    The entry points of official images run what is no flag (docker-library official-images,
-    "Consistency").
-    """
+def _names_program(started: StartedProgram, container: Container, known: KnownPrograms) -> bool:
+    """Whether args begin with a program, which the image's entry point then runs."""
     first = container.args[0] if container.args else ""
     name = base_name(first)
     runs = started.name != name or is_shell(name) or any(known.find(name, container.args[1:]))
-    return runs or first.startswith("/") or bool(image.official)
+    return runs or first.startswith("/")
 
 
 def is_client(started: StartedProgram, known: KnownPrograms) -> bool:
@@ -140,12 +131,25 @@ class _Image(ImageName):
         """The version that the tag names; None for tags that name none."""
         return Version.find(self.tag)
 
-    def start(self, container: Container, ref: NodeRef) -> StartedProgram | None:
-        """Return the program that it starts by itself, with the container's args."""
+    def start(
+        self, container: Container, ref: NodeRef, *, args_name_program: bool
+    ) -> StartedProgram | None:
+        """Return the program that it starts by itself; None where the args name another one."""
         for image, program in self.known:
-            names = image.command or program.programs[0].split(" ")
-            words = [Word(name, ref / "image") for name in names]
-            words += [Word(text, ref / "args" / n) for n, text in enumerate(container.args)]
+            entrypoint, command, args = image.entrypoint, image.command, container.args
+            if not entrypoint and not command:
+                usual = tuple(program.programs[0].split(" "))
+                entrypoint, command = ((), usual) if self.official else (usual, ())
+                if entrypoint and args_name_program:
+                    return None
+            if args and not entrypoint:
+                # docker-library official-images README, Consistency
+                if not args[0].startswith("-"):
+                    return None
+                entrypoint = command
+            words = [Word(name, ref / "image") for name in entrypoint]
+            words += [Word(text, ref / "args" / n) for n, text in enumerate(args)]
+            words += [Word(name, ref / "image") for name in command if not args]
             return StartedProgram(tuple(words), by_image=True)
         return None
 
