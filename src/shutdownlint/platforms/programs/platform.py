@@ -36,6 +36,7 @@ from shutdownlint.platforms.programs.verdict import (
 )
 from shutdownlint.programs.record import AtSignal, parse_time
 from shutdownlint.programs.record import Role as ProgramRole
+from shutdownlint.shell.forwarding import SignalForwarding
 from shutdownlint.shutdown.durations import ZERO, format_duration
 from shutdownlint.shutdown.pod_plan import Assumption, Effect, Knob, Role
 from shutdownlint.shutdown.process import (
@@ -328,6 +329,9 @@ class Plugin(Platform):
             if written is not None and written.may_keep_signal:
                 when = f"where the shell that starts {name} keeps the stop signal"
                 others.append((when, _EXEC, "ignoring"))
+                if written.forwarding.value is SignalForwarding.UNKNOWN:
+                    when = f"where the shell that starts {name} ends before {name}"
+                    others.append((when, _EXEC, "abrupt"))
             for when, remedy, behaviour in others:
                 yield Alternative(
                     when, remedy, with_behaviour(context.user_facts, pod.id, name, behaviour)

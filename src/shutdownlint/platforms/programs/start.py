@@ -158,7 +158,10 @@ def _inside(
     if is_shell(name) or name == "busybox":
         return _in_shell(started, container, config)
     if name in facts.ENTRY_SCRIPTS.value and len(words) > 1:
-        return replace(started, words=words[1:], entry_script=name)
+        inner = words[1:]
+        if inner[0].text.startswith("-") and config is not None and config.command:
+            inner = (Word(config.command[0], words[0].location), *inner)  # flags of its program
+        return replace(started, words=inner, entry_script=name)
     if name in facts.INITS:
         return _behind_init(started)
     if name in facts.USER_SWITCHERS:
