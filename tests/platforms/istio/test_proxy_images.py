@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from shutdownlint.shutdown.process import After
 from tests.helpers import check_files, dedent, plan_files, user_facts
 
 POD = dedent("""
@@ -59,3 +60,13 @@ def test_the_image_shows_the_release() -> None:
     pod = POD % f"{IMAGE}'docker.io/istio/proxyv2:1.11.4'"
     (planned,) = plan_files({"pod.yaml": pod}).pods
     assert str(planned.versions["istio"]) == "1.11.4"
+
+
+@pytest.mark.parametrize(("release", "seconds"), [("1.0.9", 0), ("1.1.0", 5), ("1.24.1", 5)])
+def test_agents_before_1_1_kill_their_proxy(release: str, seconds: float) -> None:
+    pod = POD % f"{IMAGE}'docker.io/istio/proxyv2:{release}'"
+    (planned,) = plan_files({"pod.yaml": pod}).pods
+    assert planned.plan is not None
+    (phase,) = planned.plan.container("istio-proxy").process.phases
+    assert isinstance(phase.ending, After)
+    assert phase.ending.duration.value.total_seconds() == seconds

@@ -188,6 +188,8 @@ GATEWAY_TEMPLATE: Final = "gateway"
 
 #: The field that replaced the variable (api PR 1463).
 TERMINATION_DRAIN_SINCE: Final = SourcedValue(Version(1, 7, 0), "istio/api PR 1463")
+#: Earlier agents kill their proxy at the stop signal.
+DRAIN_SINCE: Final = SourcedValue(Version(1, 1, 0), "pilot/pkg/proxy/agent.go (tag scan)")
 STALE_DRAIN_ENV_FROM: Final = SourcedValue(Version(1, 10, 0), "tag scan")
 PARENT_SHUTDOWN_REMOVED: Final = SourcedValue(Version(1, 17, 0), "istio/api c50e40013, PR 42253")
 #: Earlier releases support Kubernetes up to this one, which has no sleep action of hooks yet.

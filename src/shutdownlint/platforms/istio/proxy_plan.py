@@ -188,18 +188,22 @@ def _settings(
         label = f"Istio {version} does not know it"
         unset = Origin(OriginKind.DEFAULT, label, nearest)
         exit_on_zero = replace(exit_on_zero, value=False, origin=unset)
+    drain = field_setting(
+        "terminationDrainDuration",
+        merged.termination_drain,
+        facts.TERMINATION_DRAIN_DURATION,
+        nearest,
+    )
+    if version is not None and version < facts.DRAIN_SINCE.value:
+        ends = Origin(OriginKind.DEFAULT, f"Istio {version} ends its proxy at once", nearest)
+        drain = replace(drain, value=ZERO, origin=ends)
     if exit_on_zero.value:  # the minimum is read with exit-on-zero only
         problems += of_minimum
     return ProxySettings(
         mode=sidecar.mode,
         exit_on_zero=exit_on_zero,
         minimum_drain=minimum,
-        termination_drain=field_setting(
-            "terminationDrainDuration",
-            merged.termination_drain,
-            facts.TERMINATION_DRAIN_DURATION,
-            nearest,
-        ),
+        termination_drain=drain,
         drain_duration=field_setting(
             "drainDuration", merged.drain_duration, facts.DRAIN_DURATION, nearest
         ),
