@@ -77,6 +77,15 @@ class RequestOptions(OptionGroup):
             "deletion.",
         ),
     ] = None
+    stream: Annotated[
+        list[str] | None,
+        Option(
+            panel=REQUESTS,
+            metavar="DURATION[@ARRIVAL]",
+            help="A request whose answer begins at once and lasts: a WebSocket, a gRPC stream, "
+            "server-sent events. One from before the drain leaves its connection open.",
+        ),
+    ] = None
     idle_connections: Annotated[
         int,
         Option(
@@ -175,6 +184,7 @@ def command(
     session = session.with_config(replace(config, command_line=stated))
     inbound = [read_request(text) for text in requests.request or ()]
     inbound += [read_request(text, reused=True) for text in requests.reused or ()]
+    inbound += [read_request(text, stream=True) for text in requests.stream or ()]
     outbound = [read_request(text, outbound=True) for text in requests.outbound or ()]
     if summary:
         if [*inbound, *outbound] or requests.changes_traffic:

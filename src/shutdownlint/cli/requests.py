@@ -8,7 +8,9 @@ from shutdownlint.shutdown.process import Direction
 from shutdownlint.shutdown.request import Request
 
 
-def read_request(text: str, *, outbound: bool = False, reused: bool = False) -> Request:
+def read_request(
+    text: str, *, outbound: bool = False, reused: bool = False, stream: bool = False
+) -> Request:
     """Return a request of the command line, such as 10s or 2s@4s. Raises a usage error."""
     duration_text, at, arrival_text = text.partition("@")
     try:
@@ -19,4 +21,4 @@ def read_request(text: str, *, outbound: bool = False, reused: bool = False) -> 
     if min(arrival, duration).total_seconds() < 0:
         raise usage_error(f"{text}: durations must not be negative")
     direction = Direction.OUTBOUND if outbound else Direction.INBOUND
-    return Request(arrival, duration, direction, reused)
+    return Request(arrival, duration, direction, reused, stream)

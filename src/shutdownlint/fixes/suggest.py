@@ -12,6 +12,7 @@ from shutdownlint.engine.solution_changes import solution_changes
 from shutdownlint.fixes.apply import NOT_WRITABLE, add_unless_overlapping, edits_for, locate, splice
 from shutdownlint.fixes.fixer import fix_files, original_bytes
 from shutdownlint.fixes.verify import VerificationError, check_piece, intended_changes
+from shutdownlint.platforms.traffic import StreamFacts
 from shutdownlint.shutdown.analysis import ShutdownAnalysis
 from shutdownlint.shutdown.loss import LossKind
 from shutdownlint.shutdown.provenance import with_value
@@ -94,11 +95,13 @@ def make_suggestions(
     for pod in pods:
         if pod.plan is None:
             continue
-        assumed = p99 is None and pod.plan.p99 is None and pod.plan.gets_requests
-        solution = solve(pod.plan, Targets.of(pod.plan, p99))
+        streams: StreamFacts | None = pod.facts.get(StreamFacts)
+        wanted = None if streams is not None and streams.p99_is_theirs else p99
+        assumed = wanted is None and pod.plan.p99 is None and pod.plan.gets_requests
+        solution = solve(pod.plan, Targets.of(pod.plan, wanted))
         changed = solution.plan
-        if p99 is not None and changed.p99 is not None:
-            changed = replace(changed, p99=with_value(changed.p99, p99))
+        if wanted is not None and changed.p99 is not None:
+            changed = replace(changed, p99=with_value(changed.p99, wanted))
         lost = tuple(map(report_loss, ShutdownAnalysis(changed).losses))
         suggestion = Suggestion(pod, solution, p99_assumed=assumed, lost=lost)
         try:

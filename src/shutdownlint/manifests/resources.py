@@ -173,6 +173,7 @@ class ServicePort(ApiModel, frozen=True):
     port: Int | None = None
     targetPort: Any = None  # noqa: N815
     protocol: Str | None = None
+    appProtocol: Str | None = None  # noqa: N815
 
 
 class ServiceSpec(ApiModel, frozen=True):

@@ -43,6 +43,13 @@ class ServiceFacts(Struct, frozen=True):
     ports: tuple[int | str, ...] = ()
 
 
+class StreamFacts(Struct, frozen=True):
+    """The port that shows streams of clients. ``p99_is_theirs``: a p99 that no request takes."""
+
+    shown: Setting[str]
+    p99_is_theirs: bool = False
+
+
 class MeasuredRequests(Struct, frozen=True):
     """The measured time of a workload's requests."""
 

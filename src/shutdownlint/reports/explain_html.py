@@ -24,6 +24,7 @@ from shutdownlint.reports.texts import (
     format_share,
     format_share_cost,
     format_shown_with,
+    format_streams,
     format_verdict,
     format_weekly_loss,
     format_window,
@@ -84,6 +85,7 @@ def draw_tables(explanation: Explanation) -> str:
     shutdown = explanation.analysis.latest_end
     rollout = [(explanation.rollout.describe(shutdown),)] if explanation.rollout else []
     pods = [(each.kind, each.text) for each in explanation.disruptions]
+    streams = [(format_streams(explanation),)] if explanation.streams else []
     events = [
         (
             format_duration(event.at),
@@ -107,6 +109,7 @@ def draw_tables(explanation: Explanation) -> str:
     return (
         draw_table("Verdict", ("verdict", "timeline"), verdict)
         + draw_table("Longest requests", ("when", "served", "cause"), longest)
+        + draw_table("Streams", ("what a stop means for them",), streams)
         + draw_table("Requests", ("request", "outcome", "cause", "the client sees"), answers)
         + draw_table("Measured requests", ("share", "what serving them needs"), shares)
         + draw_table("Other cases", ("what is different", "how to settle it"), others)

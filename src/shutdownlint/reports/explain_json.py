@@ -210,6 +210,7 @@ def _request(answer: Answer, pod: PlannedPod) -> dict[str, Any]:
         "arrival": to_seconds(request.arrival),
         "duration": to_seconds(request.duration),
         "reused": request.reused,
+        "stream": request.stream,
         "outcome": "unknown" if pod.rejections else prediction.outcome.value,
         "at": to_seconds(prediction.at),
         "client_sees": prediction.client_sees.value,

@@ -24,6 +24,7 @@ from shutdownlint.reports.texts import (
     format_share,
     format_share_cost,
     format_shown_with,
+    format_streams,
     format_verdict,
     format_weekly_loss,
     format_window,
@@ -138,6 +139,8 @@ class _PodText:
         for name, begin in explanation.closes_kept:
             text = f"{name} answers with Connection: close, HTTP/2 with GOAWAY"
             yield _line("kept", "", f"from {format_duration(begin)} on {text}")
+        if explanation.streams:
+            yield _line("streams", "", format_streams(explanation))
         yield from self._losses()
         if explanation.verdict.weekly is not None:
             yield _line("lost", "", format_weekly_loss(explanation.verdict.weekly))

@@ -11,7 +11,11 @@ from msgspec import Struct
 
 from shutdownlint.linter.verdicts import judge_pod
 from shutdownlint.platforms.pods.pod_facts import PodFacts
-from shutdownlint.platforms.traffic import ClosesKeptConnections, MeasuredRequests
+from shutdownlint.platforms.traffic import (
+    ClosesKeptConnections,
+    MeasuredRequests,
+    StreamFacts,
+)
 from shutdownlint.platforms.user_facts import UserFacts
 from shutdownlint.shutdown.analysis import NO_TRAFFIC, Traffic
 from shutdownlint.shutdown.durations import UNBOUNDED, ZERO
@@ -19,7 +23,7 @@ from shutdownlint.shutdown.kubelet import grace_of
 from shutdownlint.shutdown.pod_plan import Role
 from shutdownlint.shutdown.process import Direction, WhenIdle
 from shutdownlint.shutdown.provenance import Cause
-from shutdownlint.shutdown.request import Event, EventKind
+from shutdownlint.shutdown.request import Event, EventKind, Request
 from shutdownlint.shutdown.request_shares import share_rows
 
 if TYPE_CHECKING:
@@ -34,7 +38,6 @@ if TYPE_CHECKING:
     from shutdownlint.shutdown.analysis import Answer, Headroom, ShutdownAnalysis
     from shutdownlint.shutdown.pod_plan import ContainerPlan, PodPlan
     from shutdownlint.shutdown.provenance import Setting
-    from shutdownlint.shutdown.request import Request
     from shutdownlint.shutdown.request_shares import ShareRow
     from shutdownlint.shutdown.timeline import ContainerTimeline, Timeline
 
@@ -273,6 +276,28 @@ class Explanation:
                 yield container.plan.name, ZERO
             elif container.signal is not None:
                 yield container.plan.name, container.signal.at
+
+    @property
+    def streams(self) -> str:
+        """The port that shows streams of clients; empty without one."""
+        found: StreamFacts | None = self.pod.facts.get(StreamFacts)
+        return found.shown.value if found is not None and self.has_timeline else ""
+
+    @cached_property
+    def held_by_streams(self) -> tuple[str, timedelta] | None:
+        """The proxy that waits for the connection of a stream that has ended, and until when."""
+        for proxy in self.plan.proxies if self.streams else ():
+            signal = self.analysis.idle_timeline.container(proxy.name).signal
+            if signal is None:
+                continue
+            ends = []
+            for stream in (False, True):
+                request = Request(ZERO, signal.at + _SECOND, stream=stream)
+                timeline = self.analysis.timeline((request,))
+                ends.append(timeline.container(proxy.name).exit.at)
+            if ends[1] > ends[0]:
+                return proxy.name, ends[1]
+        return None
 
     @cached_property
     def shares(self) -> tuple[ShareRow, ...]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from shutdownlint.shutdown.analysis import Answer, Doubt, Headroom
 from shutdownlint.shutdown.durations import ZERO, format_duration
 from shutdownlint.shutdown.loss import LossKind, LossMeans
-from shutdownlint.shutdown.process import Direction
 from shutdownlint.shutdown.request import EventKind, Outcome
 from shutdownlint.shutdown.solver import MARGIN, Failure, FailureKind, Reason, ReasonKind
 from shutdownlint.wording import plural
@@ -215,10 +214,27 @@ def format_share_cost(row: ShareRow, rollout: Rollout | None) -> str:
 
 def format_request(request: Request) -> str:
     """Return a request: how long it takes, and when it arrives."""
-    kind = "outbound call" if request.direction is Direction.OUTBOUND else "request"
+    kind = "stream" if request.stream else "request"
+    kind = "outbound call" if request.outbound else kind
     length, arrival = format_duration(request.duration), format_duration(request.arrival)
     kept = " on a kept connection" if request.reused else ""
     return f"{length} {kind} at {arrival}{kept}"
+
+
+def format_streams(explanation: Explanation) -> str:
+    """Say what a stop means for streams that clients hold."""
+    text = (
+        f"{explanation.streams} may carry them: a stream outlives any grace period unless the app "
+        "ends it (GOAWAY, close frame)"
+    )
+    held = explanation.held_by_streams
+    if held is None:
+        return text
+    name, until = held
+    return (
+        f"{text}; one that ends while {name} drains leaves its connection open, and {name} waits "
+        f"for it until {format_duration(until)}: try --stream"
+    )
 
 
 def format_outcome(answer: Answer) -> str:

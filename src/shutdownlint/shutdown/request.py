@@ -42,13 +42,15 @@ class Request(Struct, frozen=True):
     """A request that arrives ``arrival`` after termination starts and takes ``duration``.
 
     One that arrives at zero is in flight at deletion: it was accepted before anything happened,
-    and ``duration`` is what it has left. ``reused``: its connection was opened before.
+    and ``duration`` is what it has left. ``reused``: its connection was opened before. ``stream``:
+    its answer begins at once and lasts, as that of a WebSocket.
     """
 
     arrival: timedelta
     duration: timedelta
     direction: Direction = Direction.INBOUND
     reused: bool = False
+    stream: bool = False
 
     @property
     def outbound(self) -> bool:

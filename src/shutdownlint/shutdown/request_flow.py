@@ -53,6 +53,7 @@ class RequestFlow:
         self.by_name = {c.plan.name: c for c in reversed(containers)}
         self.requests = [RunningRequest(r, self._path(r), kept_until) for r in requests]
         #: Those whose connection is open without them: before they arrive, or after their end.
+        #: A stream that began before the drain leaves it open (measured with Envoy 1.36 and 1.40).
         self._waiting = [r for r in self.requests if r.request.reused and r.request.arrival > ZERO]
 
     def start(self) -> None:
@@ -86,6 +87,7 @@ class RequestFlow:
         return [running for running in self._waiting if container in running.path]
 
     def accept(self, running: RunningRequest) -> None:
+        running.keeps_connection = running.request.stream and not _is_draining(running)
         for container in running.path:
             container.active.add(running)
             container.open_requests.append((self.clock.now, len(container.active)))
@@ -133,8 +135,8 @@ class RequestFlow:
 
     def _finish(self, running: RunningRequest) -> None:
         running.decide(Outcome.OK, self.clock.now, _SERVED)
-        draining = any(c.phase >= 0 for c in running.path if c.plan.role is not Role.APP)
-        if running.request.reused and not draining:
+        kept = running.request.reused and not _is_draining(running)
+        if kept or running.keeps_connection:
             self._waiting.append(running)  # the client keeps the connection for later
         for container in running.path:
             self._release(container, running)
@@ -189,6 +191,11 @@ class RequestFlow:
                 running.decide(
                     Outcome.CUT, self.clock.now, cause, ClientSees.STATUS, 500, by=needed
                 )
+
+
+def _is_draining(running: RunningRequest) -> bool:
+    """Whether a proxy asks the client to close the request's connection now."""
+    return any(c.phase >= 0 for c in running.path if c.plan.role is not Role.APP)
 
 
 def _cause_of(instant: Instant | None) -> Cause:

@@ -32,6 +32,8 @@ class RunningRequest:
         self.path = path
         self.prediction: Prediction | None = None
         self.end = request.arrival + request.duration
+        #: Whether its answer cannot ask the client to close: it began before a proxy's drain.
+        self.keeps_connection = False
 
     def decide(
         self,

@@ -48,6 +48,7 @@ from shutdownlint.platforms.pods.services import (
     serving_containers,
     serving_services,
 )
+from shutdownlint.platforms.pods.streams import note_streams
 from shutdownlint.platforms.traffic import ServiceFacts
 from shutdownlint.shell.forwarding import SignalForwarding
 from shutdownlint.shutdown.durations import ZERO, DurationRange
@@ -149,6 +150,7 @@ class Plugin(Platform):
         stated = StatedFacts(read_stated(draft))
         draft.note(stated)
         draft.p99, draft.job = stated.settings.get("p99"), stated.settings.get("job")
+        note_streams(draft, services)
         note_measured_requests(draft)
         note_requests(draft, services)
         if draft.replicas is not None and draft.replicas.value == 0:
