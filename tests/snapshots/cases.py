@@ -11,6 +11,7 @@ from shutdownlint import __version__
 from shutdownlint.reports.registry import (
     CHECK_REPORTERS,
     EXPLAIN_REPORTERS,
+    OVERRIDE_REPORTERS,
     SUGGEST_REPORTERS,
     SUMMARY_REPORTERS,
     VERIFY_REPORTERS,
@@ -45,6 +46,10 @@ CASES: Final[dict[str, tuple[str, ...]]] = {
             *("--rate", "100", "--rollouts", "5", "--p99", "3s"),
         )
         for r in SUMMARY_REPORTERS
+    },
+    **{
+        f"overrides-{r.name}": ("explain", "--overrides", "--format", r.name, _SHOP)
+        for r in OVERRIDE_REPORTERS
     },
     **{
         f"suggest-{r.name}": ("suggest", _SHOP, "--p99", "10s", "--format", r.name)

@@ -38,7 +38,12 @@ from shutdownlint.linter.linter import check
 from shutdownlint.platforms.user_facts import REQUESTS
 from shutdownlint.reports.explanation import explain_pods
 from shutdownlint.reports.output import ReportOutput
-from shutdownlint.reports.registry import EXPLAIN_REPORTERS, SUMMARY_REPORTERS, find_reporter
+from shutdownlint.reports.registry import (
+    EXPLAIN_REPORTERS,
+    OVERRIDE_REPORTERS,
+    SUMMARY_REPORTERS,
+    find_reporter,
+)
 from shutdownlint.shutdown.analysis import Traffic
 
 _TEXT = "text"
@@ -154,6 +159,14 @@ def command(
             help="One line for each workload, the worst first; as text or with --format json.",
         ),
     ] = False,
+    overrides: Annotated[
+        bool,
+        Option(
+            panel=OUTPUT,
+            help="Instead, the workloads whose drain settings replace those of their mesh; as text "
+            "or with --format json.",
+        ),
+    ] = False,
     output: OutputFile = None,
     screen: ScreenOptions,
 ) -> None:
@@ -171,13 +184,18 @@ def command(
 
       shutdownlint explain --summary k8s/
 
+      shutdownlint explain --overrides k8s/
+
       shutdownlint explain --format svg --output checkout.svg k8s/ checkout
     """
     check_outputs([output])
     name = str(output_format.value) if output_format is not None else _TEXT
-    known = [reporter.name for reporter in SUMMARY_REPORTERS]
-    if summary and name not in known:
-        raise usage_error(f"--summary goes with --format {' or '.join(known)}")
+    for option, reporters in (("summary", SUMMARY_REPORTERS), ("overrides", OVERRIDE_REPORTERS)):
+        known = [reporter.name for reporter in reporters]
+        if {"summary": summary, "overrides": overrides}[option] and name not in known:
+            raise usage_error(f"--{option} goes with --format {' or '.join(known)}")
+    if summary and overrides:
+        raise usage_error("--summary and --overrides are two reports: give one of them")
     session = Session.of(files, environment)
     config = session.config
     stated = (*config.command_line, *facts_in(requests))
@@ -191,6 +209,12 @@ def command(
             raise usage_error("--summary follows no requests: leave these options out")
         _summarize(session, paths or ["."], name, ReportOutput(output, screen.color.value))
     selected = session.plan(paths)
+    if overrides:
+        report = find_reporter(OVERRIDE_REPORTERS, name).render(
+            selected.pods, ReportOutput(output, screen.color.value)
+        )
+        write_output(report, output)
+        raise SystemExit(INCOMPLETE if selected.run.stats.unreadable else CLEAN)
 
     traffic = Traffic(
         idle=requests.idle_connections,

@@ -139,11 +139,7 @@ class _PodText:
         for name, begin in explanation.closes_kept:
             text = f"{name} answers with Connection: close, HTTP/2 with GOAWAY"
             yield _line("kept", "", f"from {format_duration(begin)} on {text}")
-        if explanation.streams:
-            yield _line("streams", "", format_streams(explanation))
         yield from self._losses()
-        if explanation.verdict.weekly is not None:
-            yield _line("lost", "", format_weekly_loss(explanation.verdict.weekly))
         yield from self._answers()
         for row in explanation.shares:
             colour = "green" if row.served else "red"
@@ -210,6 +206,8 @@ class _PodText:
             yield _line("senders", "", f"{text} ({window.origin.label})")
 
     def _losses(self) -> Iterator[Text]:
+        if self.explanation.streams:
+            yield _line("streams", "", format_streams(self.explanation))
         for loss in self.explanation.analysis.losses:
             text = f"{format_window(loss)}: {format_loss(loss)}"
             yield _line("loss", text, format_loss_cause(loss, self.explanation.file), "red")
@@ -217,6 +215,9 @@ class _PodText:
             if which:
                 yield _line("", "", which)
             yield from _client(describe_loss(loss, self.explanation.pod))
+        weekly = self.explanation.verdict.weekly
+        if weekly is not None:
+            yield _line("lost", "", format_weekly_loss(weekly))
 
     def _answers(self) -> Iterator[Text]:
         for answer in self.explanation.answers:

@@ -71,6 +71,11 @@ SUMMARY_REPORTERS: Final = (
     Reporter("text", "explain_summary:render_text"),
     Reporter("json", "explain_summary:render_json"),
 )
+#: Of a list of ``PlannedPod``.
+OVERRIDE_REPORTERS: Final = (
+    Reporter("text", "overrides:render_text"),
+    Reporter("json", "overrides:render_json"),
+)
 #: Of a ``SuggestReport``.
 SUGGEST_REPORTERS: Final = (
     Reporter("text", "suggest_text:render_text"),

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from typing import TYPE_CHECKING
+
 import pytest
 
 from shutdownlint.platforms.istio import facts
 from shutdownlint.shutdown.durations import seconds
 from shutdownlint.shutdown.pod_plan import Confidence
-from tests.helpers import check_text, dedent, plan_files, plan_pod_text, user_facts
+from tests.helpers import check_text, dedent, plan_files, plan_pod_text, run, user_facts
 from tests.platforms.istio.proxies import Proxy, proxy_in, proxy_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def namespace(labels: str, name: str = "shop") -> str:
@@ -450,3 +456,34 @@ def test_what_ends_a_proxy_before_the_mesh_would(
     found = [f for f in findings if f.rule == "SL254"]
     assert [finding.message.partition(" ")[0] for finding in found] == keys
     assert all("(mesh config (ConfigMap istio), line 6)" in finding.message for finding in found)
+
+
+def test_overrides_of_a_mesh(tmp_path: Path) -> None:
+    proxy_config = dedent("""
+        ---
+        apiVersion: networking.istio.io/v1beta1
+        kind: ProxyConfig
+        metadata: {name: all, namespace: %s}
+        spec: {environmentVariables: {MINIMUM_DRAIN_DURATION: 9s}}
+    """)
+    pod = dedent(OVERRIDDEN) % ("true", "terminationDrainDuration: 9s", "")
+    pod += proxy_config % "shop"
+    (tmp_path / "pod.yaml").write_text(pod)
+    code, out, err = run("explain", "--overrides", str(tmp_path), "--mesh=istio=1.26")
+    assert code == 0, err
+    cells = [
+        [cell.strip() for cell in line.split("  ") if cell.strip()] for line in out.split("\n")
+    ]
+    assert [row[1:3] for row in cells[1:3]] == [
+        ["MINIMUM_DRAIN_DURATION", "9s"],
+        ["terminationDrainDuration", "9s (ends earlier)"],
+    ]
+    assert "1 of 1 workload in a mesh replace its drain settings" in out
+    # A ProxyConfig of the root namespace is a setting of the mesh itself.
+    (tmp_path / "pod.yaml").write_text(
+        pod.replace("all, namespace: shop", "all, namespace: istio-system")
+    )
+    _, out, _ = run("explain", "--overrides", str(tmp_path), "--mesh=istio=1.26", "--format=json")
+    (workload,) = json.loads(out)["workloads"]
+    assert [each["setting"] for each in workload["overrides"]] == ["terminationDrainDuration"]
+    assert workload["overrides"][0]["ends_earlier"] is True

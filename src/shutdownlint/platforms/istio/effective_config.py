@@ -16,12 +16,13 @@ from shutdownlint.platforms.istio import facts, problems
 from shutdownlint.platforms.istio.annotations import read_embedded
 from shutdownlint.platforms.istio.proxyconfig import parse_bool
 from shutdownlint.platforms.locations import source_location
+from shutdownlint.platforms.overrides import Override
 from shutdownlint.shutdown.durations import format_duration
 from shutdownlint.shutdown.pod_plan import Assumption
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from datetime import timedelta
 
     from shutdownlint.manifests.document import NodeRef
@@ -41,16 +42,6 @@ _Found = tuple[T, Origin]
 _ISTIO_DEFAULT: Final = "Istio's default"
 
 
-class Shortened(Struct, frozen=True):
-    """A setting of a pod that ends its proxy earlier than the mesh's, which it replaces."""
-
-    name: str
-    value: str
-    instead_of: str
-    location: SourceLocation
-    mesh: Origin
-
-
 class EffectiveConfig(Struct):
     """The settings that have been merged so far.
 
@@ -66,20 +57,21 @@ class EffectiveConfig(Struct):
     image_type: str = ""
     unresolved: bool = False
     replaced: list[str] = field(default_factory=list)
-    #: What ends the proxy earlier than the mesh's setting that it replaces.
-    shortened: list[Shortened] = field(default_factory=list)
+    #: The drain settings that replace the mesh's; None while these are read.
+    overrides: list[Override] | None = None
 
     def add(self, text: ProxyConfigText, kind: OriginKind, label: str, *, env: bool = True) -> None:
         """Merge a ProxyConfig over what is there; ``env``: its variables too."""
         if text.drain_duration is not None:
             value, location = text.drain_duration
+            self._note_override("drainDuration", value, self.drain_duration, location)
             self.drain_duration = (value, Origin(kind, label, location))
         if text.termination_drain is not None:
             value, location = text.termination_drain
             before = self.termination_drain
-            if before is not None and value < before[0]:
-                values = format_duration(value), format_duration(before[0])
-                self._note_shortened("terminationDrainDuration", values, location, before[1])
+            shorter = before is not None and value < before[0]
+            name = "terminationDrainDuration"
+            self._note_override(name, value, before, location, shorter=shorter)
             self.termination_drain = (value, Origin(kind, label, location))
         for name, (value, location) in text.connection.items():
             self.connection[name] = (value, Origin(kind, label, location))
@@ -93,21 +85,35 @@ class EffectiveConfig(Struct):
 
     def _set_env(self, name: str, value: str, origin: Origin, location: SourceLocation) -> None:
         before = self.env.get(name)
-        switched = name == facts.EXIT_ON_ZERO_ENV and before is not None and parse_bool(before[0])
-        if before is not None and switched and not parse_bool(value):
-            self._note_shortened(name, (value, before[0]), location, before[1])
+        if name in (facts.EXIT_ON_ZERO_ENV, facts.MINIMUM_DRAIN_ENV):
+            was_on = name == facts.EXIT_ON_ZERO_ENV and before is not None and parse_bool(before[0])
+            shorter = bool(was_on) and not parse_bool(value)
+            self._note_override(name, value, before, location, shorter=shorter)
         self.env[name] = (value, origin)
 
-    def _note_shortened(
-        self, name: str, values: tuple[str, str], location: SourceLocation, before: Origin
+    def _note_override(
+        self,
+        name: str,
+        value: timedelta | str,
+        before: _Found[Any] | None,
+        location: SourceLocation,
+        *,
+        shorter: bool = False,
     ) -> None:
-        self.shortened.append(Shortened(name, *values, location, before))
+        if self.overrides is None:
+            return
+        mesh = before or (_DEFAULTS[name].value, Origin(OriginKind.DEFAULT, _ISTIO_DEFAULT))
+        if _written(value) != _written(mesh[0]):
+            found = Override(name, _written(value), _written(mesh[0]), location, mesh[1], shorter)
+            self.overrides.append(found)
 
-    def _add_environment(self, loaded: LoadedResource[ProxyConfigResource]) -> None:
-        for name, value in loaded.model.spec.environmentVariables.items():
-            location = loaded.ref / "spec" / "environmentVariables" / name
+    def add_environment(self, objects: Iterable[LoadedResource[ProxyConfigResource]]) -> None:
+        """Merge the variables of ProxyConfig objects over what is there."""
+        for loaded in objects:
             label = f"ProxyConfig {loaded.model.metadata.name}"
-            self._set_env(name, value, Origin(OriginKind.INHERITED, label, location), location)
+            for name, value in loaded.model.spec.environmentVariables.items():
+                location = loaded.ref / "spec" / "environmentVariables" / name
+                self._set_env(name, value, Origin(OriginKind.INHERITED, label, location), location)
 
     def _add_container_env(self, sidecar: Sidecar) -> None:
         assert sidecar.written is not None
@@ -118,6 +124,21 @@ class EffectiveConfig(Struct):
                 label = f"env of {facts.PROXY_CONTAINER}"
                 origin = Origin(OriginKind.EXPLICIT, label, location)
                 self.env[variable.name] = (variable.value, origin)
+
+
+_DEFAULTS: Final[dict[str, SourcedValue[Any]]] = {
+    "drainDuration": facts.DRAIN_DURATION,
+    "terminationDrainDuration": facts.TERMINATION_DRAIN_DURATION,
+    facts.EXIT_ON_ZERO_ENV: facts.EXIT_ON_ZERO,
+    facts.MINIMUM_DRAIN_ENV: facts.MINIMUM_DRAIN_DURATION,
+}
+
+
+def _written(value: timedelta | bool | str) -> str:
+    """Return a value as it is written."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value if isinstance(value, str) else format_duration(value)
 
 
 def merge_config(
@@ -145,18 +166,17 @@ def merge_config(
     if config is not None:
         merged.add(config.proxy, OriginKind.INHERITED, config.label)
     environment = mesh.environment(workload)
-    for found in environment:
-        if found.rank < 2:
-            merged._add_environment(found.loaded)
+    # Those of the root namespace are settings of the mesh too.
+    merged.add_environment(each.loaded for each in environment if each.rank == 0)
+    merged.overrides = []
+    merged.add_environment(each.loaded for each in environment if each.rank == 1)
     if annotation.env and _older(sidecar.version, facts.METADATA_MERGED_SINCE.value):
         merged.replaced = sorted(merged.env.keys() - annotation.env.keys())
         merged.env.clear()
     # istiod renders a Gateway's variables without its annotations.
     own_env = not sidecar.deployed
     merged.add(annotation, OriginKind.EXPLICIT, facts.CONFIG_ANNOTATION, env=own_env)
-    for found in environment:
-        if found.rank == 2:
-            merged._add_environment(found.loaded)
+    merged.add_environment(each.loaded for each in environment if each.rank == 2)
     if sidecar.written is not None and sidecar.ref is not None:
         merged._add_container_env(sidecar)
     return merged
