@@ -11,6 +11,7 @@ from shutdownlint import __version__
 from shutdownlint.reports.registry import (
     CHECK_REPORTERS,
     EXPLAIN_REPORTERS,
+    MESH_REPORTERS,
     OVERRIDE_REPORTERS,
     SUGGEST_REPORTERS,
     SUMMARY_REPORTERS,
@@ -54,6 +55,10 @@ CASES: Final[dict[str, tuple[str, ...]]] = {
     **{
         f"suggest-{r.name}": ("suggest", _SHOP, "--p99", "10s", "--format", r.name)
         for r in SUGGEST_REPORTERS
+    },
+    **{
+        f"mesh-wide-{r.name}": ("suggest", "--mesh-wide", _SHOP, "--p99", "10s", "--format", r.name)
+        for r in MESH_REPORTERS
     },
     **{
         f"verify-{r.name}": ("verify", _SHOP, "frontend", "--format", r.name)

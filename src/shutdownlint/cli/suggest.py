@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 from shutdownlint.cli.declarations import Option
 from shutdownlint.cli.options import (
     FORMAT_OPTION,
+    OUTPUT,
     EnvironmentOptions,
     FileOptions,
     OutputFile,
@@ -14,6 +15,7 @@ from shutdownlint.cli.options import (
     facts_in,
 )
 from shutdownlint.cli.output import (
+    CLEAN,
     INCOMPLETE,
     check_outputs,
     usage_error,
@@ -21,11 +23,12 @@ from shutdownlint.cli.output import (
     write_output,
 )
 from shutdownlint.cli.session import Session, rule_errors
+from shutdownlint.fixes.mesh_wide import suggest_mesh_wide
 from shutdownlint.fixes.suggest import complete_report, make_suggestions
 from shutdownlint.platforms.traffic import MeasuredRequests
 from shutdownlint.platforms.user_facts import ENVIRONMENT
 from shutdownlint.reports.output import ReportOutput
-from shutdownlint.reports.registry import SUGGEST_REPORTERS, find_reporter
+from shutdownlint.reports.registry import MESH_REPORTERS, SUGGEST_REPORTERS, find_reporter
 from shutdownlint.shutdown.durations import format_duration
 
 _TEXT = "text"
@@ -57,6 +60,14 @@ def command(
         SuggestFormat | None,
         FORMAT_OPTION,
     ] = None,
+    mesh_wide: Annotated[
+        bool,
+        Option(
+            panel=OUTPUT,
+            help="The smallest change of the mesh's own configuration, and the workloads that it "
+            "does not serve; as text or with --format json or diff.",
+        ),
+    ] = False,
     output: OutputFile = None,
     screen: ScreenOptions,
 ) -> None:
@@ -70,6 +81,8 @@ def command(
 
       shutdownlint suggest k8s/ --p99 10s
 
+      shutdownlint suggest --mesh-wide k8s/ --p99 10s
+
       shutdownlint suggest k8s/ checkout --format kustomize > patch.yaml
     """
     check_outputs([output])
@@ -77,11 +90,22 @@ def command(
     session = Session.of(files, environment)
     if share is not None:
         session = session.with_config(session.config.serve_share(share))
-    selected = session.plan(paths)
-
     name = str(output_format.value) if output_format is not None else _TEXT
+    known = [reporter.name for reporter in MESH_REPORTERS]
+    if mesh_wide and name not in known:
+        raise usage_error(f"--mesh-wide goes with --format {' or '.join(known)}")
+    selected = session.plan(paths)
     rendered = name in _PATCHES
     stated = {fact.source_label: fact.p99 for fact in facts_in(environment)}
+    if mesh_wide:
+        meshes = suggest_mesh_wide(
+            selected.pods, selected.run, session.options(), stated.get("--p99")
+        )
+        if not meshes:
+            warn("no pod is in a mesh with settings for all pods (say --mesh)")
+        shown = ReportOutput(output, screen.color.value)
+        write_output(find_reporter(MESH_REPORTERS, name).render(meshes, shown), output)
+        raise SystemExit(INCOMPLETE if selected.run.stats.unreadable or not meshes else CLEAN)
     suggestions = make_suggestions(selected.pods, stated.get("--p99"), rendered=rendered)
     if share is not None:
         _warn_unmeasured(suggestions, share)

@@ -19,7 +19,12 @@ from shutdownlint import limits
 from shutdownlint.engine.finding import EditAction
 from shutdownlint.fixes.location import EditLocation
 from shutdownlint.fixes.serialize import edit_value
-from shutdownlint.fixes.verify import VerificationError, check_text, intended_changes
+from shutdownlint.fixes.verify import (
+    VerificationError,
+    check_piece,
+    check_text,
+    intended_changes,
+)
 from shutdownlint.manifests.decoding import has_placeholder
 from shutdownlint.manifests.document import DocumentText
 from shutdownlint.manifests.reader import decode_text
@@ -29,7 +34,7 @@ from shutdownlint.shutdown.durations import ORDINARY_REQUEST
 from shutdownlint.yaml_source.editor import Edit, EditError, apply_edits, common_prefix_length
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from shutdownlint.engine.finding import Change, Finding
     from shutdownlint.manifests.object_id import ObjectId
@@ -96,6 +101,22 @@ def edits_for(changes: Iterable[Change], *, rendered: bool = False) -> dict[Chun
             raise EditError(f"the file is rendered from {what}: change that")
         by_chunk.setdefault((document.file, document.start), []).append((change, location))
     return {chunk: _merge_edits(each) for chunk, each in by_chunk.items()}
+
+
+def verified_edits(
+    changes: Sequence[Change], *, rendered: bool = False
+) -> dict[ChunkKey, list[Edit]]:
+    """Return the edits that make these changes, and nothing else of their documents.
+
+    Raises ``EditError`` and ``VerificationError``.
+    """
+    edits = edits_for(changes, rendered=rendered)
+    intended = intended_changes(changes)
+    for change in changes:
+        document = locate(change).ref.document
+        new = apply_edits(document.text, edits[document.file, document.start])
+        check_piece(document.text, new, intended)
+    return edits
 
 
 def _merge_edits(changes: list[tuple[Change, EditLocation]]) -> list[Edit]:

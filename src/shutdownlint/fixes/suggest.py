@@ -9,15 +9,15 @@ from msgspec.structs import replace
 
 from shutdownlint.engine.loss_texts import report_loss
 from shutdownlint.engine.solution_changes import solution_changes
-from shutdownlint.fixes.apply import NOT_WRITABLE, add_unless_overlapping, edits_for, locate, splice
+from shutdownlint.fixes.apply import NOT_WRITABLE, add_unless_overlapping, splice, verified_edits
 from shutdownlint.fixes.fixer import fix_files, original_bytes
-from shutdownlint.fixes.verify import VerificationError, check_piece, intended_changes
+from shutdownlint.fixes.verify import VerificationError
 from shutdownlint.platforms.traffic import StreamFacts
 from shutdownlint.shutdown.analysis import ShutdownAnalysis
 from shutdownlint.shutdown.loss import LossKind
 from shutdownlint.shutdown.provenance import with_value
 from shutdownlint.shutdown.solver import Targets, solve
-from shutdownlint.yaml_source.editor import EditError, apply_edits
+from shutdownlint.yaml_source.editor import EditError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -140,12 +140,7 @@ def _add_edits(suggestion: Suggestion, *, rendered: bool) -> None:
         if new.target is None:
             raise EditError(f"{change.old.name} cannot be changed from here")
         suggestion.changes.append(new)
-    suggestion.edits = edits_for(suggestion.changes, rendered=rendered)
-    intended = intended_changes(suggestion.changes)
-    for made in suggestion.changes:
-        document = locate(made).ref.document
-        edits = suggestion.edits[document.file, document.start]
-        check_piece(document.text, apply_edits(document.text, edits), intended)
+    suggestion.edits = verified_edits(suggestion.changes, rendered=rendered)
 
 
 def _apply(suggestions: Sequence[Suggestion], originals: Mapping[str, bytes]) -> dict[str, bytes]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from yaml.nodes import ScalarNode, SequenceNode
 
-from shutdownlint.manifests.document import EmbeddedNodeRef, NodeRef
+from shutdownlint.manifests.document import EmbeddedNodeRef, NodeRef, Source
 from shutdownlint.yaml_source.composer import compose
 from shutdownlint.yaml_source.location import EntryPart, KeyPath, SourceLocation
 from shutdownlint.yaml_source.tree import Tree
@@ -28,7 +28,7 @@ class HelmValues(Struct, frozen=True):
     host: NodeRef
     inside: bool
 
-    def at(self, key_path: KeyPath, part: EntryPart = EntryPart.VALUE) -> SourceLocation:
+    def at(self, key_path: KeyPath, part: EntryPart = EntryPart.VALUE) -> Source:
         """Return the location of a key path of the tree."""
         if self.inside:
             return EmbeddedNodeRef(self.host, self.tree, key_path, part)

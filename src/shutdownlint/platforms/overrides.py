@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
+    from shutdownlint.platforms.edit_target import EditTarget
     from shutdownlint.shutdown.provenance import Origin
     from shutdownlint.yaml_source.location import SourceLocation
 
@@ -23,7 +24,17 @@ class Override(Struct, frozen=True):
 
 
 class Overrides(Struct, frozen=True):
-    """The mesh of a pod, and the settings of it that the pod replaces."""
+    """The mesh of a pod, and the settings of it that the pod replaces.
+
+    ``names`` are the fields that the mesh sets for all pods, as they are written; ``targets`` is
+    where, empty where its configuration is not among the files.
+    """
 
     mesh: str
-    settings: tuple[Override, ...]
+    settings: tuple[Override, ...] = ()
+    names: dict[str, str] = field(default_factory=dict)
+    targets: dict[str, EditTarget] = field(default_factory=dict)
+
+    def is_mesh_wide(self, name: str) -> bool:
+        """Whether a field of the pod follows the mesh."""
+        return name in self.names and self.names[name] not in {o.name for o in self.settings}

@@ -86,6 +86,12 @@ SUGGEST_REPORTERS: Final = (
 )
 
 
+#: Of a list of ``MeshSuggestion``.
+MESH_REPORTERS: Final = (
+    Reporter("text", "mesh_wide:render_text"),
+    Reporter("json", "mesh_wide:render_json"),
+    Reporter("diff", "mesh_wide:render_diff"),
+)
 #: Of a list of ``VerificationPlan``.
 VERIFY_REPORTERS: Final = (
     Reporter("shell", "verify_shell:render_shell"),

@@ -8,7 +8,12 @@ from msgspec import Struct, field
 from yaml.nodes import MappingNode
 
 from shutdownlint.manifests.decoding import decode
-from shutdownlint.manifests.document import EmbeddedNodeRef, NodeRef, embedded_error_region
+from shutdownlint.manifests.document import (
+    EmbeddedNodeRef,
+    NodeRef,
+    Source,
+    embedded_error_region,
+)
 from shutdownlint.manifests.resources import (
     ConfigMap,
     Container,
@@ -67,6 +72,8 @@ class MeshConfig(Struct, eq=False):
     version: Version | None = None
     unreadable: Problem | None = None
     env_only: bool = False
+    #: Where its settings for all proxies are written, or would be.
+    defaults: Source | None = None
     typed_strictly: bool = False
     #: The kind of the proxies' images (``global.variant``, or the end of the tag).
     variant: str = ""
@@ -163,6 +170,7 @@ def _from_config_map(loaded: LoadedResource[ConfigMap]) -> MeshConfig | None:
     config = MeshConfig(f"mesh config (ConfigMap {name})", revision, host)
     config.version = _labelled_version(model.metadata.labels)
     config.typed_strictly = True
+    config.defaults = EmbeddedNodeRef(host, None, ("defaultConfig",))
     try:
         roots = compose(model.data[facts.MESH_KEY])
     except ComposeError as error:
@@ -264,11 +272,13 @@ def _from_install(install: _Install) -> MeshConfig | None:
     config.revision = config.revision or values.scalar("revision") or ""
     found = False
 
-    def at(key_path: KeyPath, part: EntryPart) -> SourceLocation:
+    def at(key_path: KeyPath, part: EntryPart) -> Source:
         return NodeRef(ref.document, key_path, part)
 
     beside, below = install.mesh_config, (*values.key_path, "meshConfig")
     for tree_, whole, place in ((tree, beside, at), (values.tree, below, values.at)):
+        if whole is not None and (config.defaults is None or tree_.entry(whole) is not None):
+            config.defaults = place((*whole, "defaultConfig"), EntryPart.VALUE)
         entry = tree_.entry((*whole, "defaultConfig")) if whole is not None else None
         if whole is not None and entry is not None:
             config.proxy = read_proxy_config(entry.value, (*whole, "defaultConfig"), place)

@@ -28,7 +28,6 @@ from shutdownlint.platforms.istio.process import ProxyMode
 from shutdownlint.platforms.istio.proxy_plan import plan_proxy
 from shutdownlint.platforms.istio.retries import default_retries
 from shutdownlint.platforms.locations import as_source_location
-from shutdownlint.platforms.overrides import Overrides
 from shutdownlint.platforms.platform import Platform
 from shutdownlint.shutdown.pod_plan import Assumption
 
@@ -153,7 +152,6 @@ class Plugin(Platform):
             location = (workload.annotations / facts.CONFIG_ANNOTATION).key
             replaced = problems.MetadataReplaced(location=location, key=", ".join(merged.replaced))
             draft.problems.append(_with_version(replaced, version))
-        draft.note(Overrides("istio", tuple(merged.overrides or ())))
         # A native sidecar ends after the app, whatever these settings say.
         native = sidecar.mode.value is ProxyMode.NATIVE
         for each in () if native else merged.overrides or ():

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from shutdownlint.manifests.document import EmbeddedNodeRef
 from shutdownlint.platforms.captured_ports import CapturedPorts, read_ports, skipped_ports
-from shutdownlint.platforms.edit_target import ValueFormat
+from shutdownlint.platforms.edit_target import EditTarget, ValueFormat
 from shutdownlint.platforms.istio import facts
 from shutdownlint.platforms.istio.effective_config import (
     EffectiveConfig,
@@ -28,6 +28,7 @@ from shutdownlint.platforms.istio.process import (
 from shutdownlint.platforms.istio.proxyconfig import matches_stat, parse_bool
 from shutdownlint.platforms.locations import node_ref, source_location
 from shutdownlint.platforms.mesh_proxy import add_mesh_proxy
+from shutdownlint.platforms.overrides import Overrides
 from shutdownlint.platforms.pod_draft import ContainerDraft
 from shutdownlint.platforms.pods.containers import whole_hook
 from shutdownlint.platforms.pods.hooks import (
@@ -58,8 +59,8 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.problem import Problem
     from shutdownlint.platforms.versions import Version
 
-#: Where a proxy's settings are in proxy.istio.io/config.
-_IN_ANNOTATION = {
+#: Where a proxy's settings are in proxy.istio.io/config, and in defaultConfig.
+_STEPS = {
     "terminationDrain": ("terminationDrainDuration",),
     "drainDuration": ("drainDuration",),
     "exitOnZero": ("proxyMetadata", facts.EXIT_ON_ZERO_ENV),
@@ -144,6 +145,7 @@ def plan_proxy(
         _captured_ports(workload, merged),
     )
     container.assumptions = assumptions
+    draft.note(_overrides(config, merged))
     # Nothing reads these variables where the sidecar is drained by its own hook.
     return [] if drain_hook else problems
 
@@ -166,6 +168,23 @@ def _mesh_defaults(config: MeshConfig | None, mesh: Mesh, workload: Workload) ->
     location = config.location if config is not None else namespace
     origin = Origin(OriginKind.DEFAULT, "the mesh", location)
     return Setting("mesh defaults", facts.MESH_DEFAULTS, origin)
+
+
+def _overrides(config: MeshConfig | None, merged: EffectiveConfig) -> Overrides:
+    """Return what a pod replaces of its mesh's settings, and where these are written."""
+    targets = {}
+    if config is not None and config.defaults is not None:
+        for name, steps in _STEPS.items():
+            location = config.defaults
+            for step in steps:
+                location = location / step
+            targets[name] = EditTarget(location, _format_of(name))
+    names = {name: steps[-1] for name, steps in _STEPS.items()}
+    return Overrides("istio", tuple(merged.overrides or ()), names, targets)
+
+
+def _format_of(name: str) -> ValueFormat:
+    return ValueFormat.STRING if name in _VARIABLES else ValueFormat.DURATION
 
 
 def _settings(
@@ -272,7 +291,7 @@ def _note_edit_targets(
         "minimumDrain": settings.minimum_drain,
     }
     for name, setting in named.items():
-        value_format = ValueFormat.STRING if name in _VARIABLES else ValueFormat.DURATION
+        value_format = _format_of(name)
         location = source_location(setting)
         if setting.origin.kind is OriginKind.EXPLICIT and location is not None:
             container.editable(name, location, value_format)
@@ -283,7 +302,7 @@ def _note_edit_targets(
             setting.origin.label.startswith("ProxyConfig ") or workload.group == facts.GATEWAY_GROUP
         )
         if not (name in _VARIABLES and beyond):
-            inner = EmbeddedNodeRef(host, None, _IN_ANNOTATION[name])
+            inner = EmbeddedNodeRef(host, None, _STEPS[name])
             container.editable(name, inner, value_format)
     if hook.handler.origin.kind is OriginKind.EXPLICIT:
         container.editable("proxyHook", whole_hook(node_ref(hook.handler)))
