@@ -226,6 +226,7 @@ def test_explain_keeps_its_contract() -> None:
             "arrival": 4.0,
             "duration": 2.0,
             "reused": False,
+            "stream": False,
             "outcome": "ok",
             "at": 6.0,
             "client_sees": "answer",

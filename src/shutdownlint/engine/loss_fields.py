@@ -104,6 +104,14 @@ def _stops(view: LossView) -> str:
     return "is assumed to stop accepting" if assumed else "stops accepting"
 
 
+def _unless_ignored(view: LossView) -> str:
+    """Return what else may be true of an unknown program."""
+    process = view.process
+    if process is None or not process.program_assumed:
+        return ""
+    return "; if its program ignores the stop signal, SIGKILL cuts its requests instead"
+
+
 def _client(view: LossView) -> str:
     loss = view.loss
     if loss.client_sees is None:
@@ -207,6 +215,12 @@ LOSS_FIELDS: Final[tuple[Field, ...]] = (
         _S,
         "the container that loses it, or who sends the requests",
         lambda v: v.loss.process,
+    ),
+    plain_field(
+        "unlessIgnored",
+        _S,
+        "what else may be true of a program that is not known, in words",
+        _unless_ignored,
     ),
     plain_field(
         "stops",

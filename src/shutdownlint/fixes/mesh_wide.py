@@ -5,20 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from shutdownlint.engine.finding import Change, EditAction
+from shutdownlint.engine.loss_texts import report_loss
 from shutdownlint.fixes.apply import NOT_WRITABLE, splice, verified_edits
 from shutdownlint.fixes.fixer import original_bytes
 from shutdownlint.fixes.suggest import make_suggestions
 from shutdownlint.fixes.verify import VerificationError
 from shutdownlint.linter.linter import plan_workloads
 from shutdownlint.platforms.overrides import Overrides
+from shutdownlint.shutdown.loss import LossKind
 from shutdownlint.yaml_source.editor import EditError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import timedelta
 
+    from shutdownlint.engine.finding import ReportedLoss
     from shutdownlint.fixes.suggest import Suggestion
     from shutdownlint.linter.options import LintOptions
     from shutdownlint.linter.result import PlannedRun
@@ -27,7 +31,6 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.overrides import Override
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.shutdown.solver import Change as SolvedChange
-    from shutdownlint.shutdown.solver import Solution
 
 _Key = tuple[str, str, "ObjectId"]
 
@@ -39,9 +42,11 @@ class MeshMember(Struct, frozen=True):
     overrides: tuple[Override, ...] = ()
 
     @property
-    def is_served(self) -> bool:
-        """Whether a stop surely loses nothing without a change of the workload itself."""
-        return self.suggestion.is_proven and not self.suggestion.solution.changes
+    def lost(self) -> list[ReportedLoss]:
+        """What a stop surely loses without a change of the workload itself."""
+        analysis = self.suggestion.pod.analysis
+        losses = map(report_loss, analysis.losses) if analysis is not None else ()
+        return [loss for loss in losses if loss.is_sure and loss.kind is not LossKind.LONG]
 
 
 class MeshSuggestion(Struct):
@@ -53,7 +58,7 @@ class MeshSuggestion(Struct):
 
     mesh: str
     place: EditTarget | None
-    changes: list[SolvedChange]
+    changes: list[SolvedChange] = field(default_factory=list)
     members: list[MeshMember] = field(default_factory=list)
     served_before: int = 0
     refused: str = ""
@@ -82,34 +87,42 @@ def _suggest(
     options: LintOptions,
     p99: timedelta | None,
 ) -> MeshSuggestion:
-    before = make_suggestions((pod for pod, _ in group), p99)
+    overrides = {_key(pod): noted for pod, noted in group}
     targets = group[0][1].targets
+    before = make_suggestions((pod for pod, _ in group), p99)
+    found = MeshSuggestion(mesh, next(iter(targets.values()), None))
+    found.served_before = sum(not MeshMember(each).lost for each in before)
     wanted: dict[str, SolvedChange] = {}
-    for each, (_, overrides) in zip(before, group, strict=True):
-        _raise(wanted, each.solution, overrides)
-    place = next(iter(targets.values()), None)
-    found = MeshSuggestion(mesh, place, list(wanted.values()))
-    found.served_before = sum(MeshMember(each).is_served for each in before)
-    changed: dict[_Key, PlannedPod] = {}
-    if wanted:
+    after = before
+    # A change may make other settings count: exit-on-zero those that it waits for.
+    while _raise(wanted, after, overrides) and not found.refused:
         try:
-            changed = _replan(found, wanted, targets, run, options)
+            pods = _replan(found, wanted, targets, run, options)
         except (EditError, VerificationError) as error:
             found.refused = str(error)
-    for pod, overrides in group:
-        (after,) = make_suggestions([changed.get(_key(pod), pod)], p99)
-        found.members.append(MeshMember(after, overrides.settings))
+            continue
+        after = make_suggestions((pods.get(_key(pod), pod) for pod, _ in group), p99)
+    found.changes = list(wanted.values())
+    found.members = [MeshMember(each, overrides[_key(each.pod)].settings) for each in after]
     return found
 
 
-def _raise(wanted: dict[str, SolvedChange], solution: Solution, overrides: Overrides) -> None:
-    """Raise the mesh's settings to what a pod needs, where it follows the mesh."""
-    for change in solution.changes:
-        if not overrides.is_mesh_wide(change.field):
-            continue
-        known = wanted.setdefault(change.field, change)
-        if _seconds(change) > _seconds(known):
-            wanted[change.field] = change
+def _raise(
+    wanted: dict[str, SolvedChange],
+    suggestions: Iterable[Suggestion],
+    overrides: Mapping[_Key, Overrides],
+) -> bool:
+    """Raise the mesh's settings to what pods that follow them need; whether that changed any."""
+    before = dict(wanted)
+    for suggestion in suggestions:
+        for change in suggestion.solution.changes:
+            if not overrides[_key(suggestion.pod)].is_mesh_wide(change.field):
+                continue
+            known = wanted.setdefault(change.field, change)
+            if _seconds(change) > _seconds(known):
+                # The first one has the value that is written.
+                wanted[change.field] = replace(change, old=known.old)
+    return wanted != before
 
 
 def _seconds(change: SolvedChange) -> float:

@@ -31,11 +31,11 @@ def _lines(suggestion: MeshSuggestion) -> Iterator[str]:
         yield "  no setting of the mesh serves more"
     if suggestion.refused:
         yield f"  not written as an edit: {suggestion.refused}"
-    served = sum(each.is_served for each in suggestion.members)
+    served = sum(not each.lost for each in suggestion.members)
     total = plural(len(suggestion.members), "workload")
     yield f"  {served} of {total} lose nothing with it, {suggestion.served_before} as it is"
     for member in suggestion.members:
-        if not member.is_served:
+        if member.lost:
             yield f"  {member.suggestion.pod.title}: {'; '.join(_reasons(member))}"
 
 
@@ -44,18 +44,13 @@ def _reasons(member: MeshMember) -> Iterator[str]:
     for override in member.overrides:
         region = override.location.region()
         yield f"its own {override.name} {override.value} replaces the mesh's ({region})"
+    yield from (loss.text for loss in member.lost)
     solution = member.suggestion.solution
     needs = [f"{change.old.name} {change.value_text}" for change in solution.changes]
     if needs:
         yield f"needs {', '.join(needs)}"
     if solution.failure is not None:
         yield format_failure(solution.failure)
-    else:
-        yield from (f"still lost: {loss.text}" for loss in _left(member))
-
-
-def _left(member: MeshMember) -> Iterator[Any]:
-    return (loss for loss in member.suggestion.lost if loss.is_sure)
 
 
 def _place(suggestion: MeshSuggestion) -> str:
@@ -95,8 +90,8 @@ def _member(member: MeshMember) -> dict[str, Any]:
     return {
         "workload": {"kind": pod.id.kind, "namespace": pod.id.namespace, "name": pod.id.name},
         "variant": pod.variant or None,
-        "served": member.is_served,
-        "reasons": [] if member.is_served else [*_reasons(member)],
+        "served": not member.lost,
+        "reasons": [*_reasons(member)] if member.lost else [],
     }
 
 

@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.pod_draft import ContainerDraft
 
 
-#: Parts of the names of ports that only monitoring uses.
-_MONITORING: Final = ("metric", "prom", "health", "probe", "debug", "pprof", "profiling")
+#: Parts of the names of ports that only monitoring uses, or proxies for their configuration: they
+#: keep the last one and connect again.
+_MONITORING: Final = ("metric", "prom", "health", "probe", "debug", "pprof", "profiling", "xds")
 
 
 def is_monitoring(port: str) -> bool:
-    """Whether a port of this name is used by monitoring only."""
+    """Whether no requests of users come to a port of this name."""
     return any(word in port.lower() for word in _MONITORING)
 
 
@@ -59,7 +60,9 @@ def containers_reached(
     """
     found = set()
     for service in services:
-        for port in service.model.spec.ports:
+        ports = service.model.spec.ports
+        of_users = [port for port in ports if not is_monitoring(port.name or "")]
+        for port in of_users or ports:
             first = next((c.name for c in containers if leads_to(port, c)), None)
             if first is not None:
                 found.add(first)
