@@ -11,7 +11,7 @@ from shutdownlint.shutdown.analysis import ShutdownAnalysis
 from shutdownlint.shutdown.durations import seconds
 from shutdownlint.shutdown.pod_plan import PodPlan
 from shutdownlint.shutdown.request import Prediction, Request
-from tests.helpers import check_text, dedent, plan_of, plan_pod_text
+from tests.helpers import check_text, dedent, plan_of, plan_pod_text, user_facts
 
 
 def container(lines: str) -> str:
@@ -281,3 +281,51 @@ def test_a_mounted_file_shows_spring_boot(file: str, text: str, is_spring: bool)
     found = any("Spring Boot" in a.text for c in plan.containers for a in c.assumptions)
     found = found or any("Spring Boot" in a.text for a in plan.assumptions)
     assert found is is_spring
+
+
+SPRING = dedent("""
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: shop}
+    data:
+      %s
+    ---
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: shop}
+    spec:
+      volumes: [{name: config, configMap: {name: shop}}]
+      containers:
+        - name: app
+          image: shop/app:1
+          ports: [{containerPort: 80}]
+          volumeMounts: [{name: config, mountPath: /config}]
+""")
+
+
+@pytest.mark.parametrize(
+    ("data", "rules"),
+    [
+        ("application.yml: 'spring: {server: {shutdown: graceful}}'", {"SL136", "SL168"}),
+        ("application.yml: '{server: {port: 80}, shutdown: graceful}'", {"SL136", "SL168"}),
+        ("application.properties: 'spring.server.shutdown=graceful'", {"SL136", "SL168"}),
+        ("application.yml: '{server: {port: 80}, lifecycle: {timeout-per-shutdown-phase: 9s}}'",
+         {"SL136", "SL168"}),
+        ("application.yml: '{server: {port: 80}}'", {"SL168"}),
+        ("application.yml: '{server: {port: 80}, shutdown: maybe}'", {"SL168"}),
+        ("application.yml: 'server: {shutdown: graceful}'", set()),
+        ("application.yml: 'server: {shutdown: immediate}'", {"SL134"}),
+        ("application.yml: 'micronaut: {shutdown: graceful}'", set()),
+        ("settings.yml: 'spring: {server: {shutdown: graceful}}'", set()),
+    ],
+)  # fmt: skip
+def test_properties_of_spring_boot(data: str, rules: set[str]) -> None:
+    findings = check_text(SPRING % data, user_facts()).findings
+    assert {f.rule for f in findings} & {"SL134", "SL136", "SL168"} == rules
+
+
+def test_a_setting_that_cuts_has_what_to_write_instead() -> None:
+    text = SPRING % "application.yml: 'server: {shutdown: immediate}'"
+    (found,) = [f for f in check_text(text, user_facts()).findings if f.rule == "SL134"]
+    assert found.fix is not None
+    assert "set server.shutdown to graceful (shop.yaml:5:40)" in found.fix.description

@@ -166,8 +166,13 @@ def _format_changes(view: LossView, changes: Sequence[Change]) -> Iterator[str]:
 def _advice(view: LossView) -> str:
     """Return the smallest set of changes that serves every request; else the wanted ones."""
     solution, loss = view.analysis.solution, view.loss
+    process = view.process
+    waits = process.how_to_wait if process is not None and loss.kind is LossKind.CUT else ""
     if view.analysis.is_solved(loss):
-        return ", ".join(_format_changes(view, solution.changes))
+        changes = ", ".join(_format_changes(view, solution.changes))
+        return f"{waits}; else {changes}" if waits else changes
+    if waits:
+        return waits
     if loss.kind in (LossKind.LATE, LossKind.OWN_CALLS):
         return f"let {loss.process} go on until {format_duration(loss.end)}"
     return f"let {loss.process} finish what it has"

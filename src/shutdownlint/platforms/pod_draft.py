@@ -62,6 +62,7 @@ class ContainerDraft:
         self.settled = False
         self.role = Role.APP
         self.program_assumed = False
+        self.how_to_wait = ""
         self.serves = False
         self.serves_assumed = False
         self.wrappers: list[Wrapper] = []
@@ -101,6 +102,7 @@ class ContainerDraft:
             process=self.process,
             role=self.role,
             program_assumed=self.program_assumed,
+            how_to_wait=self.how_to_wait,
             serves=self.serves,
             serves_assumed=self.serves_assumed,
             native_sidecar=self.native_sidecar,

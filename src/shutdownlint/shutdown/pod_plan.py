@@ -124,6 +124,7 @@ class ContainerPlan(Struct, frozen=True):
     the pod that its requests go on to, and ``forward_status`` is what it answers without them.
     ``usual_request`` is how long requests to its program usually take, where that is known of it.
     ``program_assumed``: nothing is known of its program, which is assumed to finish what it has.
+    ``how_to_wait`` is the setting with which its program would finish what it has, in words.
     """
 
     name: str
@@ -144,6 +145,7 @@ class ContainerPlan(Struct, frozen=True):
     forward_status: int = 503
     usual_request: Setting[timedelta] | None = None
     program_assumed: bool = False
+    how_to_wait: str = ""
 
     def knob(self, effect: Effect) -> Knob | None:
         """Its first knob of that effect."""

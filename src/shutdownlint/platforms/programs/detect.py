@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.durations import go_duration
+from shutdownlint.platforms.locations import source_location
 from shutdownlint.platforms.programs import facts
 from shutdownlint.platforms.programs.container_config import (
     ContainerConfig,
@@ -22,7 +23,7 @@ from shutdownlint.platforms.programs.container_config import (
     read_container_config,
 )
 from shutdownlint.platforms.programs.limit_values import ReadLimit, is_templated, read_limit
-from shutdownlint.platforms.programs.problems import SettingIgnored
+from shutdownlint.platforms.programs.problems import SettingIgnored, WaitsSince
 from shutdownlint.platforms.programs.start import StartedProgram, Word, fits, flag_values
 from shutdownlint.programs.known import JAVA_OPTIONS
 from shutdownlint.programs.record import parse_time
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.resources import Container
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.platforms.context import AnalysisContext
+    from shutdownlint.platforms.problem import Problem
     from shutdownlint.programs.record import Program, Switch, TimeSetting
 
 
@@ -65,6 +67,8 @@ class ProgramFacts(Struct):
     drain: Setting[timedelta] | None = None
     defaults: DefaultLimit | None = None
     behaviour: Setting[str] | None = None
+    #: The setting that makes it wait instead, and where; empty where there is none.
+    how_to_wait: str = ""
     #: The frameworks that the files show, and whether one is set to finish its requests.
     frameworks: list[Program] = field(default_factory=list)
     asked_to_wait: bool = False
@@ -77,7 +81,7 @@ class ProgramFacts(Struct):
     exit_tail: Setting[timedelta] | None = None
     #: The status that it answers requests with after its stop signal, also on kept connections.
     late_status: int | None = None
-    problems: list[SettingIgnored] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
 
 
 def detect_program(
@@ -103,9 +107,11 @@ def detect_program(
         if proof is None:
             continue
         settings = _Settings(program, words, options, known)
+        found.problems += settings.misplaced()
         stop = settings.abrupt(found.problems)
         if stop is not None:
-            found.behaviour = found.behaviour or stop
+            if found.behaviour is None:
+                found.behaviour, found.how_to_wait = stop, settings.how_to_wait(stop)
             continue  # it is configured not to wait
         _take_program(found, settings, proof, started)
     found.problems += _misspelled(programs, words, known)
@@ -130,6 +136,15 @@ def _take_program(
     if program.waits_if_limited or program.waits_if is not None:
         asked = bool(limits) if program.waits_if_limited else settings.is_asked_to_wait()
         found.asked_to_wait = found.asked_to_wait or asked
+        if program.waits_since is not None and not asked:
+            found.problems.append(
+                WaitsSince(
+                    location=proof.location,
+                    program=program.name,
+                    setting=program.wait_setting,
+                    since=program.waits_since,
+                )
+            )
     for text, read in limits:
         if read.problem is not None:
             found.problems.append(read.problem)
@@ -348,7 +363,7 @@ class _Settings(NamedTuple):
         written = self._find(switch)
         return written is not None and _plain(written) == switch.value.lower()
 
-    def abrupt(self, problems: list[SettingIgnored]) -> Setting[str] | None:
+    def abrupt(self, problems: list[Problem]) -> Setting[str] | None:
         """Return the setting with which the program does not wait for its requests."""
         waits = self.program.waits_if
         for switch in self.program.cuts_if:
@@ -372,6 +387,34 @@ class _Settings(NamedTuple):
                     )
                 )
         return None
+
+    def how_to_wait(self, stop: Setting[str]) -> str:
+        """Return what to write instead of a setting that makes the program cut its requests."""
+        switch, location = self.program.waits_if, source_location(stop)
+        if switch is None or location is None or switch.setting not in stop.origin.label:
+            return ""
+        return f"set {switch.setting} to {switch.value} ({location.region()})"
+
+    def misplaced(self) -> Iterator[SettingIgnored]:
+        """Yield properties that have the name of a setting, but below another key, or above it."""
+        program, properties = self.program, self.known.properties
+        switches = {s.setting: s for s in program.switches if not s.is_variable}
+        times = [name for each in program.settings for name in each.properties]
+        for setting in dict.fromkeys([*switches, *times]):
+            right = canonical(setting)
+            values = {s.value for s in program.switches if s.setting == setting}
+            for name, written in properties.items():
+                below, above = name.endswith(f".{right}"), right.endswith(f".{name}")
+                if not (below or above) or (values and _plain(written) not in values):
+                    continue
+                reason = f"{program.name} reads '{setting}' from the top of the file"
+                yield SettingIgnored(
+                    location=written.location,
+                    key=name,
+                    value=written.text,
+                    reason=reason,
+                    program=program.name,
+                )
 
     def default_limit(
         self, proof: WrittenText, started: StartedProgram | None, *, limited: bool

@@ -306,6 +306,8 @@ class Plugin(Platform):
         if behaviour is None:
             return
         set_behaviour(container, behaviour)
+        if found.behaviour is not None:
+            container.how_to_wait = found.how_to_wait
         if found.behaviour is not None and behaviour.origin.written:
             container.editable("behaviour", source_location(behaviour))
         if verdict.lives_on and found.behaviour is None:

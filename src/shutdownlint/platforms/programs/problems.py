@@ -16,4 +16,14 @@ class SettingIgnored(Problem, frozen=True, kw_only=True):
     program: str = ""
 
 
-PROBLEMS = (SettingIgnored,)
+class WaitsSince(Problem, frozen=True, kw_only=True):
+    """A program whose older releases cut their requests unless a setting makes them wait."""
+
+    platform = "programs"
+
+    program: str
+    setting: str
+    since: str
+
+
+PROBLEMS = (SettingIgnored, WaitsSince)
