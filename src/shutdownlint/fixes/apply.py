@@ -168,7 +168,8 @@ def edit_for(change: Change, location: EditLocation) -> Edit:
         case EditAction.QUOTE:
             return location.quote(value_format)
         case _:
-            return edit_value(location, change.value, value_format)
+            pair = change.target.pair if change.target is not None else ""
+            return edit_value(location, change.value, value_format, pair)
 
 
 class FixApplier:

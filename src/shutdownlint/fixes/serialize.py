@@ -39,12 +39,30 @@ def serialize(value: timedelta | bool | int | str, value_format: ValueFormat) ->
     return value
 
 
+def _with_pair(location: EditLocation, pair: str, value: Value) -> str:
+    """Return the text of pairs at a location with another value of one of them."""
+    node = location.value()
+    parts = str(node.value).split(",") if isinstance(node, ScalarNode) else []
+    changed = [
+        f"{part.partition('=')[0]}={value}" if part.partition("=")[0].strip() == pair else part
+        for part in parts
+    ]
+    if changed == parts:
+        raise EditError(f"{pair} is not among the pairs that are written")
+    return ",".join(changed)
+
+
 def edit_value(
-    location: EditLocation, value: timedelta | bool | int | str | None, value_format: ValueFormat
+    location: EditLocation,
+    value: timedelta | bool | int | str | None,
+    value_format: ValueFormat,
+    pair: str = "",
 ) -> Edit:
-    """Return the edit that writes a value. Raises ``EditError``."""
+    """Return the edit that writes a value; ``pair`` as in ``EditTarget``. Raises ``EditError``."""
     if value is None:
         raise EditError("there is no value to write")
+    if pair:
+        return location.set(_with_pair(location, pair, serialize(value, value_format)))
     if value_format is ValueFormat.SLEEP_COMMAND and isinstance(value, timedelta):
         return location.set_number(str(ceil_to_int(value)))
     written = serialize(value, value_format)

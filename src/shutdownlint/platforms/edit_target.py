@@ -33,7 +33,11 @@ class ValueFormat(StrEnum):
 
 
 class EditTarget(Struct, frozen=True):
-    """The place where a setting is written, or would be, and its format."""
+    """The place where a setting is written, or would be, and its format.
+
+    ``pair``: the text there has pairs (``a=1,b=2``), and the value is that of this key.
+    """
 
     location: SourceLocation
     format: ValueFormat = ValueFormat.PLAIN
+    pair: str = ""

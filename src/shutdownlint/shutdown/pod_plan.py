@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 TAKEN_AS: Final = ", taken as"
 #: The rule field of the grace period.
 GRACE_FIELD: Final = "grace"
+#: The same for the time that a load balancer lets connections finish.
+DEREGISTRATION_FIELD: Final = "deregistrationDelay"
 
 
 class Confidence(StrEnum):

@@ -16,7 +16,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from shutdownlint.shutdown.durations import ORDINARY_REQUEST, ZERO, DurationRange, ceil_seconds
-from shutdownlint.shutdown.pod_plan import GRACE_FIELD, Effect, Knob, Role
+from shutdownlint.shutdown.pod_plan import (
+    DEREGISTRATION_FIELD,
+    GRACE_FIELD,
+    Effect,
+    Knob,
+    Role,
+)
 from shutdownlint.shutdown.process import After, Reaction, Trigger
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting, with_value
 from shutdownlint.shutdown.request import Outcome, Prediction, Request
@@ -138,6 +144,8 @@ class _Solver:
         if self.plan.gets_requests:
             self._raise_app_hooks()
             self._raise_app_limits()
+            self._raise_helpers()
+            self._raise_deregistration()
         for container in self.plan.proxies:
             if not container.native_sidecar:
                 if self.plan.gets_requests:
@@ -170,6 +178,29 @@ class _Solver:
                 done = _accepts_until(container) + self.targets.p99
                 finished = Reason(ReasonKind.REQUESTS_DONE, done)
                 self._raise(container.name, Effect.FINISH_LIMIT, self.targets.p99, finished)
+
+    def _raise_helpers(self) -> None:
+        """Let the helpers that requests need go on until the last request is done."""
+        _, done = self._app_needs()
+        for name in self.plan.needed:
+            container = self.plan.container(name)
+            if container.role is Role.HELPER and not container.native_sidecar:
+                wanted = done - _drain(container)
+                finished = Reason(ReasonKind.REQUESTS_DONE, done)
+                self._raise(name, Effect.DELAYS_SIGNAL, wanted, finished, more=_SECOND)
+
+    def _raise_deregistration(self) -> None:
+        """Let load balancers keep connections for as long as requests take."""
+        senders = []
+        for sender in self.plan.senders:
+            closes, needed = sender.closes_after, ceil_seconds(self.targets.p99)
+            if closes is not None and closes.value < needed:
+                reason = Reason(ReasonKind.REQUESTS_DONE, self.targets.p99)
+                self.changes.append(Change(DEREGISTRATION_FIELD, None, closes, needed, reason))
+                raised = with_value(closes, needed)
+                sender = replace(sender, closes_after=raised)  # noqa: PLW2901
+            senders.append(sender)
+        self.plan = replace(self.plan, senders=tuple(senders))
 
     def _window(self, container: ContainerPlan) -> timedelta:
         """Return how long new requests to this container still arrive."""

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from yaml.nodes import ScalarNode
+
+from shutdownlint.platforms.edit_target import EditTarget, ValueFormat
 from shutdownlint.platforms.loadbalancers import facts, problems
 from shutdownlint.platforms.loadbalancers.attributes import attribute_problems
 from shutdownlint.platforms.loadbalancers.detect import gateway_balancer, load_balancer
+from shutdownlint.platforms.locations import node_ref
 from shutdownlint.platforms.platform import Platform
 from shutdownlint.platforms.pods.services import leads_to_pod
 from shutdownlint.platforms.traffic import (
@@ -14,11 +18,13 @@ from shutdownlint.platforms.traffic import (
     LoadBalancerFacts,
     RequestedService,
 )
-from shutdownlint.shutdown.pod_plan import Sender
+from shutdownlint.shutdown.pod_plan import DEREGISTRATION_FIELD, Sender
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
+from shutdownlint.yaml_source.scalars import read_scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import timedelta
 
     from shutdownlint.platforms.context import AnalysisContext
     from shutdownlint.platforms.pod_draft import PodDraft
@@ -50,6 +56,20 @@ class Plugin(Platform):
                 closes_after=found.deregistration,
             )
             draft.senders.append(sender)
+            _note_edit_target(draft, found.deregistration)
+
+
+def _note_edit_target(draft: PodDraft, delay: Setting[timedelta] | None) -> None:
+    """Note where the deregistration delay is written: alone, or as one of several pairs."""
+    location = node_ref(delay)
+    entry = location.document.tree.entry(location.key_path) if location is not None else None
+    if location is None or entry is None or not isinstance(entry.value, ScalarNode):
+        return
+    is_pair = facts.DEREGISTRATION_KEY in entry.value.value
+    is_number = isinstance(read_scalar(entry.value), int)
+    value_format = ValueFormat.SECONDS if is_pair or is_number else ValueFormat.SECONDS_TEXT
+    pair = facts.DEREGISTRATION_KEY if is_pair else ""
+    draft.edit_targets[DEREGISTRATION_FIELD] = EditTarget(location, value_format, pair)
 
 
 def _find(draft: PodDraft) -> LoadBalancerFacts | None:
