@@ -40,7 +40,7 @@ BALANCED = dedent("""
     [
         ("deregistration_delay.timeout_seconds=30", "deregistration_delay.timeout_seconds=60"),
         ("a=1,deregistration_delay.timeout_seconds=5,b=2",
-         "a=1,deregistration_delay.timeout_seconds=60,b=2"),
+         "'a=1,deregistration_delay.timeout_seconds=60,b=2'"),
     ],
 )  # fmt: skip
 def test_the_deregistration_delay_is_a_setting_to_raise(

@@ -19,6 +19,7 @@ from shutdownlint.engine.finding import EditAction
 from shutdownlint.engine.rule import (
     HERE,
     PARENT,
+    SUCCESSOR,
     LossSelector,
     Rule,
     RuleEdit,
@@ -242,7 +243,7 @@ class _RuleBuilder:
             for action in EditAction
             if (name := getattr(edit, action.value)) is not None
         )
-        if name not in (HERE, PARENT):
+        if name not in (HERE, PARENT, SUCCESSOR):
             self._check_edit_target((*key_path, action.value), name)
         value = edit.to and self._expression((*key_path, "to"), edit.to, condition=False)
         condition = edit.condition and self._expression(
@@ -256,9 +257,8 @@ class _RuleBuilder:
             settings = [n for n, field in self.fields.items() if field.setting]
             hint = edit_distance_suggestion(name, settings)
             reason = f"'{name}' is not a setting of a {self.schema.subject}, nor "
-            raise self._fail(
-                _line(self.tree, key_path), f"fix: {reason}'{HERE}' or '{PARENT}'{hint}"
-            )
+            reason += f"'{HERE}', '{PARENT}' or '{SUCCESSOR}'"
+            raise self._fail(_line(self.tree, key_path), f"fix: {reason}{hint}")
 
 
 def _selector(schema: LossSchema) -> LossSelector:

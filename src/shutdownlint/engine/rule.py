@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from shutdownlint.shutdown.loss import Loss
 
-#: The finding's own location, and the entry that contains it.
-HERE, PARENT = "here", "parent"
+#: The finding's own location, the entry that contains it, and the setting that replaces it.
+HERE, PARENT, SUCCESSOR = "here", "parent", "successor"
 
 
 class RuleExpression(Struct, frozen=True):

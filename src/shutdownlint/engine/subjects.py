@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from shutdownlint.engine.loss_fields import LossView
-from shutdownlint.engine.rule import HERE
+from shutdownlint.engine.rule import HERE, SUCCESSOR
 from shutdownlint.engine.solution_changes import solution_changes
 from shutdownlint.engine.vocabulary import ORIGIN_SUFFIX
 from shutdownlint.platforms.edit_target import EditTarget
@@ -278,6 +278,8 @@ def problem_subject(
     versions = known_versions(facts, namespace)
     if problem.version is not None:
         versions[problem.platform] = problem.version
+    place = problem.successor
+    successor = {SUCCESSOR: EditTarget(place)} if place is not None else {}
     return Subject(
         SubjectKind.PROBLEM,
         problem.location,
@@ -287,7 +289,10 @@ def problem_subject(
         workload=workload,
         container=problem.container,
         assumptions=problem.assumptions,
-        edit_targets={HERE: EditTarget(problem.location, problem.value_format)},
+        edit_targets={
+            HERE: EditTarget(problem.location, problem.value_format),
+            **successor,
+        },
         versions=versions,
     )
 

@@ -20,14 +20,18 @@ if TYPE_CHECKING:
     from shutdownlint.yaml_source.location import SourceLocation
 
 #: Fields that every problem has, and that messages do not name.
-_COMMON = ("location", "workload", "container", "assumptions", "version", "value_format")
+_COMMON = (
+    *("location", "workload", "container", "assumptions"),
+    *("version", "value_format", "successor"),
+)
 
 
 class Problem(Struct, frozen=True, kw_only=True):
     """Something wrong at a location.
 
     ``workload`` is the one that it is about, where it is found among all workloads. ``version`` is
-    that of its platform, if known; ``value_format`` how its value is to be written.
+    that of its platform, if known; ``value_format`` how its value is to be written. ``successor``
+    is the place of the setting that replaces it.
     """
 
     platform: ClassVar[str] = ""
@@ -38,6 +42,7 @@ class Problem(Struct, frozen=True, kw_only=True):
     assumptions: tuple[Assumption, ...] = ()
     version: Version | None = None
     value_format: ValueFormat = ValueFormat.PLAIN
+    successor: SourceLocation | None = None
 
     @classmethod
     def kind(cls) -> str:

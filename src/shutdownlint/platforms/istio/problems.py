@@ -105,10 +105,14 @@ class NativeAnnotationValue(IstioProblem, frozen=True, kw_only=True):
 
 
 class StaleDrainEnv(IstioProblem, frozen=True, kw_only=True):
-    """A variable that current agents ignore."""
+    """A variable that current agents ignore.
+
+    ``moved`` is its value as the field that replaced it takes it, where that can be written.
+    """
 
     key: str
     value: str
+    moved: str = ""
 
 
 class DrainEnvOnApp(IstioProblem, frozen=True, kw_only=True):

@@ -166,13 +166,21 @@ class ProxyConfigText(Struct):
     doubtful: list[KeyFinding] = field(default_factory=list)
     #: Variables that Istio does not read, with a name close to one that it does.
     misspelled: list[KeyFinding] = field(default_factory=list)
-    #: Values of the variable that older releases read, each with its place.
-    stale: list[tuple[str, SourceLocation]] = field(default_factory=list)
+    #: Values of the variable that older releases read, each with its place, and that of the field
+    #: that replaced it.
+    stale: list[tuple[str, SourceLocation, SourceLocation]] = field(default_factory=list)
 
     def stale_problems(self) -> Iterator[StaleDrainEnv]:
         """Yield the variable that current agents do not read."""
-        for value, location in self.stale:
-            yield StaleDrainEnv(location=location, key=facts.STALE_DRAIN_ENV, value=value)
+        for value, location, instead in self.stale:
+            movable = self.termination_drain is None and value.isdecimal() and len(value) < 6
+            yield StaleDrainEnv(
+                location=location,
+                key=facts.STALE_DRAIN_ENV,
+                value=value,
+                moved=f"{value}s" if movable else "",
+                successor=instead,
+            )
 
 
 def read_proxy_config(
@@ -346,7 +354,9 @@ def _metadata(
             text = read_scalar(value)
             result.env[key] = ("" if text is None else str(text), at(here, EntryPart.VALUE))
             if key == facts.STALE_DRAIN_ENV:
-                result.stale.append((str(text or ""), at(here, EntryPart.KEY)))
+                field_path = (*key_path[:-1], "terminationDrainDuration")
+                instead_of_it = at(field_path, EntryPart.VALUE)
+                result.stale.append((str(text or ""), at(here, EntryPart.KEY), instead_of_it))
             instead = intended_name(key)
             if instead is not None:
                 found = KeyFinding(key, "is not read", at(here, EntryPart.KEY), instead)
