@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from tests.helpers import check_text
+from tests.helpers import check_text, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PODS = """\
 ---
@@ -28,6 +33,28 @@ metadata: {name: slow}
 spec:
   kubeletConfig: {shutdownGracePeriod: 30s, shutdownGracePeriodCriticalPods: 10s}
 """
+NODE_CLASS = """\
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  userData: |
+%s
+"""
+NODEADM = """\
+    apiVersion: node.eks.aws/v1alpha1
+    kind: NodeConfig
+    spec:
+      kubelet:
+        config:
+          shutdownGracePeriod: 30s
+          shutdownGracePeriodCriticalPods: 10s
+"""
+BOTTLEROCKET = """\
+    [settings.kubernetes]
+    shutdown-grace-period = "40s"
+    shutdown-grace-period-for-critical-pods = "15s"
+"""
 CRITICAL = "priorityClassName: system-node-critical\n  "
 
 
@@ -42,6 +69,9 @@ CRITICAL = "priorityClassName: system-node-critical\n  "
         ),
         (f"{KUBELET}shutdownGracePeriod: 45s\n", "", "45s"),
         (OPENSHIFT, "", "20s"),
+        (NODE_CLASS % NODEADM, "", "20s"),
+        (NODE_CLASS % BOTTLEROCKET, "", "25s"),
+        (NODE_CLASS % "    echo shutdownGracePeriod", "", ""),
         (f"{KUBELET}shutdownGracePeriod: 2m\n", "", ""),
         (f"{KUBELET}shutdownGracePeriod: 0s\n", "", ""),
         (KUBELET, "", ""),
@@ -53,5 +83,13 @@ CRITICAL = "priorityClassName: system-node-critical\n  "
 def test_a_kubelet_that_waits_less_than_a_pod_needs(
     config: str, priority: str, granted: str
 ) -> None:
-    found = [f for f in check_text(config + PODS % priority).findings if f.rule == "SL167"]
+    found = [f for f in check_text(config + PODS % priority).findings if f.rule == "SL169"]
     assert [f"gives this pod {granted} (" in f.message for f in found] == [True] * bool(granted)
+
+
+@pytest.mark.parametrize(("granted", "shown"), [("30s", True), ("2m", False)])
+def test_explain_says_what_is_left(granted: str, shown: bool, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(f"{KUBELET}shutdownGracePeriod: {granted}\n" + PODS % "")
+    _, out, _ = run("explain", str(tmp_path), "--mesh=none")
+    line = "when its node shuts down, the pod gets 30s of its 60s (the kubelet's configuration, line 3)"
+    assert (line in out) is shown

@@ -398,6 +398,11 @@ PLATFORMS: Final = (
                 "karpenter.sh", "NodePool", "shutdownlint.platforms.nodes.resources:NodePool"
             ),
             KindEntry(
+                "karpenter.k8s.aws",
+                "EC2NodeClass",
+                "shutdownlint.platforms.nodes.resources:EC2NodeClass",
+            ),
+            KindEntry(
                 "kubelet.config.k8s.io",
                 "KubeletConfiguration",
                 "shutdownlint.platforms.nodes.resources:KubeletConfiguration",

@@ -19,6 +19,7 @@ from shutdownlint.reports.texts import (
     format_headroom,
     format_late,
     format_loss_cause,
+    format_node_shutdown,
     format_outcome,
     format_request,
     format_share,
@@ -154,6 +155,8 @@ class _PodText:
             yield _line("rollout", "", explanation.rollout.describe(shutdown))
         for disruption in explanation.disruptions:
             yield from self._disruption(disruption)
+        if explanation.node_shutdown is not None:
+            yield _line("node", "", format_node_shutdown(explanation))
         yield from self._events()
         for finding in explanation.findings:
             if not explanation.is_rejection(finding):

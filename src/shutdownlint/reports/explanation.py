@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from shutdownlint.linter.verdicts import judge_pod
-from shutdownlint.platforms.pods.pod_facts import PodFacts
+from shutdownlint.platforms.pods.pod_facts import NodeShutdown, PodFacts
 from shutdownlint.platforms.traffic import (
     ClosesKeptConnections,
     MeasuredRequests,
@@ -276,6 +276,13 @@ class Explanation:
                 yield container.plan.name, ZERO
             elif container.signal is not None:
                 yield container.plan.name, container.signal.at
+
+    @property
+    def node_shutdown(self) -> Setting[timedelta] | None:
+        """What the pod gets when its node shuts down, where that is less than its grace period."""
+        found: NodeShutdown | None = self.pod.facts.get(NodeShutdown)
+        shorter = found is not None and self.has_timeline and found.granted.value < self.grace
+        return found.granted if found is not None and shorter else None
 
     @property
     def streams(self) -> str:

@@ -221,6 +221,15 @@ def format_request(request: Request) -> str:
     return f"{length} {kind} at {arrival}{kept}"
 
 
+def format_node_shutdown(explanation: Explanation) -> str:
+    """Say what is left of the grace period when the pod's node shuts down."""
+    granted = explanation.node_shutdown
+    assert granted is not None
+    grace = format_duration(explanation.grace)
+    origin = granted.origin.describe(explanation.file)
+    return f"when its node shuts down, the pod gets {granted.value_text} of its {grace} ({origin})"
+
+
 def format_streams(explanation: Explanation) -> str:
     """Say what a stop means for streams that clients hold."""
     text = (

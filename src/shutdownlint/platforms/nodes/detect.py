@@ -9,8 +9,10 @@ from msgspec import Struct, field
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.nodes import facts
 from shutdownlint.platforms.nodes.resources import (
+    EC2NodeClass,
     KubeletConfig,
     KubeletConfiguration,
+    KubeletSettings,
     NodePool,
 )
 from shutdownlint.shutdown.durations import ZERO
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.object_index import ObjectIndex
     from shutdownlint.manifests.resources import PodSpec
     from shutdownlint.platforms.context import AnalysisContext
-    from shutdownlint.platforms.nodes.resources import KubeletSettings
 
 
 def spot_notice(spec: PodSpec, ref: NodeRef) -> Setting[timedelta] | None:
@@ -90,6 +91,9 @@ def _read_kubelets(index: ObjectIndex) -> dict[bool, list[Setting[timedelta]]]:
         (loaded.model.spec.kubeletConfig, loaded.ref / "spec" / "kubeletConfig")
         for loaded in index.all_of(KubeletConfig)
     ]
+    for loaded in index.all_of(EC2NodeClass):
+        found_text = _in_user_data(loaded.model.spec.userData or "")
+        written.append((found_text, loaded.ref / "spec" / "userData"))
     for settings, ref in written:
         try:
             total = go_duration(settings.shutdownGracePeriod or "")
@@ -98,12 +102,25 @@ def _read_kubelets(index: ObjectIndex) -> dict[bool, list[Setting[timedelta]]]:
             continue
         if total <= ZERO or not ZERO <= last <= total:
             continue  # off, or refused by the kubelet
-        origin = Origin(
-            OriginKind.INHERITED, "the kubelet's configuration", ref / "shutdownGracePeriod"
-        )
+        whole = isinstance(settings, UserData)
+        place = ref.key if whole else ref / "shutdownGracePeriod"
+        origin = Origin(OriginKind.INHERITED, "the kubelet's configuration", place)
         for critical, granted in ((True, last), (False, total - last)):
             found[critical].append(Setting("shutdownGracePeriod", granted, origin))
     return found
+
+
+class UserData(KubeletSettings, frozen=True):
+    """The settings of a kubelet in the text that a machine runs at its first start."""
+
+
+def _in_user_data(text: str) -> UserData:
+    """Read a kubelet's configuration in cloud-init, nodeadm, or Bottlerocket's TOML."""
+    found = {}
+    for match in facts.KUBELET_LINES.finditer(text):
+        critical = "ritical" in match[1]
+        found["shutdownGracePeriodCriticalPods" if critical else "shutdownGracePeriod"] = match[2]
+    return UserData(**found)
 
 
 class _Pools(Struct):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.facts import SourcedValue
 
 #: The time that nodes that can be taken away at any time give their pods: by the label with which a
@@ -36,6 +37,13 @@ NODE_POOL_LABEL: Final = "karpenter.sh/nodepool"
 NODE_POOL_GRACE: Final = SourcedValue(
     "overrides the pod's",
     "karpenter pkg/apis/v1/nodeclaim.go:57-73, terminator/eviction.go:226-303",
+)
+#: A kubelet's settings in the text that a machine runs at its first start: YAML (nodeadm,
+#: cloud-init) or Bottlerocket's TOML (settings.kubernetes.shutdown-grace-period).
+KUBELET_LINES: Final = lazy_pattern(
+    r"(?m)^[ \t]*"
+    r"(shutdownGracePeriod(?:CriticalPods)?|shutdown-grace-period(?:-for-critical-pods)?)"
+    r"[ \t]*[:=][ \t]*[\"']?([0-9a-z.]{1,20})"
 )
 #: These pods end last when a node shuts down, within shutdownGracePeriodCriticalPods.
 CRITICAL_CLASSES: Final = SourcedValue(

@@ -21,6 +21,7 @@ from shutdownlint.platforms.nodes.detect import (
     spot_notice,
 )
 from shutdownlint.platforms.platform import Platform
+from shutdownlint.platforms.pods.pod_facts import NodeShutdown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,12 +92,15 @@ class Plugin(Platform):
         """Note what the pod's nodes grant it."""
         spec, ref = draft.workload.template.spec, draft.workload.spec
         certain, possible = node_pool_grace(spec, ref, draft.context)
+        shutdown = node_shutdown(spec, draft.context)
+        if shutdown is not None:
+            draft.note(NodeShutdown(shutdown))
         draft.note(
             NodeFacts(
                 spot_notice(spec, ref),
                 possible_spot_notice(spec, ref),
                 certain,
                 possible,
-                node_shutdown(spec, draft.context),
+                shutdown,
             )
         )

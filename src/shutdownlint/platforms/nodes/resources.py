@@ -50,6 +50,18 @@ class KubeletConfiguration(Resource, frozen=True):
     shutdownGracePeriodCriticalPods: Str | None = None  # noqa: N815
 
 
+class NodeClassSpec(ApiModel, frozen=True):
+    """The settings of Karpenter's machines in AWS: what they run at their first start."""
+
+    userData: Str | None = None  # noqa: N815
+
+
+class EC2NodeClass(Resource, frozen=True):
+    """karpenter.k8s.aws EC2NodeClass."""
+
+    spec: NodeClassSpec = field(default_factory=NodeClassSpec)
+
+
 class KubeletConfigSpec(ApiModel, frozen=True):
     """The settings of the kubelets of a pool."""
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     from shutdownlint.platforms.pods.controllers import Rollout
     from shutdownlint.platforms.pods.fleet import Fleet
     from shutdownlint.shutdown.provenance import Setting
@@ -22,6 +24,12 @@ class PodFacts(Struct, frozen=True):
     host_network: bool = False
     os_name: str = ""
     fleet: Fleet | None = None
+
+
+class NodeShutdown(Struct, frozen=True):
+    """The time that a kubelet grants the pod when its node shuts down."""
+
+    granted: Setting[timedelta]
 
 
 class StatedFacts(Struct, frozen=True):
