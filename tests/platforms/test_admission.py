@@ -648,3 +648,24 @@ def test_a_condition_that_is_not_certain_is_named(condition: str) -> None:
     (planned,) = plan_files({"pod.yaml": POD, "policy.yaml": kyverno(patch)}).pods
     assert planned.plan is not None
     assert any("may change" in each.text for each in planned.plan.assumptions)
+
+
+def test_check_names_webhooks_that_are_not_applied(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(
+        dedent("""
+        apiVersion: admissionregistration.k8s.io/v1
+        kind: MutatingWebhookConfiguration
+        metadata: {name: add-prestop}
+        webhooks:
+          - name: prestop.example.com
+            rules: [{operations: [CREATE], apiGroups: [""], apiVersions: [v1], resources: [pods]}]
+        ---
+        apiVersion: v1
+        kind: Pod
+        metadata: {name: shop}
+        spec: {containers: [{name: app, image: "shop/app:1"}]}
+        """)
+    )
+    _, out, _ = run("check", str(tmp_path))
+    name = "MutatingWebhookConfiguration add-prestop"
+    assert f"not applied: {name}, which may change 1 workload" in out

@@ -212,6 +212,13 @@ class FileOptions(OptionGroup):
             help="What standard input (-) is called in reports.",
         ),
     ] = None
+    as_pod: Annotated[
+        bool,
+        Option(
+            panel=FILES,
+            help="Take a list of containers, or a pod spec without a kind, as a pod.",
+        ),
+    ] = False
     render: Annotated[
         bool,
         Option(

@@ -6,6 +6,8 @@ import sys
 from enum import StrEnum
 from typing import Annotated, Any
 
+from msgspec.json import schema as make_schema
+
 from shutdownlint.cli.declarations import Argument
 
 
@@ -41,8 +43,6 @@ def schema_text(which: Which) -> str:
 
         schema = RuleSchema.model_json_schema()
     else:
-        from msgspec.json import schema as make_schema  # noqa: PLC0415 - for this schema only
-
         from shutdownlint.programs.record import Program  # noqa: PLC0415 - for this schema only
 
         schema = make_schema(Program)

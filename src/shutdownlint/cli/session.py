@@ -69,6 +69,7 @@ class Session(Struct, frozen=True):
     stdin_name: str = STDIN_NAME
     debug: bool = False
     isolated: bool = False
+    as_pod: bool = False
 
     @classmethod
     def of(cls, given: FileOptions, environment: EnvironmentOptions | None = None) -> "Session":
@@ -78,7 +79,9 @@ class Session(Struct, frozen=True):
         config = _with_files(config, given)
         if environment is not None:
             config = _with_environment(config, environment)
-        return cls(config, given.stdin_filename or STDIN_NAME, given.debug, given.isolated)
+        return cls(
+            config, given.stdin_filename or STDIN_NAME, given.debug, given.isolated, given.as_pod
+        )
 
     def with_config(self, config: Config) -> "Session":
         """Return the session with another configuration."""
@@ -109,6 +112,10 @@ class Session(Struct, frozen=True):
         _require_paths(paths, "")
         _require_paths(config.context, "context: ")
         inputs = read(paths, self.search, context=config.context, stdin_name=self.stdin_name)
+        if self.as_pod:
+            from shutdownlint.manifests.snippets import as_pods  # noqa: PLC0415 - seldom used
+
+            inputs = as_pods(inputs)
         render = config.render
         if not render.enabled:
             return inputs

@@ -67,8 +67,9 @@ class WorkloadVerdict(Struct, frozen=True):
     ``lost`` is the worst of it. ``reason`` says why it is not analysed. ``in_flight`` and ``late``
     are how long requests may take (None: any time), the latter at ``late_at``; ``late_at`` is zero
     where all are refused. ``senders`` are what the files show to send requests. ``programs`` are
-    the images whose program is assumed to finish what it has. ``mesh_is_open``: it is taken to be
-    in no mesh, which no file shows. ``p99_is_open``: nothing says how long its requests take.
+    the images whose program is assumed to finish what it has, ``webhooks`` those (and policies)
+    that may change the pods and are not applied. ``mesh_is_open``: it is taken to be in no mesh,
+    which no file shows. ``p99_is_open``: nothing says how long its requests take.
     ``is_assumed``: the verdict rests on something that the input does not show. ``reported_by``
     are the rules that report something of it, those of hidden notes included.
     """
@@ -86,6 +87,7 @@ class WorkloadVerdict(Struct, frozen=True):
     late: timedelta | None = ZERO
     late_at: timedelta = ZERO
     programs: tuple[str, ...] = ()
+    webhooks: tuple[str, ...] = ()
     mesh_is_open: bool = False
     hinted: HintedMesh | None = None
     p99_is_open: bool = False
@@ -151,6 +153,7 @@ def _judge(
         late=headroom.max_late,
         late_at=headroom.late_at,
         programs=tuple(dict.fromkeys(a.program for a in assumed if a.program)),
+        webhooks=tuple(dict.fromkeys(a.webhook for a in assumed if a.webhook)),
         p99_is_open=plan.gets_requests and plan.p99 is None,
         mesh_is_open=mesh_is_open,
         is_assumed=bool(assumed) or plan.has_unknown_durations or mesh_is_open,

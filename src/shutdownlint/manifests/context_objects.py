@@ -12,6 +12,7 @@ from shutdownlint.manifests.decoding import decode, shape_of, value_at
 from shutdownlint.manifests.object_index import LoadedResource, RawObject
 from shutdownlint.manifests.objects import find_objects
 from shutdownlint.manifests.prefilter import LIVE_WORDS
+from shutdownlint.manifests.snippets import why_skipped
 from shutdownlint.manifests.workloads import has_workloads
 from shutdownlint.yaml_source.tree import child, key_text
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.kinds import KindEntry, KindTable
     from shutdownlint.manifests.object_index import ObjectIndex
     from shutdownlint.manifests.objects import FoundObject
+    from shutdownlint.manifests.skips import SkipReason
     from shutdownlint.yaml_source.location import KeyPath
 
 #: Objects that deploy a folder: where they write its namespace and its path.
@@ -34,9 +36,9 @@ _DEPLOYERS: Final = {
 
 
 class FoundContent(Struct, frozen=True):
-    """The content of a document: an object of Kubernetes, context, workloads."""
+    """The content of a document: context, workloads; ``skip_reason`` where it has neither."""
 
-    is_object: bool
+    skip_reason: SkipReason
     gives_context: bool
     has_workloads: bool
 
@@ -64,7 +66,7 @@ def add_context(
         index.add_raw(RawObject(entry, document.ref(*key_path)))
     for namespace, folder in _find_destinations(document, found):
         _add_destination(document.file, namespace, folder, index)
-    return FoundContent(bool(found), gives_context, holds_workloads)
+    return FoundContent(why_skipped(document), gives_context, holds_workloads)
 
 
 def _add_live(document: Document, at: KeyPath, index: ObjectIndex) -> None:

@@ -16,6 +16,7 @@ from shutdownlint.manifests.skips import (
     NO_CONTAINERS,
     NO_PODS,
     NOT_KUBERNETES,
+    POD_PART,
     SkipReason,
 )
 from shutdownlint.patterns import lazy_pattern
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
     from shutdownlint.manifests.kinds import KindEntry
 
+#: Words for documents that are taken as pods, though they have no kind.
+AS_POD: Final = b"kind: Pod\ncontainers"
 _CRD_KIND: Final = b"CustomResourceDefinition"
 #: Every pod template has this key.
 _PODS: Final = b"containers"
@@ -50,6 +53,8 @@ _KIND_WORD: Final = lazy_pattern(
     re.VERBOSE,
 )
 #: In double quotes these can spell a word without its letters standing side by side.
+#: Containers below the left margin, or a list of them there.
+_PART_OF_POD: Final = lazy_pattern(rb"(?m)^(?: *containers:[ \r]*$|-[ ]+(?:name|image):)")
 _WORD_ESCAPE: Final = lazy_pattern(rb"\\[xuU\r\n]")
 _BLANK: Final = lazy_pattern(rb"(?:[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z))*\Z")
 
@@ -98,7 +103,9 @@ class Prefilter:
             # One whose kind is not next to its version may be broken: the parser will say.
             unusual = _VERSION.search(chunk) and _KIND.search(chunk)
             values = any(all(word in chunk for word in words) for words in self._valued)
-            return Content.BOTH if unusual or values else NOT_KUBERNETES
+            if unusual or values or words == AS_POD:
+                return Content.BOTH
+            return POD_PART if _is_part_of_pod(chunk) else NOT_KUBERNETES
         if kinds == {_CRD_KIND}:
             return CRDS
         return self._classify_kinds(kinds, chunk + words if words else chunk)
@@ -158,3 +165,8 @@ def _has_unusual_line_break(chunk: bytes) -> bool:
     if b"\r" not in chunk and b"\xc2\x85" not in chunk and b"\xe2\x80" not in chunk:
         return False
     return _LONE_BREAK.search(chunk) is not None
+
+
+def _is_part_of_pod(chunk: bytes) -> bool:
+    """Whether a text without a kind looks like a list of containers, or a pod spec."""
+    return b"image:" in chunk and _PART_OF_POD.search(chunk) is not None

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from shutdownlint.manifests.objects import as_object
 from shutdownlint.manifests.reader import read_bytes
-from shutdownlint.manifests.skips import NO_PODS, NOT_KUBERNETES
+from shutdownlint.manifests.snippets import why_skipped
 from shutdownlint.manifests.workloads import as_it_runs, find_workloads
 
 if TYPE_CHECKING:
@@ -61,8 +60,7 @@ def _read_document(
         reader.note_failure(document, error)
         count += 1
     if not count and counted:
-        is_object = as_object(document.tree.root, ()) is not None
-        reader.stats.skipped[NO_PODS if is_object else NOT_KUBERNETES] += 1
+        reader.stats.skipped[why_skipped(document)] += 1
 
 
 def _in_namespace(workload: Workload, index: ObjectIndex) -> Workload:

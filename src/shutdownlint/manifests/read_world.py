@@ -17,8 +17,6 @@ from shutdownlint.manifests.skips import (
     EMPTY,
     EXCLUDED,
     GIT_IGNORED,
-    NO_PODS,
-    NOT_KUBERNETES,
     OWN_REPORT,
     SkipReason,
 )
@@ -206,7 +204,7 @@ class _WorldReader:
             self._documents.note_failure(document, error)
             return False
         if not (again or found.gives_context or found.has_workloads):
-            self._stats.skipped[NO_PODS if found.is_object else NOT_KUBERNETES] += 1
+            self._stats.skipped[found.skip_reason] += 1
         return found.has_workloads
 
     def _skip(self, source: InputSource, file: InputFile, chunk: Chunk, reason: SkipReason) -> None:

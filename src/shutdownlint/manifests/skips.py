@@ -31,6 +31,14 @@ NO_PODS: Final = SkipReason("no-pods", "objects without pods")
 NO_CONTAINERS: Final = SkipReason(
     "no-containers", "workloads without containers (patches, or a misspelled key)"
 )
+POD_PART: Final = SkipReason(
+    "pod-part",
+    "parts of a pod without a kind",
+    "check one alone: --as-pod",
+    holds_pods=True,
+    thing=("part of a pod", "parts of pods"),
+    option="--as-pod",
+)
 NOT_KUBERNETES: Final = SkipReason("not-kubernetes", "documents that are not Kubernetes objects")
 GO_TEMPLATE: Final = SkipReason(
     "go-template",

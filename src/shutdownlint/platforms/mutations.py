@@ -94,7 +94,8 @@ class Mutation(Struct, frozen=True, eq=False):
         """Return what is assumed of the pods that it may change."""
         what = ", ".join(self.changes)
         changed = f" ({what})" if what else ""
-        return Assumption(f"{self.title} may change the pods{changed}: not applied", _REMEDY)
+        text = f"{self.title} may change the pods{changed}: not applied"
+        return Assumption(text, _REMEDY, webhook=self.title)
 
 
 # Many policies have the same few patterns, and every workload is compared with each policy.

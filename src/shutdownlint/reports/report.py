@@ -17,6 +17,7 @@ from shutdownlint.manifests.skips import (
     KUSTOMIZE_PATCH,
     NOT_KUBERNETES,
     PATCH_BY_NAME,
+    POD_PART,
 )
 from shutdownlint.patterns import lazy_pattern
 from shutdownlint.wording import plural
@@ -282,7 +283,11 @@ class Report(Struct, dict=True):
             return []
         from shutdownlint.reports import run_summary  # noqa: PLC0415 - see above
 
-        lines = (run_summary.describe_losses(verdicts), run_summary.describe_assumptions(verdicts))
+        lines = (
+            run_summary.describe_losses(verdicts),
+            run_summary.describe_assumptions(verdicts),
+            run_summary.describe_webhooks(verdicts),
+        )
         listed = run_summary.list_open_questions(verdicts) if self.verbose else ()
         return [*(line for line in lines if line), *listed]
 
@@ -309,9 +314,9 @@ class Report(Struct, dict=True):
         pods = [reason for reason in self.stats.skipped if reason.holds_pods]
         if pods and not self.result.objects:
             reasons = ", ".join(f"{r.text} ({self.stats.skipped[r]:,})" for r in pods)
-            return (
-                f"nothing could be checked: {reasons}. Render them, or leave them out (--exclude)"
-            )
+            parts = all(reason is POD_PART for reason in pods)
+            how = f"Check one alone with {POD_PART.option}" if parts else "Render them"
+            return f"nothing could be checked: {reasons}. {how}, or leave them out (--exclude)"
         if self.is_empty:
             return "no Kubernetes manifests found"
         return None

@@ -108,6 +108,15 @@ def describe_assumptions(verdicts: Sequence[WorkloadVerdict]) -> str | None:
     return "; ".join([*parts, " or ".join(filter(None, (say, init)))])
 
 
+def describe_webhooks(verdicts: Sequence[WorkloadVerdict]) -> str | None:
+    """Describe the webhooks and policies that may change pods, and are not applied."""
+    changed = [verdict for verdict in verdicts if verdict.webhooks]
+    if not changed:
+        return None
+    names = _name_most(name for verdict in changed for name in verdict.webhooks)
+    return f"not applied: {names}, which may change {plural(len(changed), 'workload')}"
+
+
 def _describe_hints(verdicts: Sequence[WorkloadVerdict]) -> Iterator[str]:
     """Yield what would be lost in the meshes that objects nearby leave open."""
     found: dict[str, list[ReportedLoss]] = {}

@@ -39,7 +39,8 @@ class Assumption(Struct, frozen=True):
     """Something that the input does not show, what is taken instead, and the option to set.
 
     ``confidence`` is that of a finding which rests on it. ``about_versions`` names the systems
-    whose versions decide it. ``program`` is the image whose program it is about.
+    whose versions decide it. ``program`` is the image whose program it is about, ``webhook`` what
+    changes the pods and is not applied.
     """
 
     text: str
@@ -47,6 +48,7 @@ class Assumption(Struct, frozen=True):
     confidence: Confidence = Confidence.MEDIUM
     about_versions: tuple[str, ...] = ()
     program: str = ""
+    webhook: str = ""
 
     def __str__(self) -> str:
         return f"{self.text} ({self.remedy})" if self.remedy else self.text
