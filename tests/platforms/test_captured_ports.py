@@ -84,3 +84,31 @@ def test_reading_ports() -> None:
     assert read_ports("80, 90-95,") == ((80, 80), (90, 95))
     for text in ("80,x", "-", "99999999999", "70000", "٨٠"):
         assert read_ports(text) is None
+
+
+OPERATOR = """\
+---
+apiVersion: install.istio.io/v1alpha1
+kind: IstioOperator
+metadata: {name: istio, namespace: istio-system}
+spec: {values: {global: {proxy: {%s}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("values", "annotation", "passes"),
+    [
+        ("excludeInboundPorts: '8080'", "", False),
+        ("excludeInboundPorts: 8080", "", False),
+        ("includeInboundPorts: '9000'", "", False),
+        ("includeInboundPorts: '*'", "", True),
+        # The pod's own annotation is stronger.
+        ("excludeInboundPorts: '8080'", f"{TRAFFIC}excludeInboundPorts: '9000'", True),
+        ("includeInboundPorts: '9000'", f"{TRAFFIC}includeInboundPorts: '8080'", True),
+    ],
+)
+def test_ports_of_the_mesh(values: str, annotation: str, passes: bool) -> None:
+    text = POD % ("8080", ISTIO[0], annotation) + OPERATOR % values
+    plan = plan_pod_text(text, user_facts(istio="1.26")).plan
+    assert plan is not None
+    assert bool(plan.front) is passes

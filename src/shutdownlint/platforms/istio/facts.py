@@ -142,6 +142,16 @@ SKIPPED_PORTS: Final = "traffic.sidecar.istio.io/excludeInboundPorts"
 #: Empty, no call of the app passes the sidecar, unless ports are listed.
 OUTBOUND_ADDRESSES: Final = "traffic.sidecar.istio.io/includeOutboundIPRanges"
 OUTBOUND_PORTS: Final = "traffic.sidecar.istio.io/includeOutboundPorts"
+#: The values of the chart below ``global.proxy`` that count without these annotations.
+CAPTURE_VALUES: Final = SourcedValue(
+    {
+        INBOUND_PORTS: "includeInboundPorts",
+        SKIPPED_PORTS: "excludeInboundPorts",
+        OUTBOUND_ADDRESSES: "includeIPRanges",
+        OUTBOUND_PORTS: "includeOutboundPorts",
+    },
+    "manifests/charts/istio-control/istio-discovery/files/injection-template.yaml:55-60",
+)
 #: Read by the agent up to 1.9.x, ignored since 1.10.0 (tag scan).
 STALE_DRAIN_ENV: Final = "TERMINATION_DRAIN_DURATION_SECONDS"
 #: Annotations that people write and Istio does not know, and what does what they are meant for.

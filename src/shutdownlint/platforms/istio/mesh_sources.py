@@ -75,6 +75,8 @@ class MeshConfig(Struct, eq=False):
     #: Where its settings for all proxies are written, or would be.
     defaults: Source | None = None
     typed_strictly: bool = False
+    #: Which ports pass the proxies, by the annotation that a pod says it with.
+    captured: dict[str, str] = field(default_factory=dict)
     #: The kind of the proxies' images (``global.variant``, or the end of the tag).
     variant: str = ""
 
@@ -293,7 +295,12 @@ def _from_install(install: _Install) -> MeshConfig | None:
     if tag and tag.endswith(f"-{facts.DISTROLESS}"):
         config.variant = facts.DISTROLESS
     _read_lifecycle(config, values)
-    return config if found or not install.rendered or config.has_drain_settings else None
+    for annotation, name in facts.CAPTURE_VALUES.value.items():
+        text = values.scalar("global", "proxy", name)
+        if text:
+            config.captured[annotation] = text
+    says_something = found or bool(config.captured) or config.has_drain_settings
+    return config if says_something or not install.rendered else None
 
 
 def _read_native(config: MeshConfig, ref: NodeRef, values: HelmValues) -> None:

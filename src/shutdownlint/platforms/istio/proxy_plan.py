@@ -142,7 +142,7 @@ def plan_proxy(
         written,
         defaults,
         sidecar.version,
-        _captured_ports(workload, merged),
+        _captured_ports(workload, merged, config),
     )
     container.assumptions = assumptions
     draft.note(_overrides(config, merged))
@@ -263,9 +263,12 @@ def _add_container(
     return container
 
 
-def _captured_ports(workload: Workload, merged: EffectiveConfig) -> CapturedPorts:
-    """Return what passes the sidecar, by the pod's annotations and the agent's variable."""
-    annotations = workload.template.metadata.annotations
+def _captured_ports(
+    workload: Workload, merged: EffectiveConfig, config: MeshConfig | None
+) -> CapturedPorts:
+    """Return what passes the sidecar, by the pod's annotations or the mesh's, and a variable."""
+    mesh_wide = config.captured if config is not None else {}
+    annotations = {**mesh_wide, **workload.template.metadata.annotations}
     variable = merged.env.get(facts.INBOUND_PORTS_ENV)
     taken, written = annotations.get(facts.INBOUND_PORTS), facts.INBOUND_PORTS
     if taken is None and variable is not None:
