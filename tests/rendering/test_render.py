@@ -126,6 +126,31 @@ def test_a_tool_that_fails_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch
     assert "helm template: Error: \\u001b[31mno such chart" in out
 
 
+@pytest.mark.parametrize(
+    ("error", "advice"),
+    [
+        # As helm 3.16.4 says it.
+        ("chart requires kubeVersion: >=1.99.0 which is incompatible with Kubernetes v1.20.0",
+         "Say which the cluster has: --kubernetes-version"),
+        ("An error occurred while checking for chart dependencies. You may need to run",
+         "Run 'helm dependency build charts/shop' first"),
+        ("execution error at (shop/templates/app.yaml:3:21): tenant is needed", "--values FILE"),
+        ("executing x at <.Values.a.b>: nil pointer evaluating interface {}.b", "--values FILE"),
+    ],
+)  # fmt: skip
+def test_errors_of_helm_lead_on(
+    error: str, advice: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = folder / "helm"
+    tool.write_text(f"#!/bin/sh\necho 'Error: {error}' >&2\nexit 1\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder))
+    code, out, _ = run("--render", "charts")
+    assert code == 2
+    assert error in out
+    assert advice in out
+
+
 def test_what_is_rendered_is_explained_and_suggested_for() -> None:
     need("helm")
     status, stdout, _ = run("--render", "charts", command="explain")

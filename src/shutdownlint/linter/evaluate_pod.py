@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.user_facts import UserFacts
 
-_USES_VALUES: Final = "the chart uses these values as their names say (check it with --render)"
+_USES_VALUES: Final = "the chart uses these values as their names say"
 
 
 def rejecting_rules(platforms: Iterable[str]) -> list[Rule]:

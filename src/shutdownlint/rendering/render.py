@@ -58,7 +58,8 @@ class Renderer:
                 )
             data = self._build(target.path)
         except ToolError as error:
-            return InputSource(InputError(target.file, str(error)), variant=target.variant)
+            reason = f"{error}{_what_to_do(str(error), target.path)}"
+            return InputSource(InputError(target.file, reason), variant=target.variant)
         file = InputFile(None, f"{target.path} (kustomize)", data)
         return InputSource(file, rendered=target.path)
 
@@ -90,6 +91,17 @@ class Renderer:
                 options = ["--enable-helm"] if self.options.network else []
                 return self.tools.run([*tool, *options, _as_path(folder)])
         raise ToolError("neither kustomize nor kubectl is installed to render it with")
+
+
+def _what_to_do(error: str, path: str) -> str:
+    """Return the next step after an error of helm; empty where none is known."""
+    if "incompatible with Kubernetes" in error:
+        return ". Say which the cluster has: --kubernetes-version"
+    if "chart dependencies" in error:
+        return f". Run 'helm dependency build {path}' first"
+    if "nil pointer evaluating" in error or "execution error at" in error:
+        return ". If a value is missing, give it: --values FILE, or [[charts]] in the configuration"
+    return ""
 
 
 def _values_sources(target: RenderTarget) -> list[Source]:
