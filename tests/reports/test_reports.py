@@ -70,7 +70,7 @@ needs to finish [--fix]
 
 at a stop: 1 of 1 workload cuts requests longer than 2s (terminationGracePeriodSeconds 60s)
 assumed: the program of 1 image finishes what it has, no mesh for 1 workload; not known: how long \
-requests take (1 workload); say --p99, --mesh or run 'shutdownlint init'
+requests take (1 workload); say --p99, --mesh or run 'shutdownlint init'; 'shutdownlint verify' tests it
 fixable: 1 with --fix
 1 error; 1 workload in 1 document of 1 file
 """

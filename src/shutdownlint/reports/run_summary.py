@@ -104,7 +104,7 @@ def describe_assumptions(verdicts: Sequence[WorkloadVerdict]) -> str | None:
     if not parts:
         return None
     say = f"say {', '.join(remedies)}" if remedies else ""
-    init = "run 'shutdownlint init'" if programs else ""
+    init = "run 'shutdownlint init'; 'shutdownlint verify' tests it" if programs else ""
     return "; ".join([*parts, " or ".join(filter(None, (say, init)))])
 
 
