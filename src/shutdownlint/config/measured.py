@@ -28,7 +28,7 @@ def _shares(value: Any) -> dict[dt.timedelta, float]:
     for key, share in value.items():
         if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
             raise ValueError("a share is a number from 0 to 1")
-        found[go_duration(key)] = float(share)
+        found[go_duration(key)] = 1.0 * share
     ordered = dict(sorted(found.items()))
     if list(ordered.values()) != sorted(ordered.values()):
         raise ValueError("a longer duration has a smaller share")

@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from shutdownlint.engine.plain_expressions import plain_expression
+from shutdownlint.numbers import clip_whole
 from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.fields import FieldType
 
@@ -113,6 +114,7 @@ def _environment(fields: Mapping[str, FieldType], cel: Any) -> Any:
     return cel.NewEnv(variables={name: types[of_type] for name, of_type in fields.items()})
 
 
+_MOST_LINES: Final = 10**6
 _POSITION = lazy_pattern(r"<input>:(\d+):(\d+): (.*)")
 
 
@@ -148,7 +150,7 @@ def _google_error(text: str) -> ExpressionError:
     if found is None:
         return ExpressionError(text.splitlines()[0])
     reason = found.group(3).replace(" (in container '')", "")
-    return ExpressionError(reason, int(found.group(1)), int(found.group(2)))
+    return ExpressionError(reason, *(clip_whole(found.group(n), _MOST_LINES) for n in (1, 2)))
 
 
 class _Portable(Expression):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any, Final
 
+from shutdownlint.numbers import read_whole
 from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.fields import FieldType
@@ -147,8 +148,9 @@ class _Parser:
             return inner, None
         if token.startswith("'"):
             return _constant(token[1:-1]), FieldType.STRING
-        if token.isdecimal():
-            return _constant(int(token)), FieldType.INT
+        number = read_whole(token)
+        if number is not None:
+            return _constant(number), FieldType.INT
         if token in ("true", "false"):
             return _constant(token == "true"), FieldType.BOOL
         if token in ("duration", "size") and self.token == "(":

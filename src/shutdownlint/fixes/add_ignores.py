@@ -100,7 +100,9 @@ def _with_comment(line: str, findings: Sequence[Finding], reason: str) -> str | 
 
 
 def _join(lines: Sequence[str], changed: Mapping[int, str]) -> bytes:
-    return "".join(changed.get(number, line) for number, line in enumerate(lines)).encode()
+    return "".join(changed.get(number, line) for number, line in enumerate(lines)).encode(
+        errors="surrogatepass"
+    )
 
 
 def _keeps_values(data: bytes, lines: Sequence[str], changed: Mapping[int, str]) -> bool:

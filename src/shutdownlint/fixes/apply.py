@@ -149,7 +149,7 @@ def splice(old: bytes, chunks: Mapping[int, list[Edit]]) -> bytes:
             raise EditError("there are tabs between tokens")
         mark = _BOM if chunk.data.startswith(_BOM) else b""
         new = apply_edits(text, chunks[chunk.start])
-        out += [old[at : chunk.start], mark, new.encode()]
+        out += [old[at : chunk.start], mark, new.encode(errors="surrogatepass")]
         at = chunk.start + len(chunk.data)
     return b"".join([*out, old[at:]])
 

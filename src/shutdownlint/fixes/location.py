@@ -110,7 +110,7 @@ class EditLocation(Struct, frozen=True):
             )
         )
 
-    def set_number(self, number: str) -> Edit:
+    def set_number(self, number: int) -> Edit:
         """Change the only number of the text. Raises ``EditError``."""
         node = self.value()
         text = str(node.value) if isinstance(node, ScalarNode) else ""
@@ -118,7 +118,7 @@ class EditLocation(Struct, frozen=True):
         if not isinstance(node, ScalarNode) or found is None:
             raise EditError("the value is part of a script")
         if node.style not in ("'", '"') and text.isdigit():
-            return self.set(int(number))
+            return self.set(number)
         return self.set(f"{found[1]}{number}{found[2]}")
 
     def _is_only_entry(self) -> bool:

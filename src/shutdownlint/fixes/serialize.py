@@ -64,7 +64,7 @@ def edit_value(
     if pair:
         return location.set(_with_pair(location, pair, serialize(value, value_format)))
     if value_format is ValueFormat.SLEEP_COMMAND and isinstance(value, timedelta):
-        return location.set_number(str(ceil_to_int(value)))
+        return location.set_number(ceil_to_int(value))
     written = serialize(value, value_format)
     node = location.value()
     if isinstance(node, ScalarNode) and isinstance(written, str) and node.value == written:

@@ -53,7 +53,9 @@ class Login(Struct, frozen=True):
     @property
     def basic(self) -> str:
         """The header's value."""
-        text = base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
+        text = base64.b64encode(
+            f"{self.user}:{self.password}".encode(errors="surrogatepass")
+        ).decode()
         return f"Basic {text}"
 
 

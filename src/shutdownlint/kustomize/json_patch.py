@@ -8,6 +8,7 @@ from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from shutdownlint.kustomize.strategic_merge import Element, list_grafts
 from shutdownlint.manifests.document import Graft
+from shutdownlint.numbers import read_whole
 from shutdownlint.yaml_source.tree import child
 
 if TYPE_CHECKING:
@@ -109,9 +110,10 @@ def _resolve(document: Document, root: KeyPath, pointer: list[str]) -> KeyPath:
 
 
 def _index(step: str) -> int:
-    if not step.isascii() or not step.isdecimal() or len(step) > 6:
+    number = read_whole(step, 6)
+    if number is None:
         raise JsonPatchError(f"{step} is not the number of an element")
-    return int(step)
+    return number
 
 
 def _elements(document: Document, at: KeyPath) -> list[Element]:

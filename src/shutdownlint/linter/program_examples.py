@@ -42,7 +42,7 @@ def example_verdict(example: Example, known: KnownPrograms) -> str:
 
     Raises ``ValueError`` for a command that no shell can split.
     """
-    manifest = json.dumps(_pod(example)).encode()
+    manifest = json.dumps(_pod(example)).encode("ascii")
     inputs = Inputs((InputSource(InputFile(None, "<example>", manifest)),))
     run = plan_workloads(inputs, LintOptions(UserFacts(programs=known)))
     if not run.pods or run.pods[0].plan is None:

@@ -70,7 +70,9 @@ def _marked_lines(text: str, rule: Rule) -> list[int]:
 
 
 def _reported_lines(text: str, rule: Rule, facts: UserFacts) -> list[int]:
-    inputs = Inputs((InputSource(InputFile(None, "<example>", text.encode())),))
+    inputs = Inputs(
+        (InputSource(InputFile(None, "<example>", text.encode(errors="surrogatepass"))),)
+    )
     selection = RuleSelection(notes=True)
     options = LintOptions(facts, selection, only=SelectedRules((rule,), selection))
     result = check(inputs, options)

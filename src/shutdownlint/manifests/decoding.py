@@ -72,7 +72,7 @@ def _integer(value: Any) -> Any:
         raise ValueError("must be a whole number")
     if not -_INT64 <= value < _INT64:
         raise ValueError("must be a whole number of 64 bits")
-    return int(value)
+    return round(value)
 
 
 def _string(value: Any) -> Any:

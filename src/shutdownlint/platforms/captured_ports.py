@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from msgspec import Struct
 
+from shutdownlint.numbers import clip_whole, read_whole
 from shutdownlint.platforms.traffic import ServiceFacts
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def read_ports(text: str) -> Ports | None:
             continue
         if not (_is_port(first) and _is_port(last or first)):
             return None
-        found.append((int(first), int(last or first)))
+        found.append((clip_whole(first, _LAST_PORT), clip_whole(last or first, _LAST_PORT)))
     return tuple(found)
 
 
@@ -75,14 +76,15 @@ def _request_ports(draft: PodDraft) -> Iterator[int]:
         if isinstance(target, int):
             yield target
         elif isinstance(target, str) and _is_port(target):
-            yield int(target)
+            yield clip_whole(target, _LAST_PORT)
         else:
             numbers = (port.containerPort for port in declared if port.name == target)
             yield from (number for number in numbers if isinstance(number, int))
 
 
 def _is_port(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) <= 5 and int(text) <= _LAST_PORT
+    number = read_whole(text, 5)
+    return number is not None and number <= _LAST_PORT
 
 
 def _has(ports: Ports, port: int) -> bool:

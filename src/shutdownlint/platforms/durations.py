@@ -6,6 +6,7 @@ import re
 from datetime import timedelta
 from typing import Final
 
+from shutdownlint.numbers import clip_decimal, clip_whole, read_whole
 from shutdownlint.patterns import lazy_pattern
 from shutdownlint.shutdown.durations import seconds
 
@@ -32,17 +33,20 @@ def go_duration(text: str) -> timedelta:
     """
     if text in ("0", "+0", "-0"):
         return timedelta(0)
-    if len(text) < 10 and text[-1:] == "s" and text[:-1].isdecimal() and text.isascii():
-        return seconds(int(text[:-1]))  # nearly all are like this
+    number = read_whole(text[:-1], 8) if text[-1:] == "s" else None
+    if number is not None:
+        return seconds(number)  # nearly all are like this
     found = _DURATION.fullmatch(text)
     if found is None:
         if re.fullmatch(r"[-+]?[0-9.]+", text):
             raise ValueError(f"missing unit in duration {text!r}")
         raise ValueError(f"invalid duration {text!r}")
-    total = sum(float(number) * _UNITS[unit] for number, unit in _EACH.findall(found.group(2)))
+    most = 1e12 * _LONGEST.total_seconds()
+    each = _EACH.findall(found.group(2))
+    total = sum(clip_decimal(part, most) * _UNITS[unit] for part, unit in each)
     if total > _LONGEST.total_seconds():
         raise ValueError(f"duration {text!r} is too long")
-    return timedelta(seconds=-total if found.group(1) == "-" else total)
+    return seconds(-total if found.group(1) == "-" else total)
 
 
 _SERVER_PART: Final = r"([0-9]{1,9})(us|ms|s|m|h|d)?"
@@ -56,5 +60,6 @@ def server_duration(text: str) -> timedelta | None:
     text = text.strip()
     if len(text) > 60 or _SERVER_DURATION.fullmatch(text) is None:
         return None
-    length = sum(int(n) * _SERVER_UNITS[unit or None] for n, unit in _SERVER_EACH.findall(text))
+    each = _SERVER_EACH.findall(text)
+    length = sum(clip_whole(n, 10**9) * _SERVER_UNITS[unit or None] for n, unit in each)
     return seconds(min(length, _LONGEST.total_seconds()))

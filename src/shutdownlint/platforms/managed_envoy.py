@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from shutdownlint.numbers import read_whole
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.pods.behaviour import set_behaviour
 from shutdownlint.shell.syntax import base_name
@@ -65,8 +66,8 @@ class ManagedEnvoy(Struct, frozen=True):
 
     def number(self, flag: str, default: int) -> int:
         """Return a whole number that a flag of the hook sets."""
-        text = self._written(flag) or ""
-        return int(text) if text.isdecimal() and len(text) < 9 else default
+        number = read_whole(self._written(flag) or "", 8)
+        return default if number is None else number
 
     @staticmethod
     def sum_of(name: str, *parts: Setting[timedelta]) -> Setting[timedelta]:

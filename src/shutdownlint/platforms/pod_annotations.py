@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from shutdownlint.manifests.decoding import has_placeholder
+from shutdownlint.numbers import read_whole
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.problem import Problem
 from shutdownlint.shutdown.durations import ZERO, format_duration, seconds
@@ -132,9 +132,10 @@ def read_bool(text: str) -> bool:
 
 def read_seconds(text: str) -> timedelta:
     """Return a whole number of seconds. Raises ``ValueError``."""
-    if not re.fullmatch(r"[0-9]{1,9}", text):
+    number = read_whole(text)
+    if number is None:
         raise ValueError("is not a whole number of seconds")
-    return seconds(int(text))
+    return seconds(number)
 
 
 def _read_duration(text: str) -> timedelta:

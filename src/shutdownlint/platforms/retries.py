@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from shutdownlint.numbers import clip_whole
 from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.facts import SourcedValue
 from shutdownlint.shutdown.request import ClientSees
@@ -68,5 +69,5 @@ class DefaultRetries(Struct, frozen=True):
 def read_conditions(text: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """Return the conditions of a list with commas, and the statuses among them."""
     words = [word.strip() for word in text.split(",") if word.strip()]
-    codes = tuple(int(word) for word in words if _CODE.fullmatch(word))
+    codes = tuple(clip_whole(word, 999) for word in words if _CODE.fullmatch(word))
     return tuple(word for word in words if not _CODE.fullmatch(word)), codes

@@ -7,6 +7,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
+from shutdownlint.numbers import read_whole
 from shutdownlint.patterns import lazy_pattern
 
 #: The suffixes of distributions: v1.33.2-gke.100, 1.30.4-eks-a737599, 1.24.1+rke2r1.
@@ -17,9 +18,11 @@ _OPERATORS: Final = (">=", "<=", "==", ">", "<")
 def _read_numbers(text: str) -> tuple[int, int, int | None] | None:
     """Return the numbers of ``1.26`` or ``v1.26.3``. Every run reads some, so without a pattern."""
     parts = text.removeprefix("v").split(".")
-    if len(parts) not in (2, 3) or not all(p.isdecimal() and p.isascii() for p in parts):
+    if len(parts) not in (2, 3):
         return None
-    major, minor, *patch = map(int, parts)
+    major, minor, *patch = map(read_whole, parts)
+    if major is None or minor is None or patch == [None]:
+        return None
     return major, minor, patch[0] if patch else None
 
 
@@ -46,8 +49,11 @@ class Version(Struct, frozen=True, order=True):
         found = re.match(r"(?:v|release-)?(\d+)\.(\d+)(?:\.(\d+))?(?![\d.])", text)
         if found is None:
             return None
-        major, minor, patch = found.groups()
-        return cls(int(major), int(minor), int(patch) if patch else NEWEST_PATCH)
+        numbers = _read_numbers(".".join(filter(None, found.groups())))
+        if numbers is None:
+            return None
+        major, minor, patch = numbers
+        return cls(major, minor, NEWEST_PATCH if patch is None else patch)
 
     @property
     def text(self) -> str:

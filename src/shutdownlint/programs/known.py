@@ -81,7 +81,11 @@ class KnownPrograms:
             # Their files may nest them, and have the name of a profile.
             roots = {name.partition(".")[0] for name in properties}
             words.update((file, r) for r in roots for file in ("application.", "application-"))
-        return tuple(tuple(w.encode() for w in group) for group in sorted(words) if all(group))
+        return tuple(
+            tuple(w.encode(errors="surrogatepass") for w in group)
+            for group in sorted(words)
+            if all(group)
+        )
 
     @cached_property
     def variables(self) -> frozenset[str]:

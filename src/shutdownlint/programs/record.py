@@ -6,11 +6,16 @@ Every run decodes the records, so nothing here is slow to import. Durations are 
 
 from __future__ import annotations
 
-from datetime import timedelta
 from enum import StrEnum
-from typing import Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from msgspec import Meta, Struct, field
+
+from shutdownlint.numbers import clip_decimal
+from shutdownlint.shutdown.durations import seconds
+
+if TYPE_CHECKING:
+    from datetime import timedelta
 
 #: The signal that a container gets where nothing else is set.
 SIGTERM: Final = "SIGTERM"
@@ -68,13 +73,14 @@ _GROUP: Final = rf"{_CLAUSE}( ?, ?{_CLAUSE})?"
 _Range = Annotated[str, Meta(pattern=rf"^{_GROUP}( ?\|\| ?{_GROUP})*$", max_length=200)]
 
 
+_LONGEST: Final = 1e9
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def parse_time(text: str) -> timedelta:
     """Read a time of a record, such as ``30s`` or ``1.6s``; the form allows no other text."""
     number = text.rstrip("msh")
-    return timedelta(seconds=float(number) * _UNITS[text[len(number) :]])
+    return seconds(clip_decimal(number, _LONGEST) * _UNITS[text[len(number) :]])
 
 
 class Image(_Form, frozen=True):

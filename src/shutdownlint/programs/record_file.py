@@ -10,6 +10,7 @@ from msgspec import ValidationError, convert
 from msgspec.structs import fields
 
 from shutdownlint import files
+from shutdownlint.numbers import clip_whole
 from shutdownlint.programs.errors import ProgramFileError
 from shutdownlint.programs.record import Program
 from shutdownlint.wording import did_you_mean
@@ -25,6 +26,7 @@ _Path = tuple[str | int, ...]
 #: The end of the library's messages, and a step of the path in it.
 _AT: Final = re.compile(r" - at `(?:key in )?\$([^`]*)`$")
 _STEP: Final = re.compile(r"\.([\w-]+)|\[([0-9]+)\]")
+_MOST_ITEMS: Final = 10**6
 _UNKNOWN_KEY: Final = re.compile(r"Object contains unknown field `(.*)`")
 
 
@@ -84,7 +86,9 @@ def _as_file_error(message: str, tree: Tree, file: str) -> ProgramFileError:
     """Return the library's message as one of ours, with the line that its path leads to."""
     at = _AT.search(message)
     steps = _STEP.findall(at[1]) if at is not None else []
-    key_path: _Path = tuple(int(number) if number else name for name, number in steps)
+    key_path: _Path = tuple(
+        clip_whole(number, _MOST_ITEMS) if number else name for name, number in steps
+    )
     reason = _AT.sub("", message)
     unknown = _UNKNOWN_KEY.match(reason)
     if unknown is not None:

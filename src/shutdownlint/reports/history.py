@@ -97,8 +97,10 @@ def _read(path: Path) -> _Report:
         data = json.loads(text)
         findings = data["findings"]
         summary = data["summary"]
-        workloads = int(summary["workloads"])
+        workloads = summary["workloads"]
         if not all(isinstance(finding, dict) for finding in findings):
+            raise TypeError
+        if not isinstance(workloads, int):
             raise TypeError
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         reason = "not a report of shutdownlint check --format json"

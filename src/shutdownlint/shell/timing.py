@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from shutdownlint import limits
+from shutdownlint.numbers import clip_decimal, read_whole
 from shutdownlint.patterns import lazy_pattern
 from shutdownlint.shell.syntax import (
     INIT_WRAPPERS,
@@ -223,8 +224,10 @@ def command_time(command: Sequence[str], lookup: Callable[[str], str | None]) ->
         return command_time(command[1:], lookup)
     if name == "sleep":
         return _sleep_time(command[1:], lookup)
-    if name == "usleep" and command[1:] and command[1].isdecimal():
-        return DurationRange.exact(seconds(min(float(command[1]) / 1e6, _LONGEST_SLEEP)))
+    if name == "usleep" and command[1:]:
+        number = read_whole(command[1], 12)
+        if number is not None:
+            return DurationRange.exact(seconds(min(number / 1e6, _LONGEST_SLEEP)))
     if name == "timeout":
         return _timeout_time(command[1:])
     if (
@@ -263,9 +266,8 @@ def _one_sleep(text: str) -> DurationRange | None:
     found = _SLEEP_TIME.fullmatch(text)
     if found is None:
         return None
-    return DurationRange.exact(
-        seconds(min(float(found.group(1)) * _SLEEP_UNITS[found.group(2)], _LONGEST_SLEEP))
-    )
+    number = clip_decimal(found.group(1), _LONGEST_SLEEP)
+    return DurationRange.exact(seconds(min(number * _SLEEP_UNITS[found.group(2)], _LONGEST_SLEEP)))
 
 
 def _expand(word: str, lookup: Callable[[str], str | None]) -> str | None:

@@ -334,10 +334,11 @@ class Editor:
         """Return where a node's text ends; marks of block collections reach to the next token."""
         self._own(node)
         if isinstance(node, ScalarNode) or getattr(node, "flow_style", False):
-            start, end = node.start_mark.index, node.end_mark.index
+            start: int = node.start_mark.index
+            end: int = node.end_mark.index
             if isinstance(node, ScalarNode) and node.style in ("|", ">"):
                 return start + len(self.text[start:end].rstrip())
-            return int(end)
+            return end
         last = node.value[-1]
         return self._end(last[1] if isinstance(node, MappingNode) else last)
 

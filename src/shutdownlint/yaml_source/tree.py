@@ -55,8 +55,8 @@ def iterate_nodes(root: Node) -> Iterator[Node]:
 
 def value_budget(root: Node) -> int:
     """Return how many values a document may have once its aliases are written out."""
-    length = root.end_mark.index - root.start_mark.index
-    return limits.MAX_EXPANDED_VALUES + limits.MAX_EXPANDED_VALUES_PER_CHARACTER * int(length)
+    length: int = root.end_mark.index - root.start_mark.index
+    return limits.MAX_EXPANDED_VALUES + limits.MAX_EXPANDED_VALUES_PER_CHARACTER * length
 
 
 def walk_scalars(root: Node) -> Iterator[tuple[KeyPath, ScalarNode]]:

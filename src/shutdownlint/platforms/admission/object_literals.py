@@ -10,6 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from shutdownlint import limits
+from shutdownlint.numbers import read_whole
 from shutdownlint.patterns import lazy_pattern
 
 if TYPE_CHECKING:
@@ -46,7 +47,10 @@ class _Reader:
         if token["mark"] == "[":
             return self._list(type_name, depth)
         if token["number"]:
-            return int(token["number"])
+            number = read_whole(token["number"].removeprefix("-"), 18)
+            if number is None:
+                raise ValueError(self.text)
+            return -number if token["number"].startswith("-") else number
         if token["word"]:
             return token["word"] == "true"
         if token["text"] and not token["key"]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from shutdownlint.manifests.decoding import decode, has_placeholder, mappings
 from shutdownlint.manifests.resources import LabelSelector
+from shutdownlint.numbers import read_percentage
 from shutdownlint.platforms.kubernetes import facts, problems
 from shutdownlint.platforms.pods.controllers import scalers_of, selects
 
@@ -91,8 +91,8 @@ def _is_zero(value: Any) -> bool:
 def _takes_all(value: Any, count: int) -> bool:
     if type(value) is int:
         return value >= count
-    found = re.fullmatch(r"([0-9]{1,4})%", value) if isinstance(value, str) else None
-    return found is not None and int(found[1]) * count // 100 >= count
+    share = read_percentage(value) if isinstance(value, str) else None
+    return share is not None and share * count // 100 >= count
 
 
 def _replicas(workload: Workload, context: AnalysisContext) -> Iterator[Problem]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from shutdownlint import limits
 from shutdownlint.manifests.decoding import has_placeholder
 from shutdownlint.manifests.resources import PodDisruptionBudget
+from shutdownlint.numbers import read_whole
 from shutdownlint.platforms.context import scope_of_object
 from shutdownlint.platforms.nearness import nearest, nearest_of_each
 from shutdownlint.platforms.pods.controllers import SCALED_KINDS, min_available, selects
@@ -92,8 +93,7 @@ def lets_the_only_pod_go(spec: PodDisruptionBudgetSpec) -> bool:
     Source: pkg/controller/disruption/disruption.go (GetScaledValueFromIntOrPercent, rounded up).
     """
     if spec.maxUnavailable is not None:
-        text = str(spec.maxUnavailable).removesuffix("%")
-        return text.isdecimal() and int(text) > 0
+        return bool(read_whole(str(spec.maxUnavailable).removesuffix("%")))
     return spec.minAvailable in (0, "0", "0%")
 
 

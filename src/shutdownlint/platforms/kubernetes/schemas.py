@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from shutdownlint.manifests.decoding import has_placeholder, mappings
+from shutdownlint.numbers import clip_whole
 from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.kubernetes.validation import Fields, Items, Leaf
 
@@ -82,7 +83,7 @@ def _share(*, at_most_all: bool = True) -> Leaf:
         if isinstance(value, str):
             if not _PERCENT.fullmatch(value):
                 return "must be a whole number, or a percentage such as '25%'"
-            above = at_most_all and int(value[:-1].lstrip("0")[:4] or 0) > 100
+            above = at_most_all and clip_whole(value[:-1], 101) > 100
             return "must not be above 100%" if above else ""
         return _integer(0)(value)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from shutdownlint.numbers import clip_whole
 from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.kyverno.resources import KyvernoPolicy
 from shutdownlint.platforms.pods.containers import GRACE_FIELD
@@ -85,7 +86,7 @@ def _limits(pattern: Any, ref: NodeRef, label: str, depth: int = 0) -> Iterator[
             found = _LIMIT.fullmatch(str(value))
             if found is not None:
                 strict, number, top = found.groups()
-                most = min(int(number or top), _MAX_SECONDS) - (1 if strict == "<" else 0)
+                most = clip_whole(number or top, _MAX_SECONDS) - (1 if strict == "<" else 0)
                 origin = Origin(OriginKind.INHERITED, label, ref / key)
                 yield Setting("grace limit", seconds(most), origin)
         elif name in ("spec", "template"):

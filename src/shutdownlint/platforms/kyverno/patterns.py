@@ -9,13 +9,13 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import Final
 
+from shutdownlint.numbers import read_whole
 from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.mutations import UnreadablePatchError
 
 _COMPARISON: Final = lazy_pattern(r"(>=|<=|>|<)\s*(.*)")
 _RANGE: Final = lazy_pattern(r"([0-9]{1,18})\s*(!?)-\s*([0-9]{1,18})")
 _OTHER_RANGE: Final = lazy_pattern(r"[0-9.]++\w*+\s*+!?-\s*[0-9.]++\w*")
-_NUMBER: Final = lazy_pattern(r"[0-9]{1,18}")
 _MOST_PARTS: Final = 100
 
 
@@ -47,7 +47,7 @@ def _holds(pattern: str, value: str) -> bool:
     within = _RANGE.fullmatch(pattern)
     if within is not None:
         first, outside, last = within.groups()
-        return (int(first) <= _number(value) <= int(last)) is not bool(outside)
+        return (_number(first) <= _number(value) <= _number(last)) is not bool(outside)
     if _OTHER_RANGE.fullmatch(pattern):
         raise UnreadablePatchError
     if pattern.startswith("!"):
@@ -56,9 +56,10 @@ def _holds(pattern: str, value: str) -> bool:
 
 
 def _number(text: str) -> int:
-    if not _NUMBER.fullmatch(text.strip()):
+    number = read_whole(text.strip(), 18)
+    if number is None:
         raise UnreadablePatchError
-    return int(text)
+    return number
 
 
 def _plain(pattern: str) -> str:

@@ -12,6 +12,7 @@ from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from shutdownlint import limits
 from shutdownlint.manifests.document import EmbeddedNodeRef, Graft
+from shutdownlint.numbers import read_whole
 from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.kyverno.patterns import holds_for
 from shutdownlint.platforms.mutations import UnreadablePatchError
@@ -266,10 +267,11 @@ def _steps(path: Any, target: NodeRef) -> Iterator[str | int]:
             raise UnreadablePatchError
         step: str | int = text
         if isinstance(entry.value, SequenceNode):
+            index = read_whole(text)
             last = number == len(steps) - 1
-            if last or not text.isdecimal() or int(text) >= len(entry.value.value):
+            if last or index is None or index >= len(entry.value.value):
                 raise UnreadablePatchError  # it inserts, or there is no such element
-            step = int(text)
+            step = index
         node /= step
         yield step
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from shutdownlint.manifests.decoding import has_placeholder
 from shutdownlint.manifests.resources import Namespace
+from shutdownlint.numbers import clip_whole
 from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.edit_target import ValueFormat
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 #: linkerd2-proxy linkerd/app/src/env/types.rs:45-62.
 _PROXY_DURATION: Final = lazy_pattern(r"\s*(\d+)(ms|s|m|h|d)?\s*")
 _UNITS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
-_MAX_DIGITS: Final = 9
+_MAX_NUMBER: Final = 10**9
 _SECOND: Final = timedelta(seconds=1)
 
 
@@ -83,9 +84,10 @@ class Annotations:
 def read_proxy_duration(text: str) -> timedelta:
     """Return a duration as the proxy reads it: one number and unit. Raises ``ValueError``."""
     found = _PROXY_DURATION.fullmatch(text)
-    if found is None or (found[2] is None and int(found[1]) != 0):
+    number = clip_whole(found[1], _MAX_NUMBER) if found is not None else 0
+    if found is None or (found[2] is None and number != 0):
         raise ValueError("is not one number with one unit, such as 30s")
-    return seconds(min(int(found[1][:_MAX_DIGITS]) * _UNITS[found[2] or "s"], 10**9))
+    return seconds(min(number * _UNITS[found[2] or "s"], 10**9))
 
 
 def value_problems(annotations: Annotations) -> Iterator[problems.LinkerdProblem]:

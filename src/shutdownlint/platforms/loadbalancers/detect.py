@@ -7,12 +7,12 @@ learns nothing of a pod's end, and what holds for a Service inside the cluster h
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from shutdownlint.manifests.resources import BackendConfig, Ingress, IngressClass, Service
+from shutdownlint.numbers import read_whole
 from shutdownlint.platforms.annotation_values import (
     backend_config_names,
     read_json,
@@ -278,7 +278,7 @@ def _agic(ingress: LoadedResource[Ingress]) -> Iterator[LoadBalancerFacts]:
 
 def parse_whole(text: str) -> int | None:
     """Return a number of seconds as these annotations take it."""
-    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None
+    return read_whole(text)
 
 
 def _deregistration(value: int, location: NodeRef) -> Setting[timedelta]:

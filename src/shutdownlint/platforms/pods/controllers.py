@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
 from shutdownlint.manifests.resources import Scaler
+from shutdownlint.numbers import read_percentage
 from shutdownlint.platforms.nearness import nearest_of_each
 from shutdownlint.platforms.pods import facts
 from shutdownlint.shutdown.durations import ZERO, format_duration, seconds
@@ -222,9 +222,9 @@ def read_rollout(workload: Workload, count: Setting[int] | None) -> Setting[Roll
 def _share(value: Any, count: int | None, *, up: bool) -> int:
     """Return a number or percentage of the replicas: surge rounds up, unavailable down."""
     value = facts.DEFAULT_BATCH.value if value is None else value
-    found = re.fullmatch(r"([0-9]+)%", value) if isinstance(value, str) else None
-    if found is not None and count is not None:
-        exact = int(found.group(1)) * count
+    share = read_percentage(value) if isinstance(value, str) else None
+    if share is not None and count is not None:
+        exact = share * count
         return -(-exact // 100) if up else exact // 100
     return value if isinstance(value, int) and value >= 0 else 0
 
@@ -237,8 +237,8 @@ def min_available(least: Any, count: int | None) -> int | None:
     """minAvailable as a number of pods; percentages round up. None where that is open."""
     if isinstance(least, int):
         return least
-    found = re.fullmatch(r"([0-9]{1,3})%", least) if isinstance(least, str) else None
-    return -(-int(found.group(1)) * count // 100) if found and count is not None else None
+    share = read_percentage(least) if isinstance(least, str) else None
+    return -(-share * count // 100) if share is not None and count is not None else None
 
 
 def selects(selector: LabelSelector, labels: dict[str, str]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from shutdownlint.numbers import clip_whole, read_whole
 from shutdownlint.patterns import lazy_pattern
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _ADDRESS: Final = lazy_pattern(r"(?<![\w.])(?:127\.0\.0\.1|localhost|\[::1\]):(\d{1,5})(?!\d)")
 _LOOPBACK: Final = frozenset(("127.0.0.1", "localhost", "::1"))
 _DIGITS: Final = 5
+_LAST_PORT: Final = 65535
 #: Only a whole configuration has this block.
 _WHOLE: Final = "events"
 _LISTEN: Final = lazy_pattern(r"(?m)^\s*listen\s+([^\s;]{1,200})")
@@ -40,7 +42,7 @@ def find_upstreams(
     texts += [*variables, *(file.text for file in config.files)]
     ports = set(_loopback_ports(texts))
     if not _LOOPBACK.isdisjoint(variables):
-        ports |= {int(text) for text in variables if text.isdecimal() and len(text) <= _DIGITS}
+        ports |= {port for text in variables if (port := read_whole(text, _DIGITS)) is not None}
     return [
         container.name
         for container in others
@@ -69,4 +71,4 @@ def _is_loopback(address: str) -> bool:
 def _loopback_ports(texts: Iterable[str]) -> Iterator[int]:
     for text in texts:
         for pattern in (_ADDRESS, _ENVOY_ADDRESS):
-            yield from (int(found) for found in pattern.findall(text))
+            yield from (clip_whole(found, _LAST_PORT) for found in pattern.findall(text))

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shutdownlint.manifests.decoding import has_placeholder
+from shutdownlint.numbers import clip_decimal
 from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.programs.problems import SettingIgnored
 from shutdownlint.shutdown.durations import ZERO, seconds
@@ -75,12 +76,14 @@ def _duration(setting: TimeSetting, text: str) -> tuple[timedelta | None, str]:
         wanted = "a duration with a unit, such as 30s"
         iso = _ISO.fullmatch(text)
         if iso is not None and any(iso.groups()):
-            days, hours, minutes, rest = (float(part or 0) for part in iso.groups())
+            days, hours, minutes, rest = (
+                clip_decimal(part or "0", _LONGEST) for part in iso.groups()
+            )
             return _bounded(((days * 24 + hours) * 60 + minutes) * 60 + rest), ""
     found = _NUMBER.fullmatch(text)
     if found is None or (found.group(2) and found.group(2).lower() not in _UNITS):
         return None, f"is not {wanted}"
-    number, unit = float(found.group(1)), found.group(2).lower()
+    number, unit = clip_decimal(found.group(1), 1000 * _LONGEST), found.group(2).lower()
     if unit and not setting.units:
         reason = f"must be {wanted}, without a unit"
         return (ZERO, reason) if setting.bad_unit_is_zero else (None, reason)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from shutdownlint.numbers import read_whole
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.programs.start import StartedProgram, flag_values
 from shutdownlint.programs.record import Role
@@ -108,8 +109,9 @@ class Flags:
 
 
 def _duration(text: str) -> timedelta | None:
-    if text.isascii() and text.isdigit() and len(text) < 9:
-        return seconds(int(text))
+    number = read_whole(text, 8)
+    if number is not None:
+        return seconds(number)
     try:
         return max(go_duration(text), ZERO)
     except ValueError:

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from shutdownlint import limits
+from shutdownlint.numbers import read_whole
 from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.locations import is_image_place
 from shutdownlint.platforms.pods.images import command_line, image_shell
@@ -107,8 +108,7 @@ def value_of(started: StartedProgram, flags: tuple[str, ...]) -> str | None:
 
 
 def _number_of(started: StartedProgram, flags: tuple[str, ...]) -> int:
-    text = value_of(started, flags) or ""
-    return int(text) if text.isdecimal() and len(text) < 6 else 0
+    return read_whole(value_of(started, flags) or "", 5) or 0
 
 
 def find_program(

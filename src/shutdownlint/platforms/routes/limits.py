@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from shutdownlint.manifests.decoding import has_placeholder, mappings, value_at
 from shutdownlint.manifests.resources import BackendConfig, Ingress, Service
+from shutdownlint.numbers import read_whole
 from shutdownlint.platforms.annotation_values import backend_config_names, read_pair
 from shutdownlint.platforms.durations import go_duration, server_duration
 from shutdownlint.platforms.retries import RetryPolicy, read_conditions
@@ -312,7 +312,8 @@ def _read(text: str, unit: Unit) -> timedelta | None:
 
 
 def _number(text: str, unit: float) -> timedelta | None:
-    return seconds(int(text) * unit) if re.fullmatch(r"[0-9]{1,9}", text) else None
+    number = read_whole(text)
+    return None if number is None else seconds(number * unit)
 
 
 def _duration(value: Any) -> timedelta | None:
