@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from typer.testing import CliRunner
 from shutdownlint import limits
 from shutdownlint.cli.app import command_line
 from shutdownlint.engine.evaluator import RuleEvaluator
+from shutdownlint.fixes import apply
 from shutdownlint.linter import evaluate, plan
 from shutdownlint.platforms.kubernetes.platform import Plugin as Kubernetes
 from shutdownlint.platforms.planner import plan_pod
@@ -86,6 +89,59 @@ def test_a_workload_that_fails_in_explain_leaves_the_others(
     assert code == 2
     assert "Deployment two" in output
     assert "internal error" in output
+
+
+def fail_for_pod(name: str, function: Any) -> Any:
+    """Return a function of pods, alone or in a sequence, that fails for one of them."""
+
+    def changed(pods: Any, *more: Any, **named: Any) -> Any:
+        each = [*pods] if isinstance(pods, (list, tuple)) else [pods]
+        if any(pod.id.name == name for pod in each):
+            raise OverflowError("date value out of range")
+        return function(pods, *more, **named)
+
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("words", "target", "shown"),
+    [
+        (["explain"], "shutdownlint.reports.explanation.judge_pod", "Deployment two"),
+        (["explain", "--format=json"], "shutdownlint.reports.explanation.judge_pod", '"two"'),
+        (["suggest", "--p99=2s"], "shutdownlint.cli.suggest.make_suggestions", "Deployment two"),
+        (["verify"], "shutdownlint.cli.verify.plan_verification", "two"),
+    ],
+)
+def test_what_is_made_of_a_pod_leaves_the_others(
+    words: list[str], target: str, shown: str, monkeypatch: pytest.MonkeyPatch, repository: Path
+) -> None:
+    (repository / "b.yaml").write_text(SERVICE)
+    module, _, name = target.rpartition(".")
+    real = getattr(sys.modules.get(module) or importlib.import_module(module), name)
+    monkeypatch.setattr(target, fail_for_pod("one", real))
+    code, output = run(*words)
+    assert code == 2
+    assert shown in output
+    failure = "internal error (OverflowError: date value out of range)"
+    assert f"Deployment one: {failure}; please report it (a.yaml:" in output
+
+
+def test_a_fix_that_fails_leaves_the_others(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = apply.edits_of
+
+    def changed(finding: Any) -> Any:
+        if finding.workload.name == "one":
+            raise IndexError("x")
+        return real(finding)
+
+    monkeypatch.setattr(apply, "edits_of", changed)
+    code, output = run("check", "--fix")
+    assert code == 1
+    assert "SL102 not fixed: internal error (IndexError: x)" in output
+    text = (repository / "a.yaml").read_text()
+    assert text.count("terminationGracePeriodSeconds: 30") == 1
 
 
 def test_a_rule_that_fails_leaves_the_others(

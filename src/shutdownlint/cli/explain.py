@@ -229,13 +229,18 @@ def command(
         findings=session.check(selected).findings,
         facts=session.config.user_facts(),
     )
+    by_pod = {id(each.pod): each for each in explanations}
+    pods = [each.pod for each in explanations]
+    prepared = session.each(pods, lambda pod: by_pod[id(pod)].prepared())
+    explanations[:] = prepared
     if not explanations:
         selected.warn_no_match()
     for verdict in explanations.unplanned:
         warn(f"{verdict.title} is not analysed: {verdict.reason} ({verdict.region})")
     reporter = find_reporter(EXPLAIN_REPORTERS, name)
     write_output(reporter.render(explanations, ReportOutput(output, screen.color.value)), output)
-    if selected.run.stats.unreadable or session.config.refusals or not explanations:
+    complete = prepared.complete and not selected.run.stats.unreadable
+    if not complete or session.config.refusals or not explanations:
         raise SystemExit(INCOMPLETE)
 
 

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -30,7 +30,7 @@ from shutdownlint.manifests.inputs import Inputs
 from shutdownlint.platforms.user_facts import AppFacts
 from shutdownlint.programs.errors import ProgramFileError
 from shutdownlint.repository_root import find_repository_root
-from shutdownlint.wording import did_you_mean, plural
+from shutdownlint.wording import did_you_mean, internal_error, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from shutdownlint.programs.images import ImageConfig
 
 _Entry = TypeVar("_Entry")
+T = TypeVar("T")
 #: From so many files on a progress bar is shown.
 _LONG_RUN = 500
 _REFRESH_EVERY = 50
@@ -60,6 +61,12 @@ class Selected(Struct, frozen=True):
         """Warn that there is none, with what was skipped."""
         workloads = [pod.id for pod in self.run.pods]
         warn_no_match(self.folders, self.wanted, workloads, self.run.stats)
+
+
+class Made(list[T]):
+    """What was made of the pods of a run; ``complete``: of each of them."""
+
+    complete = True
 
 
 class Session(Struct, frozen=True):
@@ -158,6 +165,19 @@ class Session(Struct, frozen=True):
         warn_about_run(run.stats, run.warnings)
         pods = [pod for pod in run.pods if matches_argument(pod.id, wanted)]
         return Selected(run, pods, folders, wanted)
+
+    def each(self, pods: "Iterable[PlannedPod]", make: Callable[["PlannedPod"], T]) -> Made[T]:
+        """Return what is made of each pod. One that fails unforeseen is named and left out."""
+        made: Made[T] = Made()
+        for pod in pods:
+            try:
+                made.append(make(pod))
+            except Exception as error:
+                if self.debug:
+                    raise
+                warn(f"{pod.title}: {internal_error(error)} ({pod.ref.region()})")
+                made.complete = False
+        return made
 
     def check(self, selected: Selected) -> "LintResult":
         """Return the result of a check of the planned files, with the configured rules."""

@@ -106,7 +106,9 @@ def command(
         shown = ReportOutput(output, screen.color.value)
         write_output(find_reporter(MESH_REPORTERS, name).render(meshes, shown), output)
         raise SystemExit(INCOMPLETE if selected.run.stats.unreadable or not meshes else CLEAN)
-    suggestions = make_suggestions(selected.pods, stated.get("--p99"), rendered=rendered)
+    p99 = stated.get("--p99")
+    made = session.each(selected.pods, lambda pod: make_suggestions((pod,), p99, rendered=rendered))
+    suggestions = [suggestion for each in made for suggestion in each]
     if share is not None:
         _warn_unmeasured(suggestions, share)
     if not suggestions:
@@ -120,7 +122,7 @@ def command(
                 warn(f"{suggestion.pod.title}: {refused}")
     reporter = find_reporter(SUGGEST_REPORTERS, name)
     write_output(reporter.render(report, ReportOutput(output, screen.color.value)), output)
-    if selected.run.stats.unreadable or not suggestions:
+    if selected.run.stats.unreadable or not suggestions or not made.complete:
         raise SystemExit(INCOMPLETE)
 
 

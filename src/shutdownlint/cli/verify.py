@@ -71,8 +71,8 @@ def command(
     selected = session.plan(paths)
 
     plans = []
-    for pod in selected.pods:
-        plan = plan_verification(pod, requests)
+    made = session.each(selected.pods, lambda pod: (pod, plan_verification(pod, requests)))
+    for pod, plan in made:
         why = refusal(plan) if plan is not None else _nothing_to_test(pod)
         if plan is not None and not why:
             plans.append(plan)
@@ -92,7 +92,7 @@ def command(
     if len(plans) > 1 and name != _SHELL:
         raise usage_error(f"--format {name} is for one workload: name it as the last argument")
     write_output(find_reporter(VERIFY_REPORTERS, name).render(plans, ReportOutput(output)), output)
-    if selected.run.stats.unreadable or session.config.refusals:
+    if selected.run.stats.unreadable or session.config.refusals or not made.complete:
         raise SystemExit(INCOMPLETE)
 
 

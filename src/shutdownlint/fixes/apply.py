@@ -31,6 +31,7 @@ from shutdownlint.manifests.reader import decode_text
 from shutdownlint.manifests.splitter import split
 from shutdownlint.platforms.edit_target import ValueFormat
 from shutdownlint.shutdown.durations import ORDINARY_REQUEST
+from shutdownlint.wording import internal_error
 from shutdownlint.yaml_source.editor import Edit, EditError, apply_edits, common_prefix_length
 
 if TYPE_CHECKING:
@@ -235,6 +236,8 @@ class FixApplier:
                 texts[file] = self._change(file, chunks, changes[file])
             except (EditError, VerificationError) as error:
                 problems[file, None] = str(error)
+            except Exception as error:
+                problems[file, None] = internal_error(error)
         if problems:
             return self._retry_in_parts(before, chosen, problems)
         if self._checks == limits.MAX_FIX_CHECKS:
@@ -267,6 +270,9 @@ class FixApplier:
                 own = edits_of(finding)
             except EditError as error:
                 self._refuse(finding, str(error))
+                continue
+            except Exception as error:
+                self._refuse(finding, internal_error(error))
                 continue
             if any(file not in self.writable for file, _ in own):
                 self._refuse(finding, NOT_WRITABLE)

@@ -15,6 +15,7 @@ from shutdownlint.patterns import lazy_pattern
 from shutdownlint.rendering.chart_origins import ChartOrigins, read_documents
 from shutdownlint.rendering.targets import is_chart
 from shutdownlint.rendering.tools import ToolError, Tools, find_program
+from shutdownlint.wording import internal_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -60,6 +61,8 @@ class Renderer:
         except ToolError as error:
             reason = f"{error}{_what_to_do(str(error), target.path)}"
             return InputSource(InputError(target.file, reason), variant=target.variant)
+        except Exception as error:
+            return InputSource(InputError(target.file, internal_error(error)))
         file = InputFile(None, f"{target.path} (kustomize)", data)
         return InputSource(file, rendered=target.path)
 

@@ -108,6 +108,15 @@ class Explanation:
         self.facts = facts
         self.region = pod.ref.region()
 
+    def prepared(self) -> Explanation:
+        """Return the explanation with everything worked out that formats show."""
+        names = ["verdict", "answers", "differences", "disruptions", "shares", "assumptions"]
+        if self.has_timeline:
+            names += ["lanes", "events", "held_by_streams", "effective_settings"]
+        for name in names:
+            getattr(self, name)
+        return self
+
     @property
     def analysis(self) -> ShutdownAnalysis:
         """All answers about the pod's shutdown."""
