@@ -5,6 +5,7 @@ Import nothing else at the top: a run that is unchanged writes through this modu
 
 from __future__ import annotations
 
+import re
 import sys
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 SCREEN: Final = "screen"
 #: stdout, as UTF-8 in every locale.
 DATA: Final = "data"
+#: The same, of lines that a CI system is to read as commands.
+COMMANDS: Final = "commands"
 #: stderr.
 ERRORS: Final = "errors"
 #: A file that the command line names.
@@ -25,6 +28,7 @@ FILE: Final = "file"
 
 #: A destination, the path where it is a file, and the text.
 Output = tuple[str, str, str]
+_COMMAND: Final = re.compile(r"(?m)^([^\S\n]*):(?=:)")
 _recording: Final[ContextVar[list[Output] | None]] = ContextVar("outputs", default=None)
 
 
@@ -47,8 +51,14 @@ def record(where: str, text: str, file: str = "") -> None:
 
 
 def write(where: str, text: str) -> None:
-    """Write to the terminal, as data to stdout, or to stderr."""
+    """Write to the terminal, as data to stdout, or to stderr.
+
+    A line that GitHub would read as a command (actions/runner ActionCommand.cs, TryParseV2: it
+    begins with ``::``, blanks aside) is written only where it is ours.
+    """
     record(where, text)
+    if where != COMMANDS and "::" in text:
+        text = _COMMAND.sub(r"\1\\u003a:", text)
     if where == ERRORS:
         sys.stderr.write(text)
     elif where == SCREEN:

@@ -154,7 +154,7 @@ VALUES: Final[dict[str, str]] = {
 }
 #: What a reader of a report would act on: control characters, marks of direction, commands of CI.
 _ACTS: Final = re.compile(
-    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|^(::|##)(\[|vso|[a-z-]+( |::))",
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|^[^\S\n]*(::|##)(\[|vso|[a-z-]+( |::))",
     re.MULTILINE,
 )
 #: The program's own colours, and the annotations that a format is made of.

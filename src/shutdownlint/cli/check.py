@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
 _NEVER = "never"
 _TEXT = "text"
+_GITHUB = "github"
 _STATISTICS = "statistics"
 if TYPE_CHECKING:
     from enum import StrEnum as FailOn
@@ -399,7 +400,7 @@ class _CheckCommand:
             self._failed = True
             warn(f"the {reporter.name} report cannot be made: {internal_error(error)}")
         else:
-            write_output(text, file)
+            write_output(text, file, commands=reporter.name == _GITHUB)
 
     def _exit_code(self, report: "Report") -> int:
         if self._is_incomplete(report):
@@ -437,13 +438,21 @@ class _CheckCommand:
         return result, fix_result
 
     def _show_diff(self, *, unsafe: bool) -> NoReturn:
-        from shutdownlint.reports.diff import unified_diff  # noqa: PLC0415 - seldom used
+        from shutdownlint.reports.diff import (  # noqa: PLC0415 - seldom used
+            UnsafeDiffError,
+            unified_diff,
+        )
 
         result, fixed = self._run_fixes(unsafe=unsafe)
+        complete = result.complete
         for name in sorted(fixed.texts):
-            write_output(unified_diff(name, fixed.originals[name], fixed.texts[name]), None)
+            try:
+                write_output(unified_diff(name, fixed.originals[name], fixed.texts[name]), None)
+            except UnsafeDiffError as error:
+                warn(str(error))
+                complete = False
         changed = FINDINGS if fixed.texts else CLEAN
-        raise SystemExit(changed if result.complete else INCOMPLETE)
+        raise SystemExit(changed if complete else INCOMPLETE)
 
     def _fix(self, *, unsafe: bool) -> "LintResult":
         """Fix, write, and give what remains. Text from standard input goes to standard output."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from shutdownlint import files, limits
 from shutdownlint.cli.declarations import Option, OptionGroup
 from shutdownlint.cli.options import OUTPUT, FileOptions, PathsAndWorkload
-from shutdownlint.cli.output import INCOMPLETE, check_outputs, usage_error, warn, write_output
+from shutdownlint.cli.output import INCOMPLETE, check_outputs, show, usage_error, warn, write_output
 from shutdownlint.cli.session import Session
 from shutdownlint.config import ConfigError
 from shutdownlint.config.images import load_images, write_images
@@ -22,7 +22,6 @@ from shutdownlint.images.logins import read_logins
 from shutdownlint.images.registry import Registries
 from shutdownlint.programs.images import ImageConfig, ImageReference
 from shutdownlint.programs.known import bundled
-from shutdownlint.reports.report import safe
 from shutdownlint.wording import plural
 
 if TYPE_CHECKING:
@@ -165,7 +164,7 @@ def _images_of(pods: "list[PlannedPod]") -> "tuple[list[ImageReference], bool]":
 
 def _list(images: list[ImageReference]) -> None:
     for image in images:
-        sys.stdout.write(f"{safe(str(image))}\n")
+        show(str(image))
     ask = f"--from-registry {_allow_all(images)}, --from-archive or --from-docker"
     warn(f"{plural(len(images), 'image')}; to ask for what they start: {ask}")
 
@@ -266,7 +265,7 @@ def _report(config: ImageConfig, before: ImageConfig | None) -> None:
     words = " ".join((*config.entrypoint, *config.command)) or "starts nothing by itself"
     signal = f", {config.stop_signal}" if config.stop_signal else ""
     shell = f", sh is {config.shell}" if config.shell else ""
-    sys.stdout.write(f"{safe(config.name)}  {safe(words)}{safe(signal)}{safe(shell)}\n")
+    show(f"{config.name}  {words}{signal}{shell}")
     if before is not None and before.digest and before.digest != config.digest:
         old, new = before.digest[:19], config.digest[:19] or "unknown"
         warn(f"{config.name} has moved: it was {old}…, it is {new}…")

@@ -17,6 +17,7 @@ from shutdownlint.cli.output import (
     INCOMPLETE,
     check_outputs,
     read_small_file,
+    show,
     usage_error,
     warn,
     write_output,
@@ -186,7 +187,7 @@ def _ask(
         width = title_width(targets)
         for measurement in measure(targets, server, settings):
             found.append(measurement)
-            sys.stdout.write(f"{format_measurement(measurement, settings, width)}\n")
+            show(format_measurement(measurement, settings, width))
             sys.stdout.flush()
     except PrometheusError as error:
         raise usage_error(f"{address}: {error}") from None
@@ -196,7 +197,7 @@ def _ask(
     except PrometheusError as error:
         complete = False
         warn(f"endpoint propagation: {error}")
-    sys.stdout.write(f"{format_propagation(propagation, settings, width)}\n")
+    show(format_propagation(propagation, settings, width))
     if output is not None:
         today = datetime.now(UTC).date()
         write_output(write_measurements(found, propagation, settings, today), output)

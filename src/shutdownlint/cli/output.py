@@ -16,9 +16,24 @@ CLEAN, FINDINGS, INCOMPLETE = 0, 1, 2
 
 def warn(message: str) -> None:
     """Print a warning on stderr; names from the input cannot act on a terminal or a CI system."""
+    outputs.write(outputs.ERRORS, f"shutdownlint: {_safe(message)}\n")
+
+
+def show(line: str) -> None:
+    """Print a line on stdout; names from the input cannot act on a terminal or a CI system."""
+    outputs.write(outputs.SCREEN, f"{_safe(line)}\n")
+
+
+def _safe(text: str) -> str:
     from shutdownlint.reports.report import safe  # noqa: PLC0415 - most runs warn about nothing
 
-    outputs.write(outputs.ERRORS, f"shutdownlint: {safe(message)}\n")
+    return safe(text)
+
+
+def show_page(text: str) -> None:
+    """Print a page of several lines, each as ``show`` does."""
+    for line in text.removesuffix("\n").split("\n"):
+        show(line)
 
 
 def usage_error(message: str) -> SystemExit:
@@ -65,8 +80,10 @@ def read_small_file(file: str) -> str:
         raise usage_error(f"{file}: {error}") from None
 
 
-def write_output(text: str | None, file: str | None) -> None:
+def write_output(text: str | None, file: str | None, *, commands: bool = False) -> None:
     """Write a report to a file, or to stdout; nothing where it is drawn already.
+
+    ``commands``: its lines are meant as commands for a CI system.
 
     A terminal gets its own encoding. Everything else gets UTF-8, whatever the locale: JSON and the
     formats of CI systems are defined so, and a patch has to match the bytes of the files.
@@ -74,7 +91,8 @@ def write_output(text: str | None, file: str | None) -> None:
     if text is None:
         return
     if file is None or file == "-":
-        outputs.write(outputs.SCREEN if sys.stdout.isatty() else outputs.DATA, text)
+        where = outputs.SCREEN if sys.stdout.isatty() else outputs.DATA
+        outputs.write(outputs.COMMANDS if commands else where, text)
         return
     from shutdownlint.atomic_write import replace_file  # noqa: PLC0415 - for files only
 

@@ -1,17 +1,15 @@
 """``program``: what is known of programs, each one's page, and the tests of records."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from shutdownlint.cli.declarations import Argument, Option
 from shutdownlint.cli.options import FileOptions
-from shutdownlint.cli.output import CLEAN, FINDINGS, usage_error
+from shutdownlint.cli.output import CLEAN, FINDINGS, show, show_page, usage_error
 from shutdownlint.cli.session import Session, rule_errors
 from shutdownlint.programs.known import load_bundled, with_bundled
 from shutdownlint.programs.record_file import load_folder
 from shutdownlint.reports.program_page import describe_signal, program_page
-from shutdownlint.reports.report import safe, safe_page
 from shutdownlint.wording import did_you_mean, plural
 
 if TYPE_CHECKING:
@@ -55,7 +53,7 @@ def _show(name: str, programs: "list[Program]") -> None:
     wanted = name.lower()
     found = [each for each in programs if wanted in _names(each)]
     if len(found) == 1:
-        sys.stdout.write(safe_page(program_page(found[0])))
+        show_page(program_page(found[0]))
         return
     found = found or [each for each in programs if any(wanted in text for text in _texts(each))]
     if not found:
@@ -79,7 +77,7 @@ def _list(programs: "list[Program]") -> None:
     for program in programs:
         first = next(iter(program.at_signal.values()), None)
         what = "settings only" if first is None else describe_signal(first)
-        sys.stdout.write(f"{safe(program.name):<32} {what}\n")
+        show(f"{program.name:<32} {what}")
 
 
 def _test(folder: Path) -> int:
@@ -97,7 +95,7 @@ def _test(folder: Path) -> int:
         count = len(program.examples)
         text = plural(count, "example") if count else "no examples"
         result = "failed" if problems else "ok"
-        sys.stdout.write(f"{result}  {safe(program.name)}: {text}\n")
+        show(f"{result}  {program.name}: {text}")
         for problem in problems:
-            sys.stdout.write(f"    {safe(file)}: {safe(problem)}\n")
+            show(f"    {file}: {problem}")
     return FINDINGS if failures else CLEAN

@@ -1,18 +1,16 @@
 """``rule``: the rules, each one's page, and the fields that rules may use."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from shutdownlint.cli.declarations import Argument, Option
 from shutdownlint.cli.options import FileOptions
-from shutdownlint.cli.output import CLEAN, FINDINGS, usage_error
+from shutdownlint.cli.output import CLEAN, FINDINGS, show, show_page, usage_error
 from shutdownlint.cli.session import Session, rule_errors
 from shutdownlint.engine.rule import LISTED, bundled_folder, merge_rules, suggest_rule
 from shutdownlint.engine.rule_loader import load_all_bundled, load_folder
 from shutdownlint.files import read_text
 from shutdownlint.reports.fields_page import fields_text
-from shutdownlint.reports.report import safe_page
 from shutdownlint.reports.rule_page import rule_page
 from shutdownlint.wording import plural
 
@@ -57,7 +55,7 @@ def command(
       shutdownlint rule --test our-rules/
     """
     if fields:
-        sys.stdout.write(fields_text())
+        show_page(fields_text())
         return
     with rule_errors():
         if test is not None:
@@ -85,12 +83,12 @@ def _show(rule_id: str | None, folders: "Sequence[str]") -> None:
 
     from shutdownlint.engine.loader import load_schema  # noqa: PLC0415 - needs pydantic
 
-    sys.stdout.write(safe_page(rule_page(load_schema(Path(found.file)))))
+    show_page(rule_page(load_schema(Path(found.file))))
 
 
 def _list(rules: "list[Rule]") -> None:
     for rule in rules:
-        sys.stdout.write(f"{rule.id}  {rule.severity.value:<8} {rule.name:<38} {rule.title}\n")
+        show(f"{rule.id}  {rule.severity.value:<8} {rule.name:<38} {rule.title}")
 
 
 def _rank(rule: "Rule", word: str) -> int | None:
@@ -125,7 +123,7 @@ def _test_rules(folder: Path) -> int:
         failures += len(problems)
         text = plural(count, "example") if count else "no examples"
         result = "failed" if problems else "ok"
-        sys.stdout.write(f"{rule.id}  {result}  {rule.name}: {text}\n")
+        show(f"{rule.id}  {result}  {rule.name}: {text}")
         for problem in problems:
-            sys.stdout.write(f"    {rule.file}:{rule.region.line}: {problem}\n")
+            show(f"    {rule.file}:{rule.region.line}: {problem}")
     return FINDINGS if failures else CLEAN

@@ -2,13 +2,13 @@
 
 # No postponed annotations here: they are read as the program runs.
 import json
-import sys
 from enum import StrEnum
 from typing import Annotated, Any
 
 from msgspec.json import schema as make_schema
 
 from shutdownlint.cli.declarations import Argument
+from shutdownlint.cli.output import show_page
 
 
 class Which(StrEnum):
@@ -29,7 +29,7 @@ def command(
 
       shutdownlint schema rule > rule.schema.json
     """
-    sys.stdout.write(schema_text(which))
+    show_page(schema_text(which))
 
 
 def schema_text(which: Which) -> str:

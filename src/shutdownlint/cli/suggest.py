@@ -1,5 +1,6 @@
 """``suggest``: the smallest set of settings that serves every request."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 from shutdownlint.cli.declarations import Option
@@ -27,6 +28,7 @@ from shutdownlint.fixes.mesh_wide import suggest_mesh_wide
 from shutdownlint.fixes.suggest import complete_report, make_suggestions
 from shutdownlint.platforms.traffic import MeasuredRequests
 from shutdownlint.platforms.user_facts import ENVIRONMENT
+from shutdownlint.reports.diff import UnsafeDiffError
 from shutdownlint.reports.output import ReportOutput
 from shutdownlint.reports.registry import MESH_REPORTERS, SUGGEST_REPORTERS, find_reporter
 from shutdownlint.shutdown.durations import format_duration
@@ -104,7 +106,7 @@ def command(
         if not meshes:
             warn("no pod is in a mesh with settings for all pods (say --mesh)")
         shown = ReportOutput(output, screen.color.value)
-        write_output(find_reporter(MESH_REPORTERS, name).render(meshes, shown), output)
+        _write(lambda: find_reporter(MESH_REPORTERS, name).render(meshes, shown), output)
         raise SystemExit(INCOMPLETE if selected.run.stats.unreadable or not meshes else CLEAN)
     p99 = stated.get("--p99")
     made = session.each(selected.pods, lambda pod: make_suggestions((pod,), p99, rendered=rendered))
@@ -121,9 +123,17 @@ def command(
             if refused:
                 warn(f"{suggestion.pod.title}: {refused}")
     reporter = find_reporter(SUGGEST_REPORTERS, name)
-    write_output(reporter.render(report, ReportOutput(output, screen.color.value)), output)
+    _write(lambda: reporter.render(report, ReportOutput(output, screen.color.value)), output)
     if selected.run.stats.unreadable or not suggestions or not made.complete:
         raise SystemExit(INCOMPLETE)
+
+
+def _write(render: Callable[[], str | None], output: str | None) -> None:
+    """Write a report; a usage error for a diff that cannot be shown."""
+    try:
+        write_output(render(), output)
+    except UnsafeDiffError as error:
+        raise usage_error(str(error)) from None
 
 
 def _share(text: str) -> float:

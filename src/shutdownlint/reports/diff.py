@@ -4,10 +4,23 @@ from __future__ import annotations
 
 import difflib
 import re
+from typing import Final
+
+from shutdownlint.reports.report import safe
+
+#: A line of a diff that GitHub reads as a command, blanks aside.
+_COMMAND: Final = re.compile(r"\s+::")
+
+
+class UnsafeDiffError(Exception):
+    """A diff with a line that would act on a terminal or a CI system; a diff has no escapes."""
 
 
 def unified_diff(name: str, old: bytes, new: bytes) -> str:
-    """Return the diff of one file, as ``git apply`` and ``patch -p1`` take it."""
+    """Return the diff of one file, as ``git apply`` and ``patch -p1`` take it.
+
+    Raises ``UnsafeDiffError``.
+    """
     before, after = (
         text.decode("utf-8", "replace").splitlines(keepends=True) for text in (old, new)
     )
@@ -15,6 +28,9 @@ def unified_diff(name: str, old: bytes, new: bytes) -> str:
     lines = []
     old_name, new_name = _quote(f"a/{relative}"), _quote(f"b/{relative}")
     for line in difflib.unified_diff(before, after, old_name, new_name):
+        shown = line.rstrip("\r\n").replace("\t", " ")
+        if safe(shown) != shown or _COMMAND.match(shown):
+            raise UnsafeDiffError(f"{name}: a line of its diff would act on the screen: use --fix")
         lines.append(line)
         if not line.endswith("\n"):
             lines.append("\n\\ No newline at end of file\n")

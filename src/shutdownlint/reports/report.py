@@ -61,11 +61,6 @@ def full_message(finding: Finding) -> str:
     return f"{finding.message}{holds}"
 
 
-def safe_line(text: str) -> str:
-    """Return a line that starts with input text, so that it is not a command of a CI system."""
-    return f"./{safe(text)}" if text.startswith("::") else safe(text)
-
-
 def safe(text: str) -> str:
     """Text from the input with what acts on a terminal, or is not seen there, escaped."""
     return _UNSAFE.sub(_escape, text).replace("\t", "    ")

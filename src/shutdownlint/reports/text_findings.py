@@ -16,7 +16,7 @@ from shutdownlint.reports.causes import (
     format_places,
     list_places,
 )
-from shutdownlint.reports.report import full_message, safe, safe_line
+from shutdownlint.reports.report import full_message, safe
 from shutdownlint.wording import plural
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def draw_report(report: Report, console: Console) -> None:
 def draw_lines(report: Report, console: Console) -> None:
     """One line for each finding."""
     for finding in report.findings:
-        line = Text(f"{safe_line(str(finding.region))}: ")
+        line = Text(f"{safe(str(finding.region))}: ")
         line.append(f"{finding.severity.value} {finding.rule}", _COLOURS[finding.severity])
         line.append(f" {safe(full_message(finding))}")
         if finding.workload is not None:
