@@ -243,3 +243,39 @@ def test_isolated_reads_nothing_that_the_repository_says_about_itself() -> None:
     assert (code, "SL102" in out, "ignore" in err) == (1, True, False)
     Path("trusted.toml").write_text('ignore = ["SL1"]\n')
     assert run("check", "--isolated", "--config", "trusted.toml", "a.yaml")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "named"),
+    [
+        ("app.yaml.j2", "apiVersion: apps/v1\nkind: Deployment\n", True),
+        ("app.yaml.tmpl", "kind: StatefulSet # {{ x }}\n", True),
+        ("app.libsonnet", '{kind: "Deployment", spec: {}}', True),
+        ("app.jsonnet", "{ kind: 'CronJob' }", True),
+        ("readme.tmpl", "A kind of Deployment\n", False),
+        ("service.yaml.j2", "kind: Service\n", False),
+        ("notes.txt", "kind: Deployment\n", False),
+    ],
+)
+def test_templates_that_are_left_out_are_named(
+    name: str, text: str, named: bool, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(text)
+    code, out, err = run("check", str(tmp_path))
+    assert code == 2
+    assert (f"left out for their suffix: {tmp_path}/{name}" in out + err) is named
+    # --allow-empty is for folders without manifests.
+    assert run("check", str(tmp_path), "--allow-empty")[0] == (2 if named else 0)
+
+
+def test_an_application_of_another_repository_is_not_green(tmp_path: Path) -> None:
+    (tmp_path / "app.yaml").write_text(
+        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: shop}\n"
+        "spec: {source: {repoURL: https://example.com/x, path: deploy}, destination: {}}\n"
+    )
+    code, out, _ = run("check", str(tmp_path))
+    assert code == 2
+    assert "nothing was checked: 1 application of another repository" in out
+    assert run("check", str(tmp_path), "--allow-empty")[0] == 0
+    (tmp_path / "map.yaml").write_text("apiVersion: v1\nkind: Service\nmetadata: {name: a}\n")
+    assert run("check", str(tmp_path / "map.yaml"))[0] == 0

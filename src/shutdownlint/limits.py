@@ -178,3 +178,7 @@ MAX_IMAGE_ARCHIVE_BYTES: Final = 16 * 1024 * 1024 * 1024
 MAX_IMAGES: Final = 2_000
 #: Redirects of one answer after so many are not followed.
 MAX_REDIRECTS: Final = 3
+#: So much of a file with a template's ending is looked at.
+MAX_TEMPLATE_BYTES: Final = 100_000
+#: So many of these files are named.
+MAX_NAMED_TEMPLATES: Final = 5

@@ -2,11 +2,12 @@
 
 # No postponed annotations here: the command line would compile each of them at every start.
 import sys
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 from msgspec.structs import replace
 
-from shutdownlint import files
+from shutdownlint import files, limits
 from shutdownlint.cli.declarations import Option, OptionGroup
 from shutdownlint.cli.options import (
     FILES,
@@ -33,7 +34,8 @@ from shutdownlint.cli.session import Session, rule_errors, split_commas
 from shutdownlint.engine.finding import Severity
 from shutdownlint.engine.selection import CONFIDENCES
 from shutdownlint.linter.linter import check
-from shutdownlint.manifests.discovery import STDIN, STDIN_NAME
+from shutdownlint.manifests.discovery import STDIN, STDIN_NAME, find_templates
+from shutdownlint.manifests.skips import ELSEWHERE
 from shutdownlint.reports.registry import (
     CHECK_REPORTERS,
     Reporter,
@@ -322,6 +324,10 @@ class _CheckCommand:
             raise SystemExit(CLEAN if result.complete and done else INCOMPLETE)
         owners = self.session.config.owners
         report = Report(result, owners, quiet=self.quiet, verbose=self.verbose)
+        if report.is_empty:
+            folders = [path for path in self.paths if path != STDIN]
+            found = find_templates(folders, self.session.search)
+            report.templates = [*islice(found, limits.MAX_NAMED_TEMPLATES)]
         self.session.warn_unmatched(self.paths, result.entries)
         self._write_reports(report)
         raise SystemExit(self._exit_code(report))
@@ -367,7 +373,10 @@ class _CheckCommand:
             return True
         if report.nothing_checked is None:
             return False
-        return not (report.is_empty and self.allow_empty)
+        # Pods that are here, and could be rendered, are no empty run.
+        here = bool(report.templates)
+        here |= any(r.holds_pods and r.code != ELSEWHERE for r in report.stats.skipped)
+        return here or not self.allow_empty
 
     def _check(self) -> "LintResult":
         describe = pod_description(reporter for reporter, _ in self.reports)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from shutdownlint import files, limits
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.repository_root import find_repository_root, is_below
 
 if TYPE_CHECKING:
@@ -18,6 +19,15 @@ if TYPE_CHECKING:
 
 #: The endings that a folder walk selects; a file that is named directly is always read.
 SUFFIXES: Final = (".yaml", ".yml", ".json")
+#: The endings of templates for manifests, which other tools fill in.
+TEMPLATE_SUFFIXES: Final = (
+    *(".tmpl", ".tpl", ".gotmpl", ".j2", ".jinja", ".jinja2", ".erb", ".template"),
+    *(".jsonnet", ".libsonnet", ".cue"),
+)
+_WORKLOAD: Final = lazy_pattern(
+    rb"""["']?\bkind["']?\s{0,9}:\s{0,9}["']?"""
+    rb"""(?:Deployment|StatefulSet|DaemonSet|Pod|Job|CronJob|Rollout)\b"""
+)
 #: The file that makes a folder a Helm chart.
 CHART_FILE: Final = "Chart.yaml"
 #: Folders that hold no manifests of one's own and can be huge.
@@ -156,6 +166,24 @@ def _below(argument: str, search: FileSearch) -> Iterator[InputFile | InputError
         yield from _walk(argument, search)
     else:
         yield InputError(display_path(argument), "neither a file nor a folder")
+
+
+def find_templates(paths: Sequence[str], search: FileSearch = _USUAL_SEARCH) -> Iterator[str]:
+    """Yield files below folders whose ending is a template's, and that write a workload's kind."""
+    for root in paths:
+        for folder, folders, names, _ in files.walk(root, TEMPLATE_SUFFIXES):
+            folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
+            for name in sorted(names):
+                shown = display_path(os.path.join(folder, name).removeprefix("./"))  # noqa: PTH118
+                if not is_excluded(shown, search.exclude) and _writes_workload(shown):
+                    yield shown
+
+
+def _writes_workload(path: str) -> bool:
+    try:
+        return _WORKLOAD.search(files.read_file(path, limits.MAX_TEMPLATE_BYTES)) is not None
+    except OSError:
+        return False
 
 
 def _problem_of(path: str, inside: tuple[str, ...]) -> str:

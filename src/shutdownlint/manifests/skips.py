@@ -25,6 +25,8 @@ class SkipReason(Struct, frozen=True):
     option: str = ""
 
 
+#: The code of objects that deploy another repository.
+ELSEWHERE: Final = "deployed-elsewhere"
 EMPTY: Final = SkipReason("empty", "empty documents")
 CRDS: Final = SkipReason("custom-resource-definitions", "custom resource definitions")
 NO_PODS: Final = SkipReason("no-pods", "objects without pods")
@@ -112,7 +114,7 @@ REMOTE_RESOURCES: Final = SkipReason(
 def deployed_elsewhere(title: str, file: str) -> SkipReason:
     """Return the reason for an object of Argo CD or Flux that deploys another repository."""
     return SkipReason(
-        "deployed-elsewhere",
+        ELSEWHERE,
         f"{title} in {file}: its chart or folder is not in the repository",
         "check it where it is, with its values",
         holds_pods=True,

@@ -13,6 +13,7 @@ from shutdownlint.linter.owners import Owners
 from shutdownlint.linter.source_lines import SourceLines
 from shutdownlint.manifests.skips import (
     EMPTY,
+    EXCLUDED,
     FRAGMENT,
     KUSTOMIZE_PATCH,
     NOT_KUBERNETES,
@@ -105,6 +106,8 @@ class Report(Struct, dict=True):
     quiet: bool = False
     #: Everything that was not checked, and everything that is assumed, is named.
     verbose: bool = False
+    #: Files that were left out for their suffix, and that write a workload's kind.
+    templates: list[str] = field(default_factory=list)
     #: The fixes of findings as text, by the number of the finding object.
     _replacements: dict[int, list[Replacement]] = field(default_factory=dict)
 
@@ -313,8 +316,12 @@ class Report(Struct, dict=True):
             how = f"Check one alone with {POD_PART.option}" if parts else "Render them"
             return f"nothing could be checked: {reasons}. {how}, or leave them out (--exclude)"
         if self.is_empty:
-            return "no Kubernetes manifests found"
-        return None
+            templates = ", ".join(map(safe, self.templates))
+            named = f"; left out for their suffix: {templates}" if templates else ""
+            return f"no Kubernetes manifests found{named}"
+        elsewhere = any(r.thing[0] and r is not EXCLUDED for r in self.stats.skipped)
+        unchecked = self.unchecked_line() if elsewhere else None
+        return f"nothing was checked: {unchecked.partition(': ')[2]}" if unchecked else None
 
     @property
     def is_empty(self) -> bool:
