@@ -17,6 +17,8 @@ import yaml
 ACTION: dict[str, Any] = yaml.safe_load((Path(__file__).parents[1] / "action.yml").read_text())
 BAD = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: a, image: b, lifecycle: {preStop: {sleep: {seconds: 60}}}}]}}\n"
 
+_BASE = "github.event.pull_request.base.sha"
+
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
 
 
@@ -64,7 +66,8 @@ def location(tmp_path: Path) -> Path:
 
 def _inputs(**given: str) -> dict[str, str]:
     known = {name: form.get("default", "") for name, form in ACTION["inputs"].items()}
-    return {f"inputs.{name}": value for name, value in {**known, **given}.items()}
+    inputs = {f"inputs.{name}": value for name, value in {**known, **given}.items()}
+    return {**inputs, _BASE: ""}
 
 
 def test_findings_annotate_are_summed_up_and_uploaded(location: Path) -> None:
@@ -91,6 +94,37 @@ def test_the_inputs_are_options(location: Path) -> None:
     _run(_step("Check"), location, _inputs(paths="k8s", baseline=known, render="true"))
     assert (location / "output").read_text() == "exit-code=0\n"
     assert "1 known" in (location / "summary.md").read_text()
+
+
+def test_only_what_a_pull_request_makes_worse(location: Path) -> None:
+    def git(*words: str) -> str:
+        done = subprocess.run(
+            ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", *words],
+            cwd=location,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        return done.stdout.strip()
+
+    git("init", "-q")
+    git("add", "k8s")
+    git("commit", "-qm", "x")
+    base = {_BASE: git("rev-parse", "HEAD")}
+    _run(_step("Check"), location, {**_inputs(paths="k8s", since="auto"), **base})
+    assert (location / "output").read_text() == "exit-code=0\n"
+    summary = (location / "summary.md").read_text()
+    assert summary.startswith("<!-- shutdownlint: since -->")
+    (location / "k8s" / "new.yaml").write_text(BAD.replace("{name: a}", "{name: new}", 1))
+    (location / "output").unlink()
+    done = _run(_step("Check"), location, {**_inputs(paths="k8s", since="auto"), **base})
+    assert (location / "output").read_text() == "exit-code=1\n"
+    commands = [line.partition(",")[0] for line in done.stdout.splitlines() if line[:2] == "::"]
+    assert commands == ["::error file=k8s/new.yaml"]
+    # Without a pull request everything is reported.
+    (location / "output").unlink()
+    done = _run(_step("Check"), location, _inputs(paths="k8s", since="auto"))
+    assert done.stdout.count("::error file=") == 2
 
 
 def test_an_upload_that_is_not_possible_fails_only_where_it_is_asked_for() -> None:

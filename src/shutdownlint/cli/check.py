@@ -46,6 +46,7 @@ from shutdownlint.wording import did_you_mean, internal_error, plural
 
 if TYPE_CHECKING:
     from shutdownlint.fixes.apply import FixResult
+    from shutdownlint.linter.compare import Comparison
     from shutdownlint.linter.result import LintResult
     from shutdownlint.manifests.inputs import Inputs
     from shutdownlint.reports.report import Report
@@ -163,6 +164,16 @@ class RuleOptions(OptionGroup):
 
 class FixOptions(OptionGroup):
     """Whether to fix files, and the findings that are already known."""
+
+    since: Annotated[
+        str | None,
+        Option(
+            panel=FIXES,
+            metavar="REF",
+            help="Report only what the files make worse compared with a commit of their git "
+            "repository: findings that are new, and losses that grew.",
+        ),
+    ] = None
 
     fix: Annotated[
         bool,
@@ -293,6 +304,7 @@ class _CheckCommand:
         self.allow_empty = rules.allow_empty
         #: The text of the baseline.
         self.known = ""
+        self.comparison: Comparison | None = None
         #: Whether a report could not be made.
         self._failed = False
 
@@ -312,8 +324,11 @@ class _CheckCommand:
                 result = self._fix(unsafe=unsafe)
                 if self.paths == ["-"]:
                     raise SystemExit(self._exit_code(Report(result)))
-            else:
+            elif self.fixes.since is None:
                 result = self._check()
+            else:
+                self.comparison = self._compare(self.fixes.since)
+                result = self.comparison.result
         if self.fixes.write_baseline is not None:
             _write_baseline(result, self.fixes.write_baseline)
             raise SystemExit(CLEAN if result.complete else INCOMPLETE)
@@ -324,6 +339,8 @@ class _CheckCommand:
             raise SystemExit(CLEAN if result.complete and done else INCOMPLETE)
         owners = self.session.config.owners
         report = Report(result, owners, quiet=self.quiet, verbose=self.verbose)
+        if self.fixes.since is not None and self.comparison is not None:
+            report.since = self.fixes.since, self.comparison
         if report.is_empty:
             folders = [path for path in self.paths if path != STDIN]
             found = find_templates(folders, self.session.search)
@@ -340,6 +357,12 @@ class _CheckCommand:
                 raise usage_error("--add-ignore needs a reason, in one line")
             if fixes.diff or fixes.fix or fixes.unsafe_fixes or fixes.write_baseline is not None:
                 raise usage_error("--add-ignore goes with no other option that writes")
+        writes = fixes.diff or fixes.fix or fixes.unsafe_fixes or fixes.write_baseline is not None
+        if fixes.since is not None:
+            if writes or fixes.add_ignore is not None:
+                raise usage_error("--since goes with no option that writes")
+            if self.session.config.render.enabled or STDIN in self.paths:
+                raise usage_error("--since goes neither with --render nor with standard input")
         if self.quiet and self.verbose:
             raise usage_error("--quiet and --verbose exclude each other")
         if self.session.stdin_name != STDIN_NAME and STDIN not in self.paths:
@@ -383,6 +406,13 @@ class _CheckCommand:
         with self.session.progress(self.paths) as (inputs, options):
             return check(inputs, replace(options, describe=describe))
 
+    def _compare(self, ref: str) -> "Comparison":
+        """Check the files, and those of a commit; what is new is left."""
+        from shutdownlint.cli.since import compare_with_commit  # noqa: PLC0415 - seldom used
+
+        describe = pod_description(reporter for reporter, _ in self.reports)
+        return compare_with_commit(self.session, self.paths, ref, describe)
+
     def _write_reports(self, report: "Report") -> None:
         for text in () if self.quiet else report.result.warnings:
             warn(text)
@@ -418,6 +448,9 @@ class _CheckCommand:
             return CLEAN
         rank = Severity(self.fail_on).rank
         failed = any(finding.severity.rank >= rank for finding in report.findings)
+        # A loss that grew has its finding already: it counts as a warning.
+        grown = self.comparison is not None and bool(self.comparison.worse)
+        failed |= grown and Severity.WARNING.rank >= rank
         return FINDINGS if failed else CLEAN
 
     def _apply_baseline(self, result: "LintResult", file: str) -> "LintResult":

@@ -52,12 +52,8 @@ class Inputs(Struct, frozen=True):
 
     @property
     def texts(self) -> dict[str, bytes]:
-        """The texts that are not on disk, by the name in reports."""
-        return {
-            file.display_path: file.data
-            for file in self.files
-            if file.path is None and file.data is not None
-        }
+        """The texts that are not read from the disk, by the name in reports."""
+        return {file.display_path: file.data for file in self.files if file.data is not None}
 
     @property
     def renderings(self) -> set[str]:

@@ -53,6 +53,7 @@ def to_data(report: Report) -> dict[str, Any]:
             "hidden_notes": dict(sorted(report.result.hidden.items())),
             "known": report.result.known,
             "losses": count_outcomes(report.result.verdicts),
+            **_since(report),
         },
         "suppressed": [
             {**_finding(report, one.finding), "reason": one.reason, "in_source": one.in_source}
@@ -97,6 +98,30 @@ def _workloads(finding: Finding) -> list[dict[str, Any]]:
             region = each.subject_region or each.region
             found[each.workload, region.file, region.line] = None
     return [{**_workload(workload), "file": file, "line": line} for workload, file, line in found]
+
+
+def _since(report: Report) -> dict[str, Any]:
+    """Return what a change made worse, in a run that reports only that."""
+    if report.since is None:
+        return {}
+    ref, found = report.since
+    worse = [
+        {
+            "workload": {
+                "kind": grown.after.id.kind,
+                "namespace": grown.after.id.namespace,
+                "name": grown.after.id.name,
+            },
+            "file": grown.after.region.file,
+            "line": grown.after.region.line,
+            "lost": grown.after.lost,
+            "before": grown.before.lost if grown.before is not None else None,
+            "own_file_changed": not grown.elsewhere,
+        }
+        for grown in found.worse
+    ]
+    change = {"ref": ref, "changed_files": list(found.changed), "worse": worse}
+    return {"since": {**change, "better": found.better, "of_other_files": found.reached}}
 
 
 def _finding(report: Report, finding: Finding) -> dict[str, Any]:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 MOST_CHARACTERS: Final = 60_000
 #: Of the workloads of a cause so many are listed.
 _MOST_PLACES: Final = 10
+#: By this a bot finds the comment that it wrote for an earlier state of a pull request.
+_MARKER: Final = "<!-- shutdownlint: since -->"
 _SPECIAL: Final = lazy_pattern(r"([\\`*_{}\[\]<>#|~&@$])")
 
 
@@ -28,6 +30,8 @@ def render_markdown(report: Report, _output: ReportOutput) -> str:
     counts = f"**shutdownlint**: {escape_markdown(report.last_line())}\n"
     notes = "".join(f"- {escape_markdown(line)}\n" for line in report.footnotes())
     head = f"{counts}\n{notes}" if notes else counts
+    if report.since is not None:
+        head = f"{_MARKER}\n{head}"
     if not report.findings:
         return head
     head += "\n| | rule | where | what | fix |\n|---|---|---|---|---|\n"

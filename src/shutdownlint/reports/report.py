@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Sequence
     from datetime import timedelta
+    from types import ModuleType
 
     from shutdownlint.engine.finding import Finding
     from shutdownlint.fixes.replacements import Replacement
+    from shutdownlint.linter.compare import Comparison
     from shutdownlint.linter.owner_lookup import OwnerLookup
     from shutdownlint.linter.result import LintResult
     from shutdownlint.linter.verdicts import WorkloadVerdict
@@ -106,6 +108,8 @@ class Report(Struct, dict=True):
     quiet: bool = False
     #: Everything that was not checked, and everything that is assumed, is named.
     verbose: bool = False
+    #: The ref and the comparison of a run that reports only what a change made worse.
+    since: tuple[str, Comparison] | None = None
     #: Files that were left out for their suffix, and that write a workload's kind.
     templates: list[str] = field(default_factory=list)
     #: The fixes of findings as text, by the number of the finding object.
@@ -274,20 +278,27 @@ class Report(Struct, dict=True):
         skipped = self.skipped_lines() if everything else ()
         return [*(line for line in lines if line), *skipped]
 
-    def _about_verdicts(self) -> list[str]:
-        """Return the losses of stops; import the needed module only for files with workloads."""
-        verdicts = self.result.verdicts
-        if not verdicts:
-            return []
+    @cached_property
+    def _summary(self) -> ModuleType:
+        """The texts about losses; their module is imported only for files with workloads."""
         from shutdownlint.reports import run_summary  # noqa: PLC0415 - see above
 
+        return run_summary
+
+    def _about_verdicts(self) -> list[str]:
+        """Return what a change makes worse, the losses of stops, and what they depend on."""
+        verdicts, texts = self.result.verdicts, []
+        if self.since is not None:
+            texts += self._summary.describe_change(*self.since)
+        if not verdicts:
+            return texts
         lines = (
-            run_summary.describe_losses(verdicts),
-            run_summary.describe_assumptions(verdicts),
-            run_summary.describe_webhooks(verdicts),
+            self._summary.describe_losses(verdicts),
+            self._summary.describe_assumptions(verdicts),
+            self._summary.describe_webhooks(verdicts),
         )
-        listed = run_summary.list_open_questions(verdicts) if self.verbose else ()
-        return [*(line for line in lines if line), *listed]
+        texts += [line for line in lines if line]
+        return texts + ([*self._summary.list_open_questions(verdicts)] if self.verbose else [])
 
     def unchecked_line(self) -> str | None:
         """Return a line on what was not checked and may hold reportable problems."""
@@ -334,8 +345,10 @@ class Report(Struct, dict=True):
     def _no_findings(self) -> str:
         if not self.result.workloads:
             return "no workloads to check"
-        if self.result.known:
+        worse = len(self.since[1].worse) if self.since is not None else 0
+        if worse:
+            return f"{plural(worse, 'workload')} that {'loses' if worse == 1 else 'lose'} more"
+        if self.result.known or self.since is not None:
             return "no new findings"
-        from shutdownlint.reports.run_summary import loses_nothing  # noqa: PLC0415 - as above
-
-        return "no findings" if loses_nothing(self.result.verdicts) else "no errors, no warnings"
+        nothing = self._summary.loses_nothing(self.result.verdicts)
+        return "no findings" if nothing else "no errors, no warnings"

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from shutdownlint.engine.finding import ReportedLoss
+    from shutdownlint.linter.compare import Comparison
     from shutdownlint.linter.verdicts import WorkloadVerdict
 
 #: The effects of a stop of one workload, and of several; the order of the parts.
@@ -31,8 +32,34 @@ _VERBS: Final = {
 _WITH_SETTING: Final = (LossKind.CUT.value, LossKind.LONG.value)
 #: Kinds that may concern only what takes longer than something.
 _WITH_LENGTH: Final = (LossKind.LONG.value, LossKind.WORK.value)
+#: Of the workloads that lose more so many are named.
+_MOST_GROWN: Final = 10
 #: Of the settings that decide so many are named.
 _MOST: Final = 3
+
+
+def describe_change(ref: str, comparison: Comparison) -> Iterator[str]:
+    """Yield what a change makes worse, the workloads one by one."""
+    worse, better = len(comparison.worse), comparison.better
+    text = f"since {ref}: {plural(len(comparison.changed), 'file')} changed"
+    parts = [f"{plural(worse, 'workload')} {'loses' if worse == 1 else 'lose'} more"]
+    parts += [f"{better:,} {'loses' if better == 1 else 'lose'} less"] if better else []
+    if comparison.reached:
+        parts.append(f"{plural(comparison.reached, 'workload')} of other files among them")
+    yield f"{text}; {', '.join(parts)}"
+    for grown in comparison.worse[:_MOST_GROWN]:
+        after, before = grown.after, grown.before
+        was = "new" if before is None else _lost(before)
+        where = " (its own file is unchanged)" if grown.elsewhere else ""
+        yield f"loses more: {after.title} ({after.region}): {_lost(after)}; before: {was}{where}"
+    if worse > _MOST_GROWN:
+        yield f"loses more: {plural(worse - _MOST_GROWN, 'more workload')}"
+
+
+def _lost(verdict: WorkloadVerdict) -> str:
+    if not verdict.losses:
+        return verdict.reason or "nothing"
+    return ", ".join(dict.fromkeys(loss.text for loss in verdict.losses))
 
 
 def loses_nothing(verdicts: Sequence[WorkloadVerdict]) -> bool:
