@@ -42,3 +42,10 @@ def clip_decimal(text: str, most: float) -> float:
     if not text.isascii() or not text.replace(".", "", 1).isdigit():
         raise ValueError(f"{text[:20]!r} is not a number")
     return min(float(text), most)
+
+
+def read_hex(text: str) -> int:
+    """Return a number of up to eleven hexadecimal digits. Raises ``ValueError``."""
+    if len(text) > len("0010ffff") + 3 or not text.isalnum():
+        raise ValueError(f"{text[:20]!r} is not a hexadecimal number")
+    return int(text, 16)

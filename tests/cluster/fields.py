@@ -92,6 +92,18 @@ _PATHS: Final = {
 }
 
 _INTEGER: Final[Values] = (None, "x", "5", 5.5, 5.0, True, -1, 0, 1, 2**31, 2**63, [], {})
+#: Beyond 32 and 64 bits, and what no type holds.
+_HUGE: Final[Values] = (2**31 - 1, 2**32, 2**63 - 1, -(2**63) - 1, 2**64, 10**400, 1e18, 1e300)
+_NINES: Final = "9" * 400
+_STRANGE: Final[Values] = (
+    _NINES,
+    "1e3",
+    "\u0663",
+    "a\u0000",
+    "\u202ea",
+    "a\nb",
+    "-0",
+)
 _TEXT: Final[Values] = (None, "", "nonsense", 5, True, [], {})
 _FLAG: Final[Values] = (None, "true", 1, True, False, {})
 _SHARE: Final[Values] = (
@@ -273,6 +285,33 @@ def _pod_fields(kind: str, spec: str) -> Iterator[Field]:
     yield Field(kind, f"{constraint}.minDomains", _INTEGER, constraints)
 
 
+def _extremes() -> Iterator[Field]:
+    """Yield the values that break readers of YAML and JSON, in the fields that are counted with."""
+    app = "spec.containers.0"
+    for name in ("terminationGracePeriodSeconds", "activeDeadlineSeconds"):
+        yield Field("Pod", f"spec.{name}", _HUGE)
+    probe = ((f"{app}.readinessProbe.httpGet", {"port": 80}),)
+    for name in ("periodSeconds", "failureThreshold", "terminationGracePeriodSeconds"):
+        which = "livenessProbe" if name.startswith("termination") else "readinessProbe"
+        beside = ((f"{app}.{which}.httpGet", {"port": 80}),) if which != "readinessProbe" else probe
+        yield Field("Pod", f"{app}.{which}.{name}", _HUGE, beside)
+    ports = ([{"containerPort": value}] for value in (*_HUGE, *_STRANGE))
+    yield Field("Pod", f"{app}.ports", tuple(ports))
+    hooks = [{"sleep": {"seconds": value}} for value in _HUGE]
+    hooks += [{"httpGet": {"port": value}} for value in (*_HUGE, *_STRANGE)]
+    yield Field("Pod", f"{app}.lifecycle.preStop", tuple(hooks))
+    words = ([value] for value in (*_HUGE, *_STRANGE, {}, [], True, 1.5))
+    yield Field("Pod", f"{app}.command", tuple(words))
+    yield Field("Pod", f"{app}.lifecycle.stopSignal", _STRANGE)
+    yield Field("Deployment", "spec.replicas", (*_HUGE, *_STRANGE))
+    shares = (*_HUGE, *_STRANGE, f"{_NINES}%", "\u0663%", "1e1%", "+5%", " 5%")
+    for name in ("maxSurge", "maxUnavailable"):
+        yield Field("Deployment", f"spec.strategy.rollingUpdate.{name}", shares)
+    yield Field("PodDisruptionBudget", "spec.maxUnavailable", shares)
+    service = ([{"port": value}] for value in _HUGE)
+    yield Field("Service", "spec.ports", tuple(service))
+
+
 def _selectors(kind: str) -> Iterator[Field]:
     operators = ("In", "NotIn", "Exists", "DoesNotExist", "in", "", None)
     for values in ([], ["a"], None):
@@ -358,6 +397,7 @@ def _other_workloads() -> Iterator[Field]:
     yield Field(kind, "spec.jobTemplate.spec.template.spec.restartPolicy", restart)
     yield Field(kind, "apiVersion", ("batch/v1beta1",))
     yield from _pod_fields("Pod", "spec")
+    yield from _extremes()
 
 
 def _other_objects() -> Iterator[Field]:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from shutdownlint import limits
 from shutdownlint.library_imports import compiled_when_used
+from shutdownlint.numbers import read_hex
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.yaml_source.scalars import UNTAGGED
 
 # Its patterns are for the parser in Python; compiling them takes longer than a small file.
@@ -23,6 +25,7 @@ from yaml.reader import Reader
 from yaml.scanner import Scanner
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator
 
     from yaml.nodes import Node
@@ -37,6 +40,14 @@ except ImportError:  # PyYAML built without libyaml: slower, the same nodes
 _SAFE_BRACKETS: Final = 250
 _DEEP_INDENT: Final = " " * 100
 _TOO_DEEP: Final = f"nested deeper than {limits.MAX_NESTING} levels"
+#: Two escapes of JSON for one character, behind backslashes that are escaped themselves.
+_PAIR: Final = lazy_pattern(
+    r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
+)
+_LONE: Final = lazy_pattern(r"(?<!\\)((?:\\\\)*)\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
+#: Stands in for such a pair while the text is parsed, with the character's number.
+_STAND_IN: Final = "\ue000"
+_STOOD_IN: Final = lazy_pattern("\ue000([0-9a-f]{11})")
 #: libyaml's own limit, from 0.2.6 on, is 1,000 levels. It scans ahead, so it may come first.
 _LIBYAML_TOO_DEEP: Final = "exceeded maximum nesting depth"
 
@@ -124,8 +135,45 @@ else:
 def compose(text: str) -> list[Node]:
     """Return the root nodes of all documents in ``text`` (empty documents have none).
 
-    Raises ``ComposeError`` for anything that is not YAML or nests too deep.
+    JSON may write a character beyond 16 bits as two escapes, which YAML may not: kubectl reads a
+    text that begins with a brace as JSON. Raises ``ComposeError`` for anything that is not YAML or
+    nests too deep.
     """
+    if "\\ud" in text.lower() and text.lstrip().startswith("{") and _STAND_IN not in text:
+        # One alone stands for nothing: Go reads the sign for that.
+        joined = _LONE.sub(r"\1\\ufffd", _PAIR.sub(_stand_in, text))
+        if joined != text:
+            roots = _compose(joined)
+            for root in roots:
+                _restore(root)
+            return roots
+    return _compose(text)
+
+
+def _stand_in(found: re.Match[str]) -> str:
+    """Return as many characters for a pair of escapes, so that everything stays in its place."""
+    high, low = read_hex(found[2]), read_hex(found[3])
+    number = 0x10000 + ((high & 0x3FF) << 10) + (low & 0x3FF)
+    return f"{found[1]}{_STAND_IN}{number:011x}"
+
+
+def _restore(root: Node) -> None:
+    """Put the characters into the scalars and keys below a node."""
+    stack, seen = [root], set[int]()
+    while stack:
+        node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.MappingNode):
+            stack += [each for pair in node.value for each in pair]
+        elif isinstance(node, yaml.SequenceNode):
+            stack += node.value
+        elif _STAND_IN in node.value:
+            node.value = _STOOD_IN.sub(lambda found: chr(read_hex(found[1])), node.value)
+
+
+def _compose(text: str) -> list[Node]:
     try:
         return list(_nodes(_DeepComposer(text) if _may_nest_deep(text) else _Composer(text)))
     except yaml.MarkedYAMLError as error:

@@ -36,6 +36,9 @@ def _integer(low: int | None = None, high: int = _INT32, *, wide: bool = False) 
             return "must be a whole number"
         if low is not None and value < low:
             return f"must be {low} or more"
+        # A number below is a float for a reader of YAML, and may be rounded to the least one.
+        if value < -_INT64 - 1 or (isinstance(value, float) and value == -_INT64 - 1):
+            return f"must be {-_INT64 - 1} or more"
         return f"must be {most} or less" if value > most else ""
 
     return check
@@ -315,6 +318,7 @@ def _pod_spec(restart: Leaf, *, mounts: bool = True) -> Fields:
     )
     return Fields(
         {
+            "activeDeadlineSeconds": _integer(1),
             "terminationGracePeriodSeconds": _integer(wide=True),
             "restartPolicy": restart,
             "containers": Items(_container(init=False), least=1),
