@@ -45,7 +45,7 @@ _PAIR: Final = lazy_pattern(
     r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
 )
 _LONE: Final = lazy_pattern(r"(?<!\\)((?:\\\\)*)\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
-#: Stands in for such a pair while the text is parsed, with the character's number.
+#: Replaces such a pair while the text is parsed; the character's number follows.
 _STAND_IN: Final = "\ue000"
 _STOOD_IN: Final = lazy_pattern("\ue000([0-9a-f]{11})")
 #: libyaml's own limit, from 0.2.6 on, is 1,000 levels. It scans ahead, so it may come first.
@@ -140,7 +140,7 @@ def compose(text: str) -> list[Node]:
     nests too deep.
     """
     if "\\ud" in text.lower() and text.lstrip().startswith("{") and _STAND_IN not in text:
-        # One alone stands for nothing: Go reads the sign for that.
+        # One alone is no character: Go reads U+FFFD instead.
         joined = _LONE.sub(r"\1\\ufffd", _PAIR.sub(_stand_in, text))
         if joined != text:
             roots = _compose(joined)
