@@ -449,7 +449,8 @@ class _CheckCommand:
         rank = Severity(self.fail_on).rank
         failed = any(finding.severity.rank >= rank for finding in report.findings)
         # A loss that grew has its finding already: it counts as a warning.
-        grown = self.comparison is not None and bool(self.comparison.worse)
+        worse = self.comparison.worse if self.comparison is not None else ()
+        grown = any(each.is_sure for each in worse)
         failed |= grown and Severity.WARNING.rank >= rank
         return FINDINGS if failed else CLEAN
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from shutdownlint.linter.baseline import apply_baseline, baseline_text
-from shutdownlint.linter.verdicts import NONE, NOT_JUDGED, OUTCOMES
+from shutdownlint.linter.verdicts import OUTCOMES
 from shutdownlint.shutdown.durations import UNBOUNDED
 from shutdownlint.shutdown.loss import LossKind
 
@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 class Grown(Struct, frozen=True):
     """A workload that a stop costs more than before; ``before`` is None for a new one.
 
-    ``elsewhere``: its own file is unchanged.
+    ``elsewhere``: its own file is unchanged. ``is_sure``: it is not only lost perhaps.
     """
 
     after: WorkloadVerdict
     before: WorkloadVerdict | None
     elsewhere: bool
+    is_sure: bool
 
 
 class Comparison(Struct, frozen=True):
@@ -57,8 +58,9 @@ def compare(now: LintResult, before: LintResult, changed: Collection[str]) -> Co
         if earlier is not None and _extent(earlier) == _extent(verdict):
             continue
         reached += elsewhere
-        if _extent(verdict) > (_extent(earlier) if earlier is not None else _NOTHING):
-            worse.append(Grown(verdict, earlier, elsewhere))
+        if _extent(verdict) > _extent(earlier):
+            is_sure = _extent(verdict, sure=True) > _extent(earlier, sure=True)
+            worse.append(Grown(verdict, earlier, elsewhere, is_sure))
         elif earlier is not None:
             better += 1
     return Comparison(result, tuple(sorted(changed)), tuple(worse), better, reached)
@@ -73,11 +75,16 @@ def _key(verdict: WorkloadVerdict) -> tuple[ObjectId, str]:
     return verdict.id, verdict.variant
 
 
-def _extent(verdict: WorkloadVerdict) -> _Extent:
-    """Return how much a stop loses: the kind, and of requests that are cut how short they are."""
-    if verdict.lost in (NONE, NOT_JUDGED):
+def _extent(verdict: WorkloadVerdict | None, *, sure: bool = False) -> _Extent:
+    """Return how much a stop loses: the kind, and of requests that are cut how short they are.
+
+    ``sure``: without what it loses perhaps.
+    """
+    found = verdict.losses if verdict is not None else ()
+    losses = [loss for loss in found if loss.is_sure or not sure]
+    if not losses:
         return _NOTHING
-    rank = len(OUTCOMES) - OUTCOMES.index(verdict.lost)
-    cut = [loss.longer_than for loss in verdict.losses if loss.kind in _CUT]
+    rank = len(OUTCOMES) - OUTCOMES.index(losses[0].kind.value)
+    cut = [loss.longer_than for loss in losses if loss.kind in _CUT]
     shortest = min(cut, default=UNBOUNDED).total_seconds()
-    return rank, -shortest, len({loss.kind for loss in verdict.losses})
+    return rank, -shortest, len({loss.kind for loss in losses})

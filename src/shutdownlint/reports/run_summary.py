@@ -51,7 +51,8 @@ def describe_change(ref: str, comparison: Comparison) -> Iterator[str]:
         after, before = grown.after, grown.before
         was = "new" if before is None else _lost(before)
         where = " (its own file is unchanged)" if grown.elsewhere else ""
-        yield f"loses more: {after.title} ({after.region}): {_lost(after)}; before: {was}{where}"
+        more = "loses more" if grown.is_sure else "loses more, perhaps"
+        yield f"{more}: {after.title} ({after.region}): {_lost(after)}; before: {was}{where}"
     if worse > _MOST_GROWN:
         yield f"loses more: {plural(worse - _MOST_GROWN, 'more workload')}"
 
