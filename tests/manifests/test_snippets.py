@@ -84,3 +84,17 @@ def test_a_fix_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     _, _, err = run("check", str(tmp_path), "--as-pod", "--fix", "--unsafe-fixes")
     assert "not fixed" in err
     assert (tmp_path / "part.yaml").read_text() == CONTAINERS
+
+
+def test_one_that_is_not_yaml_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "part.yaml").write_text(CONTAINERS + "  env: [\n")
+    code, out, err = run("check", str(tmp_path / "part.yaml"), "--as-pod")
+    assert code == 2, err
+    assert "SL001" in out
+
+
+def test_a_kustomization_that_is_not_yaml_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "kustomization.yaml").write_text("resources: [\n")
+    code, out, err = run("check", str(tmp_path))
+    assert code == 2, err
+    assert "SL001" in out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from shutdownlint.manifests.prefilter import AS_POD
 from shutdownlint.manifests.reader import ReadStats, TransformError, contained
 from shutdownlint.yaml_source.errors import BudgetExceededError
 from shutdownlint.yaml_source.location import Region
@@ -41,7 +42,10 @@ class DocumentReader:
 
         ``counted``: its documents are counted. ``first``: its comments about findings are read.
         """
-        for document in self.written_documents(file, chunk, counted=counted, first=first):
+        wanted = source.words == AS_POD
+        for document in self.written_documents(
+            file, chunk, counted=counted, first=first, wanted=wanted
+        ):
             document.variant = source.variant
             if source.transform is None:
                 yield document
@@ -58,12 +62,19 @@ class DocumentReader:
                     yield changed
 
     def written_documents(
-        self, file: InputFile, chunk: Chunk, *, counted: bool, first: bool
+        self,
+        file: InputFile,
+        chunk: Chunk,
+        *,
+        counted: bool,
+        first: bool,
+        wanted: bool = False,
     ) -> Iterator[Document]:
         """Yield the documents of a chunk as they are written."""
         stats = self.stats if counted else ReadStats()
         parser = self.make_parser()
-        for document in parser.documents(file.display_path, chunk, stats, chart=file.chart):
+        name, chart = file.display_path, file.chart
+        for document in parser.documents(name, chunk, stats, chart=chart, wanted=wanted):
             if first:
                 self.note_suppressions(document)
             yield document

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from yaml.nodes import MappingNode, ScalarNode
 
+from shutdownlint.manifests.discovery import KUSTOMIZATION_NAMES
 from shutdownlint.manifests.document import Document, DocumentText, NodeCache
 from shutdownlint.manifests.go_template import replace_actions
 from shutdownlint.manifests.reader import UnreadableInput, decode_text
@@ -43,7 +44,7 @@ _PLACEHOLDER: Final = lazy_pattern(
     r"(?:^|[:\-,\[{\s])(\{\{[^}\n]{0,60}\}\}?|\$\{[^}\n]{1,60}\}|@[A-Za-z_][\w.-]{0,60}@"
     r"|%[A-Za-z_][\w.-]{0,60}%|<[A-Za-z_][\w .-]{0,60}>|<%[^%\n]{0,60}%>)"
 )
-_HELM_SOURCE: Final = lazy_pattern(r"^# Source: (\S.*?)\s*$", re.MULTILINE)
+_HELM_SOURCE: Final = lazy_pattern(r"^# Source: (\S[^\n]*)$", re.MULTILINE)
 
 
 class Parser:
@@ -53,11 +54,18 @@ class Parser:
         self._cache = NodeCache()
 
     def documents(
-        self, file: str, chunk: Chunk, stats: ReadStats, *, chart: str | None = None
+        self,
+        file: str,
+        chunk: Chunk,
+        stats: ReadStats,
+        *,
+        chart: str | None = None,
+        wanted: bool = False,
     ) -> Iterator[Document]:
         """Yield the documents of a chunk; what is counted goes to ``stats``.
 
-        ``chart``: the chart whose template it is where it does not parse.
+        ``chart``: the chart whose template it is where it does not parse. ``wanted``: it is meant
+        to be read, also where it does not look like an object.
         """
         text = _decode(file, chunk, stats)
         if text is None:
@@ -69,7 +77,8 @@ class Parser:
             roots = compose(text)
         except ComposeError as error:
             stats.count_document()
-            _note_failure(file, chunk, text, error, stats, chart=chart)
+            wanted = wanted or file.rpartition("/")[2] in KUSTOMIZATION_NAMES
+            _note_failure(file, chunk, text, error, stats, chart=chart, wanted=wanted)
             return
         source = _HELM_SOURCE.search(text) if "# Source:" in text else None
         source_text = DocumentText(text)
@@ -82,7 +91,7 @@ class Parser:
                 stats.skipped[reason] += 1
                 continue
             document = self._document(file, chunk, source_text, number)
-            document.template = source.group(1) if source else None
+            document.template = source.group(1).rstrip() if source else None
             document.set_root(Tree(root))
             yield document
 
@@ -119,13 +128,21 @@ def _decode(file: str, chunk: Chunk, stats: ReadStats) -> str | None:
 
 
 def _note_failure(
-    file: str, chunk: Chunk, text: str, error: ComposeError, stats: ReadStats, *, chart: str | None
+    file: str,
+    chunk: Chunk,
+    text: str,
+    error: ComposeError,
+    stats: ReadStats,
+    *,
+    chart: str | None,
+    wanted: bool,
 ) -> None:
     if "{{" in text and (chart or _CONTROL.search(text) or _parses_when_filled(text)):
         stats.skipped[unrendered_chart(chart) if chart else GO_TEMPLATE] += 1
     elif _OTHER.search(text):
         stats.skipped[OTHER_TEMPLATE] += 1
-    elif "apiVersion" not in text.replace("\0", ""):  # UTF-16 without a mark, or UTF-32
+    # The NULs are those of UTF-16 without a mark, or of UTF-32.
+    elif not wanted and "apiVersion" not in text.replace("\0", ""):
         stats.skipped[NOT_KUBERNETES] += 1
     else:
         line = chunk.first_line + error.line - 1

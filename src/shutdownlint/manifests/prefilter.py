@@ -96,6 +96,8 @@ class Prefilter:
             return Content.BOTH
         if not chunk[:1].isalpha() and _BLANK.match(chunk) and not _has_unusual_line_break(chunk):
             return EMPTY
+        if words == AS_POD:
+            return Content.BOTH
         kinds = _certain_kinds(chunk)
         if kinds is None:
             return Content.BOTH if self._may_hold_anything(chunk) else NO_PODS
@@ -103,7 +105,7 @@ class Prefilter:
             # One whose kind is not next to its version may be broken: the parser will say.
             unusual = _VERSION.search(chunk) and _KIND.search(chunk)
             values = any(all(word in chunk for word in words) for words in self._valued)
-            if unusual or values or words == AS_POD:
+            if unusual or values:
                 return Content.BOTH
             return POD_PART if _is_part_of_pod(chunk) else NOT_KUBERNETES
         if kinds == {_CRD_KIND}:

@@ -45,9 +45,8 @@ class SnippetDocument(Document):
     def tree(self) -> Tree:
         """The nodes, in a pod of the file's name."""
         if self._tree is None:
-            wrapped = _wrap(Document.tree.fget(self).root, self.file)  # type: ignore[attr-defined]
-            assert wrapped is not None
-            self._tree = Tree(wrapped)
+            root: Node = Document.tree.fget(self).root  # type: ignore[attr-defined]
+            self._tree = Tree(_wrap(root, self.file) or root)
         return self._tree
 
 
