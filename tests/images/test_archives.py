@@ -158,3 +158,42 @@ def test_a_local_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     code, _, err = run("images", pod(tmp_path), "--from-docker")
     assert code == 2
     assert "there is no docker" in err
+
+
+def _with_long_name(kind: bytes) -> bytes:
+    """Return a tar file with a name that is longer than a path can be."""
+    entry = tarfile.TarInfo("././@LongLink")
+    entry.size, entry.type = limits.MAX_IMAGE_NAME_BYTES + 512, kind
+    return entry.tobuf(tarfile.GNU_FORMAT) + bytes(entry.size + 1024)
+
+
+@pytest.mark.parametrize("kind", [tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE])
+def test_long_names_are_refused(kind: bytes, tmp_path: Path) -> None:
+    data = _with_long_name(kind)
+    (tmp_path / "image.tar").write_bytes(data)
+    code, _, err = run("images", pod(tmp_path), "--from-archive", str(tmp_path / "image.tar"))
+    assert code == 2
+    assert "a name in it is too long" in err
+    with pytest.raises(ImageError, match="a name in it is too long"):
+        ShellFinder().add(io.BytesIO(data))
+
+
+@pytest.mark.parametrize(("kind", "link"), [(tarfile.SYMTYPE, "l.tar"), (tarfile.LNKTYPE, "gone")])
+def test_a_layer_that_is_a_link_to_nothing(kind: bytes, link: str, tmp_path: Path) -> None:
+    out = io.BytesIO()
+    manifest = [{"Config": "c.json", "RepoTags": [NAME], "Layers": ["l.tar"]}]
+    texts = {"manifest.json": json.dumps(manifest), "c.json": json.dumps(CONFIG)}
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for name, text in texts.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(text)
+            archive.addfile(entry, io.BytesIO(text.encode()))
+        entry = tarfile.TarInfo("l.tar")
+        entry.type, entry.linkname = kind, link
+        archive.addfile(entry)
+    (tmp_path / "image.tar").write_bytes(out.getvalue())
+    archive_path = str(tmp_path / "image.tar")
+    code, text, err = run("images", pod(tmp_path), "--from-archive", archive_path)
+    assert code == 0, err
+    assert text.startswith(NAME)
+    assert "sh is" not in text

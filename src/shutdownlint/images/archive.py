@@ -13,6 +13,8 @@ from msgspec.structs import replace
 from shutdownlint import files, limits
 from shutdownlint.images.documents import (
     INDEXES,
+    TAR_ERRORS,
+    BoundedInfo,
     ImageError,
     ShellFinder,
     choose_manifest,
@@ -39,9 +41,9 @@ def read_archive(
             raise ImageError("it is no file")
         if files.size_of(path) > limits.MAX_IMAGE_ARCHIVE_BYTES:
             raise ImageError(f"it is larger than {limits.MAX_IMAGE_ARCHIVE_BYTES:,} bytes")
-        with tarfile.open(path, mode="r:") as archive:
+        with tarfile.open(path, mode="r:", tarinfo=BoundedInfo) as archive:
             yield from _Archive(archive, platform, is_wanted).images()
-    except (tarfile.TarError, OSError, EOFError) as error:
+    except TAR_ERRORS as error:
         raise ImageError(f"it cannot be read as a tar file: {error}") from None
 
 
@@ -53,6 +55,7 @@ class _Archive:
         self._platform = platform
         self._is_wanted = is_wanted
         self._entries: dict[str, tarfile.TarInfo] = {}
+        self._shells: dict[tuple[str, ...], str] = {}
         for number, entry in enumerate(archive):
             if number > limits.MAX_IMAGE_LAYER_ENTRIES:
                 raise ImageError("it has too many entries")
@@ -112,18 +115,21 @@ class _Archive:
             raise ImageError(str(error)) from None
         full = f"{reference.name}:{reference.tag}"
         config = read_config(document, full, digest, self._is_wanted)
-        return replace(config, shell=self._shell(layers))
+        key = tuple(layers)
+        if key not in self._shells:
+            self._shells[key] = self._shell(layers)
+        return replace(config, shell=self._shells[key])
 
     def _shell(self, layers: list[str]) -> str:
         shells = ShellFinder()
         try:
-            for path in layers:
+            for path in dict.fromkeys(layers):
                 entry = self._entries.get(path)
                 stream = self._archive.extractfile(entry) if entry is not None else None
                 if stream is None:
                     return ""
                 shells.add(stream)
-        except (ImageError, tarfile.TarError, OSError, EOFError):
+        except (ImageError, *TAR_ERRORS):
             return ""
         return shells.shell if layers else ""
 

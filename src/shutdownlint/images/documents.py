@@ -124,6 +124,30 @@ def _text(config: dict[str, Any], key: str) -> str:
     return (found or "")[:_LONGEST]
 
 
+class BoundedInfo(tarfile.TarInfo):
+    """A header of a tar file whose own long name, or further headers, are no longer than a path."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> BoundedInfo:
+        """Read a header. Raises ``ImageError``."""
+        found = super().frombuf(buf, encoding, errors)
+        if found.type in _WITH_TEXT and found.size > limits.MAX_IMAGE_NAME_BYTES:
+            raise ImageError("a name in it is too long")
+        return found
+
+
+#: Entries whose contents are read whole: names, and headers of the entry behind them.
+_WITH_TEXT: Final = (
+    *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK),
+    *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
+)
+#: What reading a tar file may raise: its headers hold numbers and links.
+TAR_ERRORS: Final = (
+    *(tarfile.TarError, OSError, EOFError, zlib.error, ValueError),
+    *(KeyError, IndexError, RecursionError),
+)
+
+
 class _Bounded(io.BufferedIOBase):
     """A stream that ends with an error behind the most bytes that a layer may have."""
 
@@ -157,12 +181,13 @@ class ShellFinder:
             raise ImageError("a layer is compressed with zstd")
         stream = gzip.GzipFile(fileobj=layer) if magic[:2] == b"\x1f\x8b" else layer
         try:
-            with tarfile.open(fileobj=_Bounded(stream), mode="r|") as archive:
+            unpacked = _Bounded(stream)
+            with tarfile.open(fileobj=unpacked, mode="r|", tarinfo=BoundedInfo) as archive:
                 for number, entry in enumerate(archive):
                     if number > limits.MAX_IMAGE_LAYER_ENTRIES:
                         raise ImageError("a layer has too many entries")
                     self._note(entry)
-        except (tarfile.TarError, OSError, EOFError, zlib.error, ValueError) as error:
+        except TAR_ERRORS as error:
             raise ImageError(f"a layer cannot be read: {error}") from None
 
     def _note(self, entry: tarfile.TarInfo) -> None:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 #: The host that serves images without a registry's name (distribution reference/normalize.go).
 _DEFAULT_HOST: Final = "registry-1.docker.io"
 _DEFAULT_TOKEN_HOST: Final = "auth.docker.io"
-_HEADER: Final = re.compile(r'(\w+)="([^"]{0,2000})"')
+_HEADER: Final = re.compile(r'(?<!\w)(\w++)="([^"]{0,2000})"')
 _WHAT: Final = {401: "it wants credentials", 403: "access is denied", 404: "not found"}
 
 
