@@ -25,7 +25,7 @@ MAX_CODEOWNERS_BYTES: Final = 3 * 1024 * 1024
 #: Lines of a CODEOWNERS file after so many are not read.
 MAX_CODEOWNERS_LINES: Final = 20_000
 #: With a larger .gitignore nothing is left out, and the run is not complete.
-MAX_GITIGNORE_BYTES: Final = 1024 * 1024
+MAX_GITIGNORE_BYTES: Final = 256 * 1024
 #: A greater number of requests a second, or of rollouts a week, is refused.
 MAX_RATE: Final = 1_000_000_000
 #: A longer pattern of the configuration is refused.
@@ -73,6 +73,8 @@ MAX_CACHED_CHARACTERS: Final = 200_000
 MAX_PATCH_DEPTH: Final = 64
 #: A patch with more parts, aliases expanded, makes the manifest refused.
 MAX_PATCH_STEPS: Final = 100_000
+#: An object of which kustomizations change more values is refused.
+MAX_OBJECT_CHANGES: Final = 1000
 #: A patch whose target has a longer pattern is named as not applied.
 MAX_SELECTOR_LENGTH: Final = 1000
 #: Kustomizations that name one another deeper are refused.
@@ -111,7 +113,9 @@ MAX_BUDGETS_OF_A_WORKLOAD: Final = 20
 #: Workloads that Services and budgets select, together: after so many the others are not compared.
 MAX_SELECTIONS: Final = 1_000_000
 #: Containers of one pod that serve after so many are not asked about.
-MAX_TARGETS_OF_A_POD: Final = 32
+MAX_TARGETS_OF_A_POD: Final = 16
+#: Unknown durations of one pod after so many are tried together with the others only.
+MAX_DURATIONS_TRIED_ALONE: Final = 8
 #: Policies for one workload after so many are assumptions, not applied.
 MAX_POLICIES: Final = 50
 #: A policy that writes more values into one pod is an assumption, not applied.
@@ -172,6 +176,8 @@ MAX_IMAGE_LAYER_BYTES: Final = 8 * 1024 * 1024
 #: A layer with more unpacked bytes, or more entries, is not read to its end.
 MAX_IMAGE_LAYER_UNPACKED_BYTES: Final = 512 * 1024 * 1024
 MAX_IMAGE_LAYER_ENTRIES: Final = 50_000
+#: A longer name of an entry of a layer or archive is refused.
+MAX_IMAGE_NAME_BYTES: Final = 64 * 1024
 #: A larger archive of images is refused.
 MAX_IMAGE_ARCHIVE_BYTES: Final = 16 * 1024 * 1024 * 1024
 #: Images after so many are not asked about.

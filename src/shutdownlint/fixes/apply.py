@@ -32,6 +32,7 @@ from shutdownlint.manifests.splitter import split
 from shutdownlint.platforms.edit_target import ValueFormat
 from shutdownlint.shutdown.durations import ORDINARY_REQUEST
 from shutdownlint.wording import internal_error
+from shutdownlint.yaml_source.composer import ComposeError
 from shutdownlint.yaml_source.editor import Edit, EditError, apply_edits, common_prefix_length
 
 if TYPE_CHECKING:
@@ -125,6 +126,14 @@ def _merge_edits(changes: list[tuple[Change, EditLocation]]) -> list[Edit]:
     pairs = combinations(edits, 2)
     if not any(_overlap(one, other) for one, other in pairs if one != other):
         return edits
+    try:
+        return [_edit_in_turn(changes)]
+    except ComposeError as error:
+        raise EditError(f"of several changes one makes a text that is not YAML: {error}") from None
+
+
+def _edit_in_turn(changes: list[tuple[Change, EditLocation]]) -> Edit:
+    """Return the edit of changes at one place, each made in the text of the one before it."""
     old = text = changes[0][1].ref.document.text
     # Items of a list are removed last, so that the others are still where they were.
     ordered = sorted(changes, key=lambda each: each[0].action is EditAction.REMOVE)
@@ -134,7 +143,7 @@ def _merge_edits(changes: list[tuple[Change, EditLocation]]) -> list[Edit]:
         text = apply_edits(text, [edit_for(change, moved)])
     start = common_prefix_length(old, text)
     end = common_prefix_length(old[start:][::-1], text[start:][::-1])
-    return [Edit(start, len(old) - end, text[start : len(text) - end])]
+    return Edit(start, len(old) - end, text[start : len(text) - end])
 
 
 def splice(old: bytes, chunks: Mapping[int, list[Edit]]) -> bytes:
