@@ -89,11 +89,10 @@ def named_characters(pattern: re.Pattern[Any]) -> set[str]:
 
 def texts(pattern: re.Pattern[Any], size: int) -> Iterator[tuple[str, Any]]:
     characters = sorted(named_characters(pattern))
-    openings = [
-        "",
-        *sorted(set(re.findall(r"\w{2,}|\W{2,}", str(pattern.pattern)))),
-    ]
-    for unit in (*characters, *map("".join, product(characters, repeat=2))):
+    words = sorted(set(re.findall(r"\w{2,}|\W{2,}", str(pattern.pattern))))
+    openings = ["", *words]
+    pairs = (*product(characters, repeat=2), *product(words, ("", " ", "\n", "=", "a")))
+    for unit in (*characters, *map("".join, pairs)):
         for opening in openings if len(unit) == 1 else ("",):
             text = opening + unit * (size // len(unit)) + "\x01"
             yield (

@@ -218,7 +218,7 @@ _CEL_WORDS = frozenset(
     ]
 )
 _ITERATED = lazy_pattern(r"\.(?:exists|exists_one|all|filter|map)\(\s*(\w+)\s*,")
-_STRING = lazy_pattern(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"")
+_STRING = lazy_pattern(r"'(?:\\.|[^'\\])*+(?:'|\Z)|\"(?:\\.|[^\"\\])*+(?:\"|\Z)")
 
 
 def identifiers(text: str) -> set[str]:
@@ -226,7 +226,9 @@ def identifiers(text: str) -> set[str]:
     return set(re.findall(r"[A-Za-z_]\w*", _STRING.sub("''", text)))
 
 
-_TOKEN: Final = lazy_pattern(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|&&|\|\||[()\[\]{}?]""")
+_TOKEN: Final = lazy_pattern(
+    r"""'(?:\\.|[^'\\])*+(?:'|\Z)|"(?:\\.|[^"\\])*+(?:"|\Z)|&&|\|\||[()\[\]{}?]"""
+)
 
 
 def split_conjunction(text: str) -> list[str]:

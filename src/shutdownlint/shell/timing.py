@@ -69,7 +69,7 @@ INSTANT: Final = frozenset(
 _SUCCEEDS: Final = frozenset(["echo", "printf", "true", ":", "export", "date", "set"])
 _SLEEP_UNITS: Final = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _SLEEP_TIME: Final = lazy_pattern(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([smhd]?)")
-_VARIABLE: Final = lazy_pattern(r"\$(?:\{(\w+)(?::?-([^}]*))?\}|(\w+))")
+_VARIABLE: Final = lazy_pattern(r"\$(?:\{(\w+)(?::?-([^}]{0,200}))?\}|(\w+))")
 #: A longer sleep is read as this one, in seconds.
 _LONGEST_SLEEP: Final = 8.64e9
 _UNKNOWN_TIME: Final = DurationRange(ZERO, None)

@@ -14,7 +14,7 @@ from shutdownlint.shutdown.durations import ZERO, seconds
 #: Flags that name a configuration file, which may set anything; PM2 takes it as an argument.
 CONFIG_FLAGS: Final = ("-c", "--config", "-C")
 CONFIG_FILES: Final = lazy_pattern(
-    r"-[cC][^=]*[./][^=]*|--?config(-file)?(=.*)?|[^=]*\.config\.(?:c?js|json|ya?ml)"
+    r"-[cC][^=./]*+[./][^=]*+|--?config(-file)?(=.*)?|[^=]*\.config\.(?:c?js|json|ya?ml)"
 )
 #: The time that Kubernetes API machinery servers accept requests after their stop signal.
 SERVE_ON_FLAG: Final = SourcedValue(

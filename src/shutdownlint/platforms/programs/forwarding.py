@@ -21,7 +21,7 @@ _DIGITS: Final = 5
 _LAST_PORT: Final = 65535
 #: Only a whole configuration has this block.
 _WHOLE: Final = "events"
-_LISTEN: Final = lazy_pattern(r"(?m)^\s*listen\s+([^\s;]{1,200})")
+_LISTEN: Final = lazy_pattern(r"(?m)^[ \t]*+listen[ \t]++([^\s;]{1,200})")
 #: Envoy writes the address and the port apart.
 _ENVOY_ADDRESS: Final = lazy_pattern(
     r"""address["']?:[ ]?["']?(?:127\.0\.0\.1|localhost)["']?,?\s{1,40}"""
