@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from shutdownlint import limits
+from shutdownlint.gitops import argo_cd
 from tests.helpers import run
 from tests.tools import need, search_path
 
@@ -357,3 +359,28 @@ def test_an_absolute_path_is_read_like_a_relative_one(tmp_path: Path) -> None:
     ]
     assert found[0] == found[1]
     assert "1 workload in" in found[0]
+
+
+def test_a_matrix_is_followed_no_further_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MAX_APPLICATIONS", 4)
+    filled: list[object] = []
+
+    def note(data: object, prefix: str = "") -> dict[str, str]:
+        filled.append(prefix or data)
+        return {}
+
+    monkeypatch.setattr(argo_cd, "_flatten", note)
+    elements = ", ".join(f"{{e: '{number}'}}" for number in range(50))
+    inner = f"{{list: {{elements: [{elements}]}}}}"
+    write(
+        {
+            "set.yaml": "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\n"
+            "metadata: {name: apps}\nspec:\n"
+            f"  generators: [{{matrix: {{generators: [{inner}, {inner}]}}}}]\n  template:\n"
+            "    metadata: {name: a}\n    spec: {source: {path: a}}\n",
+            "b.yaml": DEPLOYMENT,
+        }
+    )
+    _, out, _ = run("check", ".")
+    assert "1 workload" in out
+    assert 0 < len(filled) < 20

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from shutdownlint import limits
 from shutdownlint.manifests.skips import (
     HELM_VALUES,
     KUSTOMIZE_PATCH,
@@ -416,3 +417,16 @@ def test_a_kustomization_whose_aliases_explode_is_named(key: str) -> None:
     (problem,) = run.stats.unreadable
     assert (problem.region.file, problem.region.line) == ("over/kustomization.yaml", 1)
     assert "too many values" in problem.reason
+
+
+def test_too_many_changes_of_one_object_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MAX_OBJECT_CHANGES", 3)
+    result = check_files(
+        {
+            "kustomization.yaml": "resources: [shop.yaml]\ncommonAnnotations: {a: b, c: d, e: f}\n",
+            "shop.yaml": DEPLOYMENT,
+        }
+    )
+    (unreadable,) = result.stats.unreadable
+    assert unreadable.reason == "more than 3 values of Deployment shop are changed"
+    assert unreadable.region.file.endswith("kustomization.yaml")

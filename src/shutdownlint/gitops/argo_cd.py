@@ -70,11 +70,12 @@ def read_set(ref: NodeRef, data: Any) -> Iterator[Deployment]:
     try:
         if not isinstance(spec, dict) or spec.get("templatePatch"):
             raise UnknownParametersError
-        generated = list(_generate(spec.get("generators"), ref.document.file, {}))
+        every = _generate(spec.get("generators"), ref.document.file, {})
+        generated = list(islice(every, limits.MAX_APPLICATIONS))
     except UnknownParametersError:
         yield Deployment(title, ref)
         return
-    for parameters in generated[: limits.MAX_APPLICATIONS]:
+    for parameters in generated:
         filled = _fill_document(ref.document, parameters)
         own = filled.ref(*ref.key_path)
         template = filled.tree.to_python((*ref.key_path, "spec", "template"))
@@ -252,7 +253,8 @@ def _matching(root: str, pattern: str, *, folders: bool) -> Iterator[str]:
         last = number == len(steps) - 1
         below: list[str] = []
         if step == "**":
-            found = [each for path in found for each in _folders_below(root, path)]
+            each = (below for path in found for below in _folders_below(root, path))
+            found = list(islice(dict.fromkeys(each), limits.MAX_APPLICATIONS))
             continue
         for path in found[: limits.MAX_APPLICATIONS]:
             try:

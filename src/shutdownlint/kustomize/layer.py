@@ -15,7 +15,6 @@ from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 from shutdownlint.kustomize.json_patch import JsonPatchError
 from shutdownlint.kustomize.patches import Selector, read_patches
 from shutdownlint.manifests.document import EmbeddedNodeRef, Graft
-from shutdownlint.manifests.patched import PatchedDocument
 from shutdownlint.manifests.reader import TransformError
 from shutdownlint.patterns import lazy_pattern
 from shutdownlint.yaml_source.composer import ComposeError, compose
@@ -139,8 +138,7 @@ class Layer(Struct, eq=False):
         return entry.value if entry is not None else None
 
     def _write(self, state: ObjectState, path: KeyPath, value: Node, source: Source) -> None:
-        graft = Graft((*state.at, *path), value, source)
-        state.document = PatchedDocument.of(state.document, [graft])
+        state.write([Graft((*state.at, *path), value, source)])
 
     def _set_namespace(self, state: ObjectState) -> None:
         node = self._node("namespace")

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from shutdownlint import limits
+from shutdownlint.manifests.patched import PatchedDocument
+from shutdownlint.manifests.reader import TransformError
+
 if TYPE_CHECKING:
-    from shutdownlint.manifests.document import Document
+    from collections.abc import Sequence
+
+    from shutdownlint.manifests.document import Document, Graft
     from shutdownlint.yaml_source.location import KeyPath
 
 
@@ -23,6 +29,14 @@ class ObjectState:
 
     def __str__(self) -> str:
         return f"{self.kind} {self.names[-1]}"
+
+    def write(self, grafts: Sequence[Graft]) -> None:
+        """Put further values into the object. Raises ``TransformError`` where they are too many."""
+        changed = PatchedDocument.of(self.document, grafts)
+        if grafts and len(changed.grafts) > limits.MAX_OBJECT_CHANGES:
+            reason = f"more than {limits.MAX_OBJECT_CHANGES:,} values of {self} are changed"
+            raise TransformError(grafts[-1].source.region(), reason)
+        self.document = changed
 
     def value(self, *steps: str) -> Any:
         """Return a value of the object as it is now."""

@@ -11,7 +11,6 @@ from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 from shutdownlint import limits
 from shutdownlint.kustomize.json_patch import JsonPatchError, Operation, read_operations
 from shutdownlint.kustomize.strategic_merge import merge_patch
-from shutdownlint.manifests.patched import PatchedDocument
 from shutdownlint.patterns import lazy_pattern
 from shutdownlint.yaml_source.scalars import read_as_text
 from shutdownlint.yaml_source.tree import Tree, iterate_nodes
@@ -118,22 +117,20 @@ class Patch(Struct, frozen=True, eq=False):
         return self.part is not None and state.is_named(Tree(self.part).to_python())
 
     def apply(self, state: ObjectState) -> None:
-        """Change the object. Raises ``ObjectRemoved``, ``JsonPatchError``, ``BudgetExceededError``.
+        """Change the object. Raises ``ObjectRemoved``, ``JsonPatchError``, ``TransformError``
+        and ``BudgetExceededError``.
 
         What names the object is not changed by a part that is merged.
         """
         if self.part is not None:
-            document = state.document
-            grafts = merge_patch(self.part, document, state.at, self.source, state.group)
+            grafts = merge_patch(self.part, state.document, state.at, self.source, state.group)
             identity = [
                 (*state.at, *path) for path in (("kind",), ("apiVersion",), ("metadata", "name"))
             ]
             identity.append((*state.at, "metadata", "namespace"))
-            grafts = [graft for graft in grafts if graft.key_path not in identity]
-            state.document = PatchedDocument.of(document, grafts)
+            state.write([graft for graft in grafts if graft.key_path not in identity])
         for operation in self.operations:
-            grafts = list(operation.grafts(state.document, state.at))
-            state.document = PatchedDocument.of(state.document, grafts)
+            state.write(list(operation.grafts(state.document, state.at)))
 
 
 def read_patches(node: Node, source: Source, selector: Selector | None) -> list[Patch]:

@@ -127,9 +127,10 @@ def _with(node: Node | None, key_path: KeyPath, value: Node) -> Node:
     entries = list(node.value) if isinstance(node, MappingNode) else []
     entry = child(node, step) if node is not None else None
     new = _with(entry.value if entry is not None else None, rest, value)
-    places = [place for place, (key, _) in enumerate(entries) if key.value == step]
-    if places:
-        entries[places[-1]] = entries[places[-1]][0], new
+    last = range(len(entries) - 1, -1, -1) if entry is not None else ()
+    place = next((place for place in last if entries[place][0].value == step), None)
+    if place is not None:
+        entries[place] = entries[place][0], new
     else:
         entries.append((ScalarNode(UNTAGGED, step, value.start_mark, value.start_mark), new))
     return MappingNode(_tag(node), entries, *_marks(node, value))
