@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
+from shutdownlint import limits
 from shutdownlint.shutdown.durations import (
     UNBOUNDED,
     ZERO,
@@ -105,6 +107,15 @@ def test_plans_with_several_unknown_hooks_are_tried_one_by_one_as_well() -> None
     }
     assert {(1, 2), (9, 8), (9, 2), (1, 8)} <= tried
     assert all(c.hook.duration.value.known for each in of.concretize() for c in each.containers)
+
+
+def test_of_very_many_unknown_hooks_the_first_are_tried_alone() -> None:
+    of = plan(*(app(f"c{number}", between(1, 9)) for number in range(40)), grace=30)
+    (target, *_) = of.targets
+    assert len(of.targets) <= limits.MAX_TARGETS_OF_A_POD
+    cases = list(replace(of, target=target).concretize())
+    ends = len(between(1, 9).corner_values(seconds(32)))
+    assert len(cases) <= ends + limits.MAX_DURATIONS_TRIED_ALONE
 
 
 def test_a_proxy_that_stops_with_the_pod_says_so() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from enum import StrEnum
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -292,8 +293,9 @@ class PodPlan(Struct, frozen=True):
         """Yield the plan with each target, and with every bounded duration set to one of its ends.
 
         All at the low end first, then all at each further end, then each one alone at its high
-        end. What holds for all of these holds for every value in between, since each duration
-        moves every event one way only (``DurationRange.corner_values`` adds whole seconds).
+        end (of very many the first ones). What holds for all of these holds for every value in
+        between, since each duration moves every event one way only
+        (``DurationRange.corner_values`` adds whole seconds).
         """
         targets = self.targets
         if self.target is None and len(targets) > 1:
@@ -312,7 +314,7 @@ class PodPlan(Struct, frozen=True):
         for values in list(zip(*corners.values(), strict=True))[1:]:
             yield self._fixed(dict(zip(corners, values, strict=True)))
         if len(unknown) > 1:
-            for key, own in corners.items():
+            for key, own in islice(corners.items(), limits.MAX_DURATIONS_TRIED_ALONE):
                 yield self._fixed({key: own[-1]})
 
     def _ranges(self) -> list[Setting[DurationRange]]:
