@@ -103,10 +103,11 @@ def _source(line: str, finding: Finding, width: int, colour: str, console: Conso
     start = min(region.column - 1, len(line))
     stop = region.end_column - 1 if region.end_line == region.line else len(line)
     stop = max(min(stop, len(line)), start + 1)
-    before, marked, after = safe(line[:start]), safe(line[start:stop]), safe(line[stop:])
+    before, marked, after = line[:start], line[start:stop], line[stop:]
     if len(line) > _LONGEST_LINE:  # minified: only what is near the deciding part
         before = before if len(before) < 60 else f"…{before[-40:]}"
         marked, after = marked[:80], after if len(after) < 60 else f"{after[:40]}…"
+    before, marked, after = safe(before), safe(marked), safe(after)
     shown = Text()
     shown.append(f"{region.line} | ", "blue")
     shown.append(before)

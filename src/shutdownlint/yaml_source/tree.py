@@ -138,6 +138,13 @@ def child(node: Node, step: str | int) -> Entry | None:
         return None
     if not isinstance(node, MappingNode):
         return None
+    for key, value in reversed(node.value):  # without merges, as nearly all are
+        if isinstance(key, ScalarNode) and key.value in (step, "<<"):
+            return _merged_child(node, step) if key.value == "<<" else Entry(key, value)
+    return None
+
+
+def _merged_child(node: MappingNode, step: str) -> Entry | None:
     seen: set[int] = set()
     stack = [iter(_last_first(node))]
     while stack:  # of an entry that is written twice, or merged, the last one counts

@@ -111,7 +111,10 @@ class EffectiveConfig(Struct):
         """Merge the variables of ProxyConfig objects over what is there."""
         for loaded in objects:
             label = f"ProxyConfig {loaded.model.metadata.name}"
-            for name, value in loaded.model.spec.environmentVariables.items():
+            variables = loaded.model.spec.environmentVariables
+            # There may be very many, and they are merged for every pod.
+            for name in [each for each in _READ_VARIABLES if each in variables]:
+                value = variables[name]
                 location = loaded.ref / "spec" / "environmentVariables" / name
                 self._set_env(name, value, Origin(OriginKind.INHERITED, label, location), location)
 
@@ -126,6 +129,11 @@ class EffectiveConfig(Struct):
                 self.env[variable.name] = (variable.value, origin)
 
 
+#: The variables that bear on a stop.
+_READ_VARIABLES: Final = (
+    *(facts.EXIT_ON_ZERO_ENV, facts.MINIMUM_DRAIN_ENV),
+    *(facts.IDLE_TIMEOUT_ENV.value, facts.INBOUND_PORTS_ENV),
+)
 _DEFAULTS: Final[dict[str, SourcedValue[Any]]] = {
     "drainDuration": facts.DRAIN_DURATION,
     "terminationDrainDuration": facts.TERMINATION_DRAIN_DURATION,

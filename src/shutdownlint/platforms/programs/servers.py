@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ from msgspec import Struct
 
 from shutdownlint.numbers import read_whole
 from shutdownlint.platforms.durations import go_duration
-from shutdownlint.platforms.programs.start import StartedProgram, flag_values
+from shutdownlint.platforms.programs.start import StartedProgram, Word, flag_values
 from shutdownlint.programs.record import Role
 from shutdownlint.shutdown.durations import ZERO, seconds
 from shutdownlint.shutdown.pod_plan import Assumption
@@ -81,26 +80,27 @@ def helper(started: StartedProgram, life: Setting[timedelta]) -> KnownServer:
 
 
 class Flags:
-    """Durations among a program's arguments, by patterns without regard to case."""
+    """Durations among a program's arguments, by names without regard to case."""
 
     def __init__(self, started: StartedProgram) -> None:
-        self._words = started.words[1:]
+        words = started.words[1:]
+        self._values: dict[str, list[tuple[str, Word]]] = {}
+        for flag, word in flag_values(words, {word.text.partition("=")[0] for word in words}):
+            self._values.setdefault(flag.lower(), []).append((flag, word))
         label = f"the default of {started.name}"
         self._default = Origin(OriginKind.DEFAULT, label, started.location)
 
-    def named(self, prefix: str) -> list[str]:
-        """Return the names of the entry points among flags that begin like this."""
-        pattern = re.compile(prefix.replace("[^.]+", "([^.]+)"), re.IGNORECASE)
-        found = (pattern.match(word.text) for word in self._words)
-        return sorted({each[1].lower() for each in found if each is not None})
+    @property
+    def names(self) -> list[str]:
+        """The flags that have a value, in lower case."""
+        return sorted(self._values)
 
-    def read(self, name: str, patterns: tuple[str, ...], default: timedelta) -> Setting[timedelta]:
+    def read(self, name: str, flags: tuple[str, ...], default: timedelta) -> Setting[timedelta]:
         """Return the longest value of these flags; a bare number is seconds."""
-        flags = {word.text.partition("=")[0] for word in self._words}
-        wanted = [f for f in flags if any(re.fullmatch(p, f, re.IGNORECASE) for p in patterns)]
         found = [
             Setting(name, duration, Origin(OriginKind.EXPLICIT, flag, word.location))
-            for flag, word in flag_values(self._words, wanted)
+            for wanted in flags
+            for flag, word in self._values.get(wanted, ())
             if (duration := _duration(word.text)) is not None
         ]
         return max(

@@ -18,7 +18,7 @@ from shutdownlint.shell.forwarding import SignalForwarding
 from shutdownlint.shell.syntax import base_name, is_shell, shell_script, tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from shutdownlint.manifests.document import NodeRef
     from shutdownlint.manifests.resources import Container, PodSpec
@@ -73,7 +73,7 @@ class StartedProgram(Struct, frozen=True):
         return self.words[0].location
 
 
-def flag_values(words: Sequence[Word], flags: Sequence[str]) -> Iterator[tuple[str, Word]]:
+def flag_values(words: Sequence[Word], flags: Collection[str]) -> Iterator[tuple[str, Word]]:
     """Each of these flags with its value: ``--flag=value`` or ``--flag value``."""
     for index, word in enumerate(words):
         name, equals, value = word.text.partition("=")

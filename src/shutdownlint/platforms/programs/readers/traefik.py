@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
+from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.facts import SourcedValue
 from shutdownlint.platforms.programs.servers import Flags, KnownServer
 from shutdownlint.shutdown.durations import ZERO, seconds
@@ -28,18 +28,19 @@ ACCEPT: Final = SourcedValue(
 GRACE: Final = SourcedValue(
     seconds(10), "traefik pkg/config/static/static_config.go:43-45,225-234 (graceTimeOut)"
 )
+#: How the flags of one entry point begin.
+_LIFECYCLE: Final = lazy_pattern(r"--entrypoints\.[^.]+\.transport\.lifecycle\.")
 
 
 def read(start: ServerStart) -> KnownServer:
     """Return the shutdown of its slowest entry point: all of them stop at once."""
     flags = Flags(start.started)
-    prefix = r"--entrypoints\.[^.]+\.transport\.lifecycle\."
+    found = (_LIFECYCLE.match(name) for name in flags.names)
     pairs = []
-    for entry in flags.named(prefix) or [""]:
-        own = prefix.replace(r"[^.]+", re.escape(entry)) if entry else prefix
-        names = f"{own}requestacceptgracetimeout", f"{own}gracetimeout"
-        accept = flags.read("requestAcceptGraceTimeout", names[:1], ACCEPT.value)
-        grace = flags.read("graceTimeOut", names[1:], GRACE.value)
+    for own in sorted({each[0] for each in found if each is not None}) or [""]:
+        accepting, finishing = (f"{own}requestacceptgracetimeout",), (f"{own}gracetimeout",)
+        accept = flags.read("requestAcceptGraceTimeout", accepting, ACCEPT.value)
+        grace = flags.read("graceTimeOut", finishing, GRACE.value)
         pairs.append((accept, grace))
     accept, grace = max(pairs, key=lambda pair: pair[0].value + pair[1].value)
     phases = (
