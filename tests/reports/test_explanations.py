@@ -147,6 +147,14 @@ def test_which_requests_the_timeline_is_shown_with() -> None:
     assert "  timeline   shown without requests" in explain(str(SHOP), "frontend")
     asked = explain("--request", "8s", str(SHOP), "frontend")
     assert "  timeline   shown with the requests below" in asked
+    # The app finishes the longest one that was said, so the picture shows how.
+    typical = explain("--p99", "25s", str(SHOP), "frontend")
+    assert "  timeline   shown with a request of 25s that begins at 0s" in typical
+    (lane,) = [line for line in typical.splitlines() if line.startswith("  frontend ")]
+    assert "▒" in lane
+    # A proxy that exits on zero would live on: what its early end loses would not show.
+    early = explain("--p99", "7s", str(SHOP), "checkout")
+    assert "  timeline   shown without requests" in early
 
 
 def test_a_shell_that_may_keep_the_stop_signal_is_another_case(tmp_path: Path) -> None:

@@ -151,14 +151,32 @@ class Explanation:
     def timeline(self) -> Timeline:
         """The timeline that is shown: with the requests asked about, else a typical one.
 
-        A proxy that is stopped after the app lives as long as the app, so without a request the
-        app is taken to be busy to the end.
+        A proxy that is stopped after the app lives as long as the app, so the app is taken to be
+        busy to the end. Else it has one request of the length that was said; without one the
+        picture would not show how it finishes what it has.
         """
         native = any(proxy.native_sidecar for proxy in self.plan.proxies)
-        held = self.traffic.idle or self.traffic.pool or self.traffic.idle_tcp
-        if self.requests or (held and not native):
+        if self.requests or (self._holds_connections and not native):
             return self.analysis.timeline(self.requests, self.traffic)
-        return self.analysis.loaded_timeline if native else self.analysis.idle_timeline
+        if native:
+            return self.analysis.loaded_timeline
+        typical = self.typical_request
+        return self.analysis.timeline((typical,)) if typical else self.analysis.idle_timeline
+
+    @property
+    def typical_request(self) -> Request | None:
+        """The request that the timeline is shown with where none was asked about."""
+        p99 = self.plan.p99
+        asked = self.requests or self._holds_connections
+        if asked or p99 is None or not self.plan.gets_requests:
+            return None
+        # With a request such a proxy would live on, and what its early end loses would not show.
+        hides_losses = any(_ends_when_idle(proxy) for proxy in self.plan.proxies)
+        return None if hides_losses else Request(ZERO, p99.value)
+
+    @property
+    def _holds_connections(self) -> bool:
+        return bool(self.traffic.idle or self.traffic.pool or self.traffic.idle_tcp)
 
     @cached_property
     def answers(self) -> tuple[Answer, ...]:
@@ -240,8 +258,7 @@ class Explanation:
             (container.exit.at, Activity.LINGERS),
         ]
         latest = self.analysis.loaded_timeline.container(plan.name).exit.at
-        waits = any(isinstance(phase.ending, WhenIdle) for phase in plan.process.phases)
-        if waits and latest > container.exit.at:
+        if _ends_when_idle(plan) and latest > container.exit.at:
             activities.append((latest, Activity.RACE))
         return Lane(plan.name, tuple(activities))
 
@@ -361,6 +378,11 @@ class Explanation:
         found: list[Setting[Any]] = [self.timeline.plan.grace]
         found += [setting for cause in causes for setting in cause.settings]
         return list({str(setting): setting for setting in found}.values())
+
+
+def _ends_when_idle(plan: ContainerPlan) -> bool:
+    """Whether a container ends as soon as it has no request."""
+    return any(isinstance(phase.ending, WhenIdle) for phase in plan.process.phases)
 
 
 def _lost_texts(verdict: WorkloadVerdict) -> list[str]:

@@ -123,7 +123,12 @@ def format_shown_with(explanation: Explanation) -> str:
     """Describe the requests that the timeline is shown with."""
     if explanation.requests:
         return "shown with the requests below"
-    return "shown with a busy app" if explanation.is_shown_busy else "shown without requests"
+    if explanation.is_shown_busy:
+        return "shown with a busy app"
+    typical = explanation.typical_request
+    if typical is None:
+        return "shown without requests"
+    return f"shown with a request of {format_duration(typical.duration)} that begins at 0s"
 
 
 def format_headroom(longest: timedelta | None) -> str:
