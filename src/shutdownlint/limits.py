@@ -83,6 +83,10 @@ MAX_KUSTOMIZATION_DEPTH: Final = 30
 MAX_KUSTOMIZATION_FILES: Final = 20_000
 #: More Applications of one ApplicationSet are not followed.
 MAX_APPLICATIONS: Final = 500
+#: The filled placeholders of the Applications of one set are no longer together.
+MAX_FILLED_CHARACTERS: Final = 20_000_000
+#: A longer parameter of a set is not filled in.
+MAX_PARAMETER_CHARACTERS: Final = 10_000
 #: Lines after so many are not looked at for places of findings.
 MAX_CHART_TEMPLATE_LINES: Final = 20_000
 #: Blocks of templates that are nested deeper are not looked at for places of findings.

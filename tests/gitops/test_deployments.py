@@ -361,6 +361,28 @@ def test_an_absolute_path_is_read_like_a_relative_one(tmp_path: Path) -> None:
     assert "1 workload in" in found[0]
 
 
+@pytest.mark.parametrize(
+    ("limit", "most"), [("MAX_FILLED_CHARACTERS", 400), ("MAX_PARAMETER_CHARACTERS", 2)]
+)
+def test_a_set_that_is_filled_with_too_much_is_named(
+    limit: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(
+        {
+            "set.yaml": "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\n"
+            "metadata: {name: apps}\nspec:\n"
+            "  generators: [{list: {elements: [{e: dev}, {e: prod}]}}]\n  template:\n"
+            "    metadata: {name: 'a-{{e}}'}\n    spec: {source: {path: 'envs/{{e}}'}}\n",
+            "envs/dev/a.yaml": DEPLOYMENT,
+            "envs/prod/a.yaml": DEPLOYMENT,
+        }
+    )
+    named = "its chart or folder is not in the repository"
+    assert named not in run("check", "--verbose", ".")[1]
+    monkeypatch.setattr(limits, limit, most)
+    assert named in run("check", "--verbose", ".")[1]
+
+
 def test_a_matrix_is_followed_no_further_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MAX_APPLICATIONS", 4)
     filled: list[object] = []

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from shutdownlint.manifests.document import Document, NodeRef, Source
     from shutdownlint.yaml_source.location import KeyPath
 
+#: What a node takes beside its text.
+_NODE_CHARACTERS: Final = 100
 _SEGMENT: Final = lazy_pattern(r"index\s+\.path\.segments\s+(\d+)")
 _OVERRIDES: Final = (
     "namespace",
@@ -70,16 +72,20 @@ def read_set(ref: NodeRef, data: Any) -> Iterator[Deployment]:
     try:
         if not isinstance(spec, dict) or spec.get("templatePatch"):
             raise UnknownParametersError
-        every = _generate(spec.get("generators"), ref.document.file, {})
-        generated = list(islice(every, limits.MAX_APPLICATIONS))
+        generated = _bounded(_generate(spec.get("generators"), ref.document.file, {}))
     except UnknownParametersError:
         yield Deployment(title, ref)
         return
+    template = _Template(ref.document)
     for parameters in generated:
-        filled = _fill_document(ref.document, parameters)
+        try:
+            filled = template.fill(parameters)
+        except UnknownParametersError:
+            yield Deployment(title, ref)
+            return
         own = filled.ref(*ref.key_path)
-        template = filled.tree.to_python((*ref.key_path, "spec", "template"))
-        for found in _deployments(own, ("spec", "template"), template):
+        written = filled.tree.to_python((*ref.key_path, "spec", "template"))
+        for found in _deployments(own, ("spec", "template"), written):
             # What is not filled depends on more than the files show.
             yield Deployment(title, ref) if _is_open(found) else found
 
@@ -165,6 +171,18 @@ def _parameters(entries: Any) -> Iterator[str]:
             value = str(entry.get("value", "")).replace("\\", "\\\\").replace(",", "\\,")
             option = "--set-string" if entry.get("forceString") is True else "--set"
             yield f"{option} {entry['name']}={value}"
+
+
+def _bounded(found: Iterator[_Parameters]) -> list[_Parameters]:
+    """Return the first parameters. Raises ``UnknownParametersError`` where they are too long."""
+    kept: list[_Parameters] = []
+    length = 0
+    for parameters in islice(found, limits.MAX_APPLICATIONS):
+        kept.append(parameters)
+        length += sum(map(len, parameters.values()))
+        if length > limits.MAX_FILLED_CHARACTERS:
+            raise UnknownParametersError
+    return kept
 
 
 def _generate(generators: Any, file: str, known: _Parameters) -> Iterator[_Parameters]:
@@ -304,40 +322,79 @@ def _flatten(data: Any, prefix: str = "") -> _Parameters:
     return found
 
 
-def _fill_document(document: Document, parameters: Mapping[str, str]) -> Document:
-    """Return a document with its placeholders replaced; every value stays where it is."""
-    filled = copy(document)
-    filled.set_root(Tree(_fill_node(document.tree.root, parameters, {})))
-    return filled
+class _Template:
+    """The document of a set, which is filled for each of its Applications."""
 
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._open: set[int] = set()
+        self._left = limits.MAX_FILLED_CHARACTERS
+        self._note_placeholders(document.tree.root, set())
 
-def _fill_node(node: Node, parameters: Mapping[str, str], made: dict[int, Node]) -> Node:
-    if id(node) in made:
-        return made[id(node)]
-    new: Node = node
-    if isinstance(node, ScalarNode) and "{{" in node.value:
-        text = _fill(node.value, parameters)
-        new = ScalarNode(node.tag, text, node.start_mark, node.end_mark, node.style)
-    elif isinstance(node, SequenceNode):
+    def _note_placeholders(self, node: Node, seen: set[int]) -> bool:
+        """Note the nodes that have a placeholder below; all others are shared."""
+        if id(node) in seen:
+            return id(node) in self._open
+        seen.add(id(node))
+        if isinstance(node, ScalarNode):
+            found = "{{" in node.value
+        else:
+            mapping = isinstance(node, MappingNode)
+            below = [value for _, value in node.value] if mapping else node.value
+            found = sum(self._note_placeholders(each, seen) for each in below) > 0
+        if found:
+            self._open.add(id(node))
+        return found
+
+    def fill(self, parameters: Mapping[str, str]) -> Document:
+        """Return the document with its placeholders replaced; every value stays where it is.
+
+        Raises ``UnknownParametersError`` where the filled texts are too long.
+        """
+        filled = copy(self._document)
+        filled.set_root(Tree(self._fill_node(self._document.tree.root, parameters, {})))
+        return filled
+
+    def _fill_node(self, node: Node, parameters: Mapping[str, str], made: dict[int, Node]) -> Node:
+        if id(node) not in self._open:
+            return node
+        if id(node) in made:
+            return made[id(node)]
         made[id(node)] = node  # a circle ends here
-        items = [_fill_node(item, parameters, made) for item in node.value]
-        new = SequenceNode(node.tag, items, node.start_mark, node.end_mark)
-    elif isinstance(node, MappingNode):
-        made[id(node)] = node
-        entries = [(key, _fill_node(value, parameters, made)) for key, value in node.value]
-        new = MappingNode(node.tag, entries, node.start_mark, node.end_mark)
-    made[id(node)] = new
-    return new
+        new: Node = node
+        if isinstance(node, ScalarNode):
+            text = _fill(node.value, parameters)
+            new = ScalarNode(node.tag, text, node.start_mark, node.end_mark, node.style)
+            self._left -= len(text)
+        elif isinstance(node, SequenceNode):
+            items = [self._fill_node(item, parameters, made) for item in node.value]
+            new = SequenceNode(node.tag, items, node.start_mark, node.end_mark)
+        elif isinstance(node, MappingNode):
+            entries = [(key, self._fill_node(value, parameters, made)) for key, value in node.value]
+            new = MappingNode(node.tag, entries, node.start_mark, node.end_mark)
+        self._left -= _NODE_CHARACTERS + len(node.value)
+        if self._left < 0:
+            raise UnknownParametersError
+        made[id(node)] = new
+        return new
 
 
 def _fill(text: str, parameters: Mapping[str, str]) -> str:
-    """Return a text with its placeholders replaced; those that are not known stay."""
-    parts, at = [], 0
+    """Return a text with its placeholders replaced; those that are not known stay.
+
+    Raises ``UnknownParametersError`` where it becomes too long.
+    """
+    parts, at, length = [], 0, len(text)
     for start, end in find_actions(text):
         name = action_text(text[start:end])
         segment = _SEGMENT.fullmatch(name)
         key = f"path[{segment[1]}]" if segment else name.removeprefix(".")
-        parts += [text[at:start], parameters.get(key, text[start:end])]
+        value = parameters.get(key, "")
+        known = key in parameters and len(value) <= limits.MAX_PARAMETER_CHARACTERS
+        parts += [text[at:start], value if known else text[start:end]]
+        length += len(parts[-1])
+        if length > limits.MAX_FILLED_CHARACTERS:
+            raise UnknownParametersError
         at = end
     return "".join([*parts, text[at:]])
 
