@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from shutdownlint import files
+from shutdownlint import files, limits
 from shutdownlint.cli.app import command_line
 from shutdownlint.reports.registry import CHECK_REPORTERS
 from shutdownlint.reports.report import safe, to_json
@@ -430,3 +430,16 @@ def test_suggestions_for_odd_pods(tmp_path: Path, text: str, name: str) -> None:
     code, _, err = run_command("suggest", "--format", name, "--p99", "40s", str(tmp_path))
     assert code in (0, 1, 2)
     assert "internal error" not in err
+
+
+def test_of_very_many_problems_of_a_kind_the_first_are_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits, "MAX_PROBLEMS_OF_A_KIND", 3)
+    names = ", ".join(f"EXIT_ON_ZERO_ACTIVE_CONNECTIONZ{number}: a" for number in range(9))
+    annotation = f"proxy.istio.io/config: '{{proxyMetadata: {{{names}}}}}'"
+    text = POD.replace("{name: x}", f"{{name: x, annotations: {{{annotation}}}}}")
+    found = check_files({"a.yaml": text, "b.yaml": GOOD})
+    lines = rule_lines(found.findings)
+    assert lines.count(("SL251", 3)) == 3
+    assert STILL in lines

@@ -120,6 +120,8 @@ MAX_SELECTIONS: Final = 1_000_000
 MAX_TARGETS_OF_A_POD: Final = 16
 #: Unknown durations of one pod after so many are tried together with the others only.
 MAX_DURATIONS_TRIED_ALONE: Final = 8
+#: Problems of one kind in one pod after so many are not reported.
+MAX_PROBLEMS_OF_A_KIND: Final = 200
 #: Policies for one workload after so many are assumptions, not applied.
 MAX_POLICIES: Final = 50
 #: A policy that writes more values into one pod is an assumption, not applied.

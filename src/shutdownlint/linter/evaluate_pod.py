@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from shutdownlint import limits
 from shutdownlint.engine.finding import Severity
 from shutdownlint.engine.rule_loader import load_bundled
 from shutdownlint.engine.subjects import pod_subjects, problem_subject
@@ -32,13 +34,17 @@ def rejecting_rules(platforms: Iterable[str]) -> list[Rule]:
 def evaluate_pod(pod: PlannedPod, evaluator: RuleEvaluator, facts: UserFacts) -> Iterator[Finding]:
     """Yield the findings on a pod: its problems, its containers, proxies and the pod itself."""
     described = pod.workload.described_by is not None
-    subjects: list[tuple[Subject, str | None]] = [
-        (problem_subject(problem, evaluator.vocabulary, facts, pod.id), problem.kind())
-        for problem in pod.problems
-    ]
+    subjects: list[tuple[Subject, str | None]] = []
+    seen: Counter[str] = Counter()
+    for problem in pod.problems:
+        kind = problem.kind()
+        seen[kind] += 1
+        if seen[kind] <= limits.MAX_PROBLEMS_OF_A_KIND:
+            subject = problem_subject(problem, evaluator.vocabulary, facts, pod.id)
+            subjects.append((subject, kind))
     subjects += ((subject, None) for subject in pod_subjects(pod, evaluator.vocabulary, facts))
-    for subject, kind in subjects:
-        for finding in evaluator.evaluate(subject, kind, values_only=described):
+    for subject, problem_kind in subjects:
+        for finding in evaluator.evaluate(subject, problem_kind, values_only=described):
             yield _of_values(finding) if described else finding
 
 
