@@ -147,7 +147,7 @@ def test_which_requests_the_timeline_is_shown_with() -> None:
     assert "  timeline   shown without requests" in explain(str(SHOP), "frontend")
     asked = explain("--request", "8s", str(SHOP), "frontend")
     assert "  timeline   shown with the requests below" in asked
-    # The app finishes the longest one that was said, so the picture shows how.
+    # With --p99 the picture shows how the app finishes what it has.
     typical = explain("--p99", "25s", str(SHOP), "frontend")
     assert "  timeline   shown with a request of 25s that begins at 0s" in typical
     (lane,) = [line for line in typical.splitlines() if line.startswith("  frontend ")]

@@ -152,7 +152,7 @@ class Explanation:
         """The timeline that is shown: with the requests asked about, else a typical one.
 
         A proxy that is stopped after the app lives as long as the app, so the app is taken to be
-        busy to the end. Else it has one request of the length that was said; without one the
+        busy to the end. Else it has one request that takes p99; without one the
         picture would not show how it finishes what it has.
         """
         native = any(proxy.native_sidecar for proxy in self.plan.proxies)
