@@ -5,7 +5,6 @@ Import nothing else at the top: a run that is unchanged writes through this modu
 
 from __future__ import annotations
 
-import re
 import sys
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -28,7 +27,6 @@ FILE: Final = "file"
 
 #: A destination, the path where it is a file, and the text.
 Output = tuple[str, str, str]
-_COMMAND: Final = re.compile(r"(?m)^([^\S\n]*):(?=:)")
 _recording: Final[ContextVar[list[Output] | None]] = ContextVar("outputs", default=None)
 
 
@@ -50,15 +48,27 @@ def record(where: str, text: str, file: str = "") -> None:
         current.append((where, file, text))
 
 
+def is_command(line: str) -> bool:
+    """Whether GitHub would read a line as a command: it begins with ``::``, blanks aside.
+
+    Source: actions/runner ActionCommand.cs, TryParseV2.
+    """
+    return line.lstrip().startswith("::")
+
+
+def _escape(command: str) -> str:
+    return command.replace(":", "\\u003a", 1)
+
+
 def write(where: str, text: str) -> None:
     """Write to the terminal, as data to stdout, or to stderr.
 
-    A line that GitHub would read as a command (actions/runner ActionCommand.cs, TryParseV2: it
-    begins with ``::``, blanks aside) is written only where it is ours.
+    A line that GitHub would read as a command is written only where it is ours.
     """
     record(where, text)
     if where != COMMANDS and "::" in text:
-        text = _COMMAND.sub(r"\1\\u003a:", text)
+        lines = text.split("\n")
+        text = "\n".join(_escape(line) if is_command(line) else line for line in lines)
     if where == ERRORS:
         sys.stderr.write(text)
     elif where == SCREEN:

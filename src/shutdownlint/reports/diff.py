@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import Final
 
+from shutdownlint.outputs import is_command
 from shutdownlint.reports.report import safe
-
-#: A line of a diff that GitHub reads as a command, blanks aside.
-_COMMAND: Final = re.compile(r"\s+::")
 
 
 class UnsafeDiffError(Exception):
@@ -29,7 +26,7 @@ def unified_diff(name: str, old: bytes, new: bytes) -> str:
     old_name, new_name = _quote(f"a/{relative}"), _quote(f"b/{relative}")
     for line in difflib.unified_diff(before, after, old_name, new_name):
         shown = line.rstrip("\r\n").replace("\t", " ")
-        if safe(shown) != shown or _COMMAND.match(shown):
+        if safe(shown) != shown or is_command(shown):
             raise UnsafeDiffError(f"{name}: a line of its diff would act on the screen: use --fix")
         lines.append(line)
         if not line.endswith("\n"):
