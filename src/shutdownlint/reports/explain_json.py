@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from shutdownlint.engine.loss_texts import format_loss
 from shutdownlint.reports.client_view import is_retried
-from shutdownlint.reports.report import to_json, to_seconds
+from shutdownlint.reports.report import to_json, to_seconds, workload_data
 from shutdownlint.reports.texts import (
     EVENT_TEXTS,
     format_answer_cause,
@@ -41,14 +41,10 @@ def render_json(explanations: Explanations, _output: ReportOutput) -> str:
 
 
 def _workload(explanation: Explanation) -> dict[str, Any]:
-    workload, headroom = explanation.pod.id, explanation.analysis.headroom
+    headroom = explanation.analysis.headroom
     in_flight, late = headroom.max_in_flight, headroom.max_late
     return {
-        "workload": {
-            "kind": workload.kind,
-            "namespace": workload.namespace,
-            "name": workload.name,
-        },
+        "workload": workload_data(explanation.pod.id),
         "variant": explanation.pod.variant or None,
         "file": explanation.region.file,
         "line": explanation.region.line,

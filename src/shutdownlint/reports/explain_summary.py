@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from shutdownlint.linter.verdicts import NOT_JUDGED, count_outcomes, sort_verdicts
 from shutdownlint.reports.columns import align
-from shutdownlint.reports.report import safe, to_json, to_seconds
+from shutdownlint.reports.report import safe, to_json, to_seconds, workload_data
 from shutdownlint.reports.run_summary import describe_losses
 from shutdownlint.reports.texts import format_verdict, format_weekly_loss
 from shutdownlint.shutdown.durations import format_duration
@@ -79,13 +79,8 @@ def render_json(verdicts: Sequence[WorkloadVerdict], _output: ReportOutput) -> s
 
 
 def _data(verdict: WorkloadVerdict) -> dict[str, Any]:
-    workload = verdict.id
     return {
-        "workload": {
-            "kind": workload.kind,
-            "namespace": workload.namespace,
-            "name": workload.name,
-        },
+        "workload": workload_data(verdict.id),
         "variant": verdict.variant or None,
         "file": verdict.region.file,
         "line": verdict.region.line,

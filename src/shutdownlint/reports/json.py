@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from shutdownlint.engine.finding import Severity
 from shutdownlint.linter.fingerprint import fingerprints
 from shutdownlint.linter.verdicts import count_outcomes
-from shutdownlint.reports.report import full_message, to_json
+from shutdownlint.reports.report import full_message, to_json, workload_data
 
 if TYPE_CHECKING:
     from shutdownlint.engine.finding import Finding
@@ -86,10 +86,6 @@ def _fixes(report: Report, finding: Finding) -> list[dict[str, Any]]:
     return [{"safety": "safe" if finding.fix.safe else "unsafe", "edits": data}]
 
 
-def _workload(workload: ObjectId) -> dict[str, Any]:
-    return {"kind": workload.kind, "namespace": workload.namespace, "name": workload.name}
-
-
 def _workloads(finding: Finding) -> list[dict[str, Any]]:
     """Return the workloads that a finding holds for, each with where it is written."""
     found: dict[tuple[ObjectId, str, int], None] = {}
@@ -97,7 +93,9 @@ def _workloads(finding: Finding) -> list[dict[str, Any]]:
         if each.workload is not None:
             region = each.subject_region or each.region
             found[each.workload, region.file, region.line] = None
-    return [{**_workload(workload), "file": file, "line": line} for workload, file, line in found]
+    return [
+        {**workload_data(workload), "file": file, "line": line} for workload, file, line in found
+    ]
 
 
 def _since(report: Report) -> dict[str, Any]:
@@ -107,11 +105,7 @@ def _since(report: Report) -> dict[str, Any]:
     ref, found = report.since
     worse = [
         {
-            "workload": {
-                "kind": grown.after.id.kind,
-                "namespace": grown.after.id.namespace,
-                "name": grown.after.id.name,
-            },
+            "workload": workload_data(grown.after.id),
             "file": grown.after.region.file,
             "line": grown.after.region.line,
             "lost": grown.after.lost,
@@ -136,7 +130,7 @@ def _finding(report: Report, finding: Finding) -> dict[str, Any]:
         "column": region.column,
         "end_line": region.end_line,
         "end_column": region.end_column,
-        "workload": _workload(workload) if workload is not None else None,
+        "workload": workload_data(workload) if workload is not None else None,
         "workloads": _workloads(finding),
         "container": finding.container,
         "message": full_message(finding),

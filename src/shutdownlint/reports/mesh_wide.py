@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from shutdownlint.reports.diff import unified_diff
-from shutdownlint.reports.report import safe, to_json
+from shutdownlint.reports.report import safe, to_json, workload_data
 from shutdownlint.reports.texts import format_failure, format_reason
 from shutdownlint.wording import plural
 
@@ -88,7 +88,7 @@ def render_json(suggestions: Sequence[MeshSuggestion], _output: ReportOutput) ->
 def _member(member: MeshMember) -> dict[str, Any]:
     pod = member.suggestion.pod
     return {
-        "workload": {"kind": pod.id.kind, "namespace": pod.id.namespace, "name": pod.id.name},
+        "workload": workload_data(pod.id),
         "variant": pod.variant or None,
         "served": not member.lost,
         "reasons": [*_reasons(member)] if member.lost else [],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from shutdownlint.platforms.locations import as_source_location
 from shutdownlint.platforms.overrides import Overrides
 from shutdownlint.reports.columns import align
-from shutdownlint.reports.report import safe, to_json
+from shutdownlint.reports.report import safe, to_json, workload_data
 from shutdownlint.wording import plural
 
 if TYPE_CHECKING:
@@ -50,11 +50,7 @@ def render_json(pods: Sequence[PlannedPod], _output: ReportOutput) -> str:
         "version": 1,
         "workloads": [
             {
-                "workload": {
-                    "kind": pod.id.kind,
-                    "namespace": pod.id.namespace,
-                    "name": pod.id.name,
-                },
+                "workload": workload_data(pod.id),
                 "variant": pod.variant or None,
                 "mesh": found.mesh,
                 "overrides": [_data(each) for each in found.settings],

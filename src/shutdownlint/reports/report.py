@@ -86,6 +86,11 @@ def _escape_in_json(found: re.Match[str]) -> str:
     return "\\u0023" if character == "#" else json.dumps(character)[1:-1]
 
 
+def workload_data(workload: ObjectId) -> dict[str, Any]:
+    """Return how reports as JSON name a workload."""
+    return {"kind": workload.kind, "namespace": workload.namespace, "name": workload.name}
+
+
 def to_json(data: Any) -> str:
     """Return data as JSON text. Characters that could act on a terminal are escaped."""
     import json  # noqa: PLC0415 - text needs none

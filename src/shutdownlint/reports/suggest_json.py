@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from shutdownlint.reports.diff import unified_diff
-from shutdownlint.reports.report import full_message, to_json, to_seconds
+from shutdownlint.reports.report import full_message, to_json, to_seconds, workload_data
 from shutdownlint.reports.texts import format_failure, format_grace_reason, format_reason
 from shutdownlint.shutdown.pod_plan import GRACE_FIELD
 
@@ -34,7 +34,7 @@ def _workload(suggestion: Suggestion, report: SuggestReport) -> dict[str, Any]:
     pod, solution = suggestion.pod, suggestion.solution
     region = pod.ref.region()
     return {
-        "workload": {"kind": pod.id.kind, "namespace": pod.id.namespace, "name": pod.id.name},
+        "workload": workload_data(pod.id),
         "variant": pod.variant or None,
         "file": region.file,
         "line": region.line,
