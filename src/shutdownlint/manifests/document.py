@@ -107,6 +107,10 @@ class Document(Struct, eq=False):
         """Return the same document with another text."""
         return replace(self, source_text=source_text, _tree=None)
 
+    def written_fields(self) -> dict[str, Any]:
+        """Return the fields of a document that is made of this one, without the nodes."""
+        return {name: getattr(self, name) for name in Document.__struct_fields__ if name != "_tree"}
+
     def set_root(self, tree: Tree) -> None:
         """Take the nodes that its text was parsed to."""
         self._tree = tree

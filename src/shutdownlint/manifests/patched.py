@@ -33,9 +33,7 @@ class PatchedDocument(Document):
         if isinstance(document, PatchedDocument):
             patched = replace(document, grafts=(*document.grafts, *grafts), _tree=None)
         else:
-            fields = (name for name in Document.__struct_fields__ if name != "_tree")
-            written: dict[str, Any] = {name: getattr(document, name) for name in fields}
-            patched = cls(**written, base=document, grafts=tuple(grafts))
+            patched = cls(**document.written_fields(), base=document, grafts=tuple(grafts))
         patched.set_root(_grafted(document.tree, grafts))
         return patched
 

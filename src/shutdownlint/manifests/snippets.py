@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
@@ -56,9 +56,7 @@ def wrap_snippet(document: Document) -> Document:
     wrapped = None if as_object(root, ()) is not None else _wrap(root, document.file)
     if wrapped is None:
         return document
-    fields = (name for name in Document.__struct_fields__ if name != "_tree")
-    written: dict[str, Any] = {name: getattr(document, name) for name in fields}
-    snippet = SnippetDocument(**written)
+    snippet = SnippetDocument(**document.written_fields())
     snippet.set_root(Tree(wrapped))
     return snippet
 
