@@ -83,7 +83,7 @@ MAX_KUSTOMIZATION_DEPTH: Final = 30
 MAX_KUSTOMIZATION_FILES: Final = 20_000
 #: More Applications of one ApplicationSet are not followed.
 MAX_APPLICATIONS: Final = 500
-#: The filled placeholders of the Applications of one set are no longer together.
+#: A set whose filled texts are longer together is named as not shown.
 MAX_FILLED_CHARACTERS: Final = 20_000_000
 #: A longer parameter of a set is not filled in.
 MAX_PARAMETER_CHARACTERS: Final = 10_000

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 #: The digits of a number that anything here counts with.
 _MOST_DIGITS = 9
+_MOST_HEX_DIGITS = 11
 
 
 def read_whole(text: str, digits: int = _MOST_DIGITS) -> int | None:
@@ -25,8 +26,8 @@ def clip_whole(text: str, most: int) -> int:
     """
     if not (text.isascii() and text.isdigit()):
         raise ValueError(f"{text[:20]!r} is not a whole number")
-    bare = text.lstrip("0") or "0"
-    return min(int(bare), most) if len(bare) <= len(str(most)) else most
+    number = read_whole(text, len(str(most)))
+    return most if number is None else min(number, most)
 
 
 def read_percentage(text: str) -> int | None:
@@ -46,6 +47,6 @@ def clip_decimal(text: str, most: float) -> float:
 
 def read_hex(text: str) -> int:
     """Return a number of up to eleven hexadecimal digits. Raises ``ValueError``."""
-    if len(text) > len("0010ffff") + 3 or not text.isalnum():
+    if len(text) > _MOST_HEX_DIGITS or not text.isalnum():
         raise ValueError(f"{text[:20]!r} is not a hexadecimal number")
     return int(text, 16)

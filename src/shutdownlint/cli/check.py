@@ -352,12 +352,12 @@ class _CheckCommand:
     def _check_usage(self) -> None:
         """Refuse options that do nothing together."""
         fixes = self.fixes
+        writes = fixes.diff or fixes.fix or fixes.unsafe_fixes or fixes.write_baseline is not None
         if fixes.add_ignore is not None:
             if not _is_one_line(fixes.add_ignore):
                 raise usage_error("--add-ignore needs a reason, in one line")
-            if fixes.diff or fixes.fix or fixes.unsafe_fixes or fixes.write_baseline is not None:
+            if writes:
                 raise usage_error("--add-ignore goes with no other option that writes")
-        writes = fixes.diff or fixes.fix or fixes.unsafe_fixes or fixes.write_baseline is not None
         if fixes.since is not None:
             if writes or fixes.add_ignore is not None:
                 raise usage_error("--since goes with no option that writes")

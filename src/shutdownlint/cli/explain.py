@@ -190,10 +190,13 @@ def command(
     """
     check_outputs([output])
     name = str(output_format.value) if output_format is not None else _TEXT
-    for option, reporters in (("summary", SUMMARY_REPORTERS), ("overrides", OVERRIDE_REPORTERS)):
+    for wanted, option, reporters in (
+        (summary, "--summary", SUMMARY_REPORTERS),
+        (overrides, "--overrides", OVERRIDE_REPORTERS),
+    ):
         known = [reporter.name for reporter in reporters]
-        if {"summary": summary, "overrides": overrides}[option] and name not in known:
-            raise usage_error(f"--{option} goes with --format {' or '.join(known)}")
+        if wanted and name not in known:
+            raise usage_error(f"{option} goes with --format {' or '.join(known)}")
     if summary and overrides:
         raise usage_error("--summary and --overrides are two reports: give one of them")
     session = Session.of(files, environment)

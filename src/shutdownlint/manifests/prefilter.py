@@ -52,9 +52,9 @@ _KIND_WORD: Final = lazy_pattern(
          [ ]*(?:[ ]\#[^\n]*)?(?:\r?\n(?![ \t])|\Z)""",
     re.VERBOSE,
 )
-#: In double quotes these can spell a word without its letters standing side by side.
 #: Containers below the left margin, or a list of them there.
 _PART_OF_POD: Final = lazy_pattern(rb"(?m)^(?: *containers:[ \r]*$|-[ ]+(?:name|image):)")
+#: In double quotes these can spell a word without its letters standing side by side.
 _WORD_ESCAPE: Final = lazy_pattern(rb"\\[xuU\r\n]")
 _BLANK: Final = lazy_pattern(rb"(?:[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z))*\Z")
 

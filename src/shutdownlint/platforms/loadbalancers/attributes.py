@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from shutdownlint.manifests.decoding import has_placeholder
 from shutdownlint.manifests.resources import Ingress, Service
+from shutdownlint.numbers import read_whole
 from shutdownlint.platforms.annotation_values import read_pair
 from shutdownlint.platforms.loadbalancers import facts
-from shutdownlint.platforms.loadbalancers.detect import parse_whole
 from shutdownlint.platforms.loadbalancers.problems import TargetGroupAttributes
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def _why_unreadable(part: str, low: int, high: int) -> str:
     key, value = pair
     if key != facts.DEREGISTRATION_KEY:
         return ""
-    number = parse_whole(value)
+    number = read_whole(value)
     if number is not None and low <= number <= high:
         return ""
     return f"{key} must be a whole number of seconds from {low} to {high}, not '{value}'"

@@ -164,7 +164,7 @@ def _nlb_nodes(service: LoadedResource[Service]) -> Iterator[LoadBalancerFacts]:
     origin = Origin(OriginKind.DEFAULT, f"{threshold} checks, {interval}s apart", policy)
     values = [interval, threshold]
     for number, key in enumerate(facts.NLB_CHECK_KEYS):
-        written = parse_whole(annotations.get(key, ""))
+        written = read_whole(annotations.get(key, ""))
         if written is not None:
             values[number] = written
             location = service.ref / "metadata" / "annotations" / key
@@ -208,7 +208,7 @@ def _aws_gateway(
         here = loaded.ref / "spec" / "defaultConfiguration"
         delay = None
         for index, attribute in enumerate(props.targetGroupAttributes):
-            number = parse_whole(attribute.value or "")
+            number = read_whole(attribute.value or "")
             if attribute.key == facts.DEREGISTRATION_KEY and number is not None:
                 location = here / "targetGroupAttributes" / index / "value"
                 delay = _deregistration(number, location)
@@ -269,16 +269,11 @@ def _agic(ingress: LoadedResource[Ingress]) -> Iterator[LoadBalancerFacts]:
     annotations = ingress.model.metadata.annotations
     here = ingress.ref / "metadata" / "annotations"
     timeout = annotations.get(facts.AGIC_TIMEOUT, "")
-    number = parse_whole(timeout) if annotations.get(facts.AGIC_DRAINING) == "true" else None
+    number = read_whole(timeout) if annotations.get(facts.AGIC_DRAINING) == "true" else None
     delay = _deregistration(number, here / facts.AGIC_TIMEOUT) if number is not None else None
     location = ingress.ref / "spec" / "ingressClassName"
     label = "Azure's Application Gateway"
     yield LoadBalancerFacts(_named(label, location), _window(facts.AGIC_WINDOW), delay)
-
-
-def parse_whole(text: str) -> int | None:
-    """Return a number of seconds as these annotations take it."""
-    return read_whole(text)
 
 
 def _deregistration(value: int, location: NodeRef) -> Setting[timedelta]:
@@ -292,7 +287,7 @@ def _delay(
     """Return the deregistration delay that is written, the strongest place first."""
     for loaded in places:
         text = loaded.model.metadata.annotations.get(annotation)
-        number = parse_whole(dict(_pairs(text or "")).get(facts.DEREGISTRATION_KEY, ""))
+        number = read_whole(dict(_pairs(text or "")).get(facts.DEREGISTRATION_KEY, ""))
         if number is not None:
             return _deregistration(number, loaded.ref / "metadata" / "annotations" / annotation)
     return None
