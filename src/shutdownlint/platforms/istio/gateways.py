@@ -23,7 +23,9 @@ from shutdownlint.manifests.resources import (
 from shutdownlint.manifests.skips import SkipReason
 from shutdownlint.manifests.workloads import Workload
 from shutdownlint.platforms.istio import facts
+from shutdownlint.platforms.pods.facts import DEFAULT_GRACE
 from shutdownlint.platforms.traffic import RequestedService
+from shutdownlint.shutdown.durations import format_duration
 from shutdownlint.shutdown.provenance import Origin, OriginKind, Setting
 from shutdownlint.yaml_source.composer import ComposeError, compose
 from shutdownlint.yaml_source.errors import BudgetExceededError
@@ -78,10 +80,7 @@ def _workload(loaded: LoadedResource[Gateway], mesh: Mesh, *, waypoint: bool) ->
     version = mesh.version_for(metadata.labels.get(facts.REVISION), metadata.namespace)
     known, spec_at = _overridden(loaded, own, mesh, version)
     spec = known or PodSpec()
-    default = None
-    if waypoint and version is not None and version in facts.WAYPOINT_GRACE_IN.value:
-        grace = int(facts.WAYPOINT_GRACE.value.total_seconds())
-        default = (grace, f"the default of waypoints in Istio {version}")
+    default = _default_grace(version) if waypoint else None
     proxy = next((c for c in spec.containers if c.name == facts.PROXY_CONTAINER), None)
     arguments = ["proxy", "waypoint" if waypoint else "router"]
     proxy = replace(proxy or Container(name=facts.PROXY_CONTAINER), args=arguments)
@@ -144,6 +143,18 @@ def _pod_spec(text: str) -> PodSpec:
         pass  # istiod logs it and deploys the Gateway as it is
     spec, _ = decode(PodSpec, data)
     return spec
+
+
+def _default_grace(version: Version | None) -> tuple[int, str] | None:
+    """Return the grace period in seconds that istiod gives a waypoint, and why."""
+    short, releases = facts.WAYPOINT_GRACE.value, facts.WAYPOINT_GRACE_IN.value
+    if version is None:
+        current = int(DEFAULT_GRACE.value.total_seconds())
+        text = f"the default; waypoints of Istio {releases.text} have {format_duration(short)}"
+        return current, text
+    if version not in releases:
+        return None
+    return int(short.total_seconds()), f"the default of waypoints in Istio {version}"
 
 
 def requested_service(workload: Workload, *, waypoint: bool) -> RequestedService | None:
