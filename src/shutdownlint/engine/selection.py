@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from shutdownlint.engine.rule import Rule
 
-#: Problems that make a run incomplete are reported whatever is selected.
+#: What makes a run incomplete is reported whatever is selected. Where it is ignored for a file, by
+#: a comment or by a baseline, it is known, and the run is complete without it.
 ALWAYS_REPORTED: Final = ("SL001", "SL002")
 
 
@@ -74,8 +75,6 @@ class RuleSelection(Struct, frozen=True):
 
     def ignores_at(self, rule: str, file: str) -> bool:
         """Whether a rule is not reported for a file."""
-        if rule in ALWAYS_REPORTED:
-            return False
         return any(
             _longest(rule, entry.ignore) >= 0 and is_excluded(file, [entry.match])
             for entry in self.paths

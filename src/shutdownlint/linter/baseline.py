@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 from msgspec.structs import astuple, replace
 
-from shutdownlint.engine.selection import ALWAYS_REPORTED
 from shutdownlint.linter.fingerprint import fingerprints
 from shutdownlint.linter.result import SuppressedFinding
 from shutdownlint.linter.source_lines import SourceLines
@@ -49,8 +48,7 @@ class BaselineEntry(Struct, frozen=True):
 
 
 def _entries(result: LintResult) -> list[tuple[list[BaselineEntry], Finding]]:
-    findings = [finding for finding in result.findings if finding.rule not in ALWAYS_REPORTED]
-    hashes = fingerprints(findings, SourceLines(result.inputs))
+    hashes = fingerprints(result.findings, SourceLines(result.inputs))
     return [
         (
             [
@@ -59,7 +57,7 @@ def _entries(result: LintResult) -> list[tuple[list[BaselineEntry], Finding]]:
             ],
             finding,
         )
-        for finding, name in zip(findings, hashes, strict=True)
+        for finding, name in zip(result.findings, hashes, strict=True)
     ]
 
 
@@ -83,7 +81,7 @@ def apply_baseline(result: LintResult, text: str) -> tuple[LintResult, list[Base
     """
     known = _parse(text)
     suppressed: list[SuppressedFinding] = []
-    new = [finding for finding in result.findings if finding.rule in ALWAYS_REPORTED]
+    new: list[Finding] = []
     unmatched: list[tuple[list[BaselineEntry], Finding]] = []
     for own, finding in _entries(result):
         # It is known where each of its variants is.

@@ -43,7 +43,6 @@ def finish(evaluation: Evaluation, options: LintOptions) -> LintResult:
         suppressed=[s for s in kept.suppressed if not _is_note(s.finding, selection)],
         entries=evaluation.entries,
         objects=evaluation.objects,
-        complete=not evaluation.stats.unreadable and not evaluation.failures,
         warnings=[*version_warnings(evaluation.assumed_versions), *kept.warnings],
         verdicts=[*_with_rules(evaluation.verdicts, findings)],
         hidden=hidden,

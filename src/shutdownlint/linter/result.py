@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
+from shutdownlint.engine.selection import ALWAYS_REPORTED
 from shutdownlint.manifests.inputs import Inputs
 from shutdownlint.manifests.reader import ReadStats
 
@@ -31,7 +32,7 @@ class SuppressedFinding(Struct, frozen=True):
 
 
 class LintResult(Struct, frozen=True):
-    """The result of a check. ``complete`` is false if a part of the job could not be done.
+    """The result of a check.
 
     A finding is about one workload; variants that share it are one. ``verdicts`` are the losses of
     a stop of each checked workload, ``entries`` are these workloads. ``objects`` counts
@@ -39,7 +40,8 @@ class LintResult(Struct, frozen=True):
     rule the notes that are not reported, ``unsure`` the findings of a lower confidence than asked
     for, ``known`` those of a baseline, ``ignored`` those that the configuration ignores for their
     files, ``left_out`` the rules that are not selected. ``descriptions`` are those of
-    ``LintOptions.describe``, by file and workload.
+    ``LintOptions.describe``, by file and workload. ``written`` is false if a fixed file
+    could not be written.
     """
 
     stats: ReadStats = field(default_factory=ReadStats)
@@ -47,7 +49,7 @@ class LintResult(Struct, frozen=True):
     suppressed: Sequence[SuppressedFinding] = ()
     entries: Sequence[WorkloadEntry] = ()
     objects: int = 0
-    complete: bool = True
+    written: bool = True
     warnings: Sequence[str] = ()
     verdicts: Sequence[WorkloadVerdict] = ()
     hidden: Mapping[str, int] = MappingProxyType({})
@@ -58,6 +60,12 @@ class LintResult(Struct, frozen=True):
     rules: Sequence[Rule] = ()
     descriptions: Mapping[tuple[str, ObjectId], Any] = MappingProxyType({})
     inputs: Inputs = Inputs()
+
+    @property
+    def complete(self) -> bool:
+        """Whether the whole job was done, but for what is known not to be readable."""
+        reported = {finding.rule for finding in self.findings} | {*self.hidden}
+        return self.written and reported.isdisjoint(ALWAYS_REPORTED)
 
     @property
     def workloads(self) -> int:

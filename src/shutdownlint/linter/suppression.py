@@ -11,7 +11,6 @@ from msgspec import Struct
 from shutdownlint import limits
 from shutdownlint.engine.rule import suggest_rule
 from shutdownlint.engine.rule_loader import load_all_bundled
-from shutdownlint.engine.selection import ALWAYS_REPORTED
 from shutdownlint.linter.result import SuppressedFinding
 from shutdownlint.platforms.user_facts import AppFacts
 
@@ -45,7 +44,7 @@ def apply_suppressions(
     reported: list[Finding] = []
     suppressed: list[SuppressedFinding] = []
     for finding in findings:
-        matching = [] if finding.rule in ALWAYS_REPORTED else _matching(finding, valid)
+        matching = _matching(finding, valid)
         used.update(map(_place, matching))
         if matching:
             first = matching[0]

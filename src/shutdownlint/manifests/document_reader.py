@@ -74,10 +74,13 @@ class DocumentReader:
         stats = self.stats if counted else ReadStats()
         parser = self.make_parser()
         name, chart = file.display_path, file.chart
+        unreadable = len(stats.unreadable)
         for document in parser.documents(name, chunk, stats, chart=chart, wanted=wanted):
             if first:
                 self.note_suppressions(document)
             yield document
+        if first and len(stats.unreadable) > unreadable:
+            self._note_comments(name, chunk.data.decode(errors="replace"), chunk.first_line)
 
     def make_parser(self) -> Parser:
         """Return the parser, imported for the first document that is parsed."""
@@ -89,10 +92,13 @@ class DocumentReader:
 
     def note_suppressions(self, document: Document) -> None:
         """Note the comments of a document that ignore findings."""
-        if SUPPRESSION_WORD in document.text:
+        self._note_comments(document.file, document.text, document.line_offset + 1)
+
+    def _note_comments(self, file: str, text: str, first_line: int) -> None:
+        if SUPPRESSION_WORD in text:
             from shutdownlint.manifests.suppressions import read_comments  # noqa: PLC0415 - seldom
 
-            self.suppressions += read_comments(document)
+            self.suppressions += read_comments(file, text, first_line)
 
     def note_failure(self, document: Document, error: Exception) -> None:
         """Note a document that cannot be used: the others are still read."""

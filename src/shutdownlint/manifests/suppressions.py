@@ -24,7 +24,6 @@ from shutdownlint.yaml_source.location import FixedLocation, Region
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from shutdownlint.manifests.document import Document
     from shutdownlint.manifests.object_id import ObjectId
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.yaml_source.location import SourceLocation
@@ -63,26 +62,28 @@ class Suppression(Struct, frozen=True, eq=False):
     location: SourceLocation | None = None
 
 
-def read_comments(document: Document) -> Iterator[Suppression]:
-    """Yield the ignores in a document's comments: for their line, or for the next one with text."""
-    lines = document.text.splitlines()
-    first = document.line_offset + 1
+def read_comments(file: str, text: str, first_line: int) -> Iterator[Suppression]:
+    """Yield the ignores in comments: for their line, or for the next one with text.
+
+    ``first_line``: the line of the file on which the text begins.
+    """
+    lines = text.splitlines()
     following: list[int] = []
     for number, line in enumerate(lines):
         meant = _MEANT.search(line)
         if meant is None:
             continue
-        here = first + number
+        here = first_line + number
         found = _COMMENT.search(line)
         if found is None:
-            region = Region(document.file, here, meant.start() + 1, here, meant.end() + 1)
-            yield Suppression((), "", file=document.file, line=here, location=FixedLocation(region))
+            region = Region(file, here, meant.start() + 1, here, meant.end() + 1)
+            yield Suppression((), "", file=file, line=here, location=FixedLocation(region))
             continue
         about = number
         if not line[: found.start()].strip():
             following = following or _next_with_text(lines)
             about = following[number]
-        region = Region(document.file, here, found.start() + 1, here, found.end() + 1)
+        region = Region(file, here, found.start() + 1, here, found.end() + 1)
         until, reason = found["until"], found["reason"]
         behind = _LAST_DAY.fullmatch(reason)
         if until is None and behind is not None:
@@ -91,8 +92,8 @@ def read_comments(document: Document) -> Iterator[Suppression]:
             parse_rule_list(found["rules"]),
             reason.strip(" \t-"),
             parse_last_day(until),
-            file=document.file,
-            line=first + about,
+            file=file,
+            line=first_line + about,
             location=FixedLocation(region),
         )
 

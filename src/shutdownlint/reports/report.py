@@ -323,8 +323,10 @@ class Report(Struct, dict=True):
     @property
     def nothing_checked(self) -> str | None:
         """Why nothing was checked; None where something was."""
-        if self.result.workloads or self.stats.unreadable:
+        if self.result.workloads or not self.result.complete:
             return None
+        if self.stats.unreadable and not self.result.objects:
+            return f"nothing could be checked: {len(self.stats.unreadable)} could not be read"
         pods = [reason for reason in self.stats.skipped if reason.holds_pods]
         if pods and not self.result.objects:
             reasons = ", ".join(f"{r.text} ({self.stats.skipped[r]:,})" for r in pods)

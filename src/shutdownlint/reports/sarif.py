@@ -105,7 +105,7 @@ class _Writer:
             tool=Tool(driver=Driver(rules=[_descriptor(rule) for rule in rules])),
             invocations=[
                 Invocation(
-                    execution_successful=not report.stats.unreadable,
+                    execution_successful=report.result.complete,
                     tool_execution_notifications=[
                         *map(_unreadable, report.stats.unreadable),
                         *_left_out(len(found) - MOST_RESULTS),
