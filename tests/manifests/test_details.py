@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
@@ -29,7 +28,6 @@ from tests.platforms.istio.proxies import proxy_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from shutdownlint.manifests.document import Document
 
 DEPLOYMENT = """\
 apiVersion: apps/v1
@@ -75,8 +73,7 @@ def test_documents_are_counted_once_and_those_with_workloads_are_not_skipped() -
     ],
 )
 def test_an_ignore_is_marked_from_its_sign_to_its_end(comment: str) -> None:
-    document = SimpleNamespace(text=f"a: 1\nb: 2 {comment}\n", line_offset=10, file="a.yaml")
-    (found,) = read_comments(cast("Document", document))
+    (found,) = read_comments("a.yaml", f"a: 1\nb: 2 {comment}\n", 11)
     assert found.location is not None
     assert found.location.region() == Region("a.yaml", 12, 6, 12, 6 + len(comment))
 

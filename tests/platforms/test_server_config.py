@@ -50,7 +50,8 @@ def test_directives(command: str, signal: str, lines: str, limit: float | None) 
     pod = plan_pod_text(text.replace("SIGNAL", signal))
     assert pod.plan is not None
     knob = next((k for k in pod.plan.container("edge").knobs if k.field == "finishWithin"), None)
-    assert (knob.value.total_seconds() if knob is not None else None) == limit
+    written = knob is not None and knob.setting.origin.written
+    assert (knob.value.total_seconds() if written and knob is not None else None) == limit
 
 
 NGINX = """\

@@ -28,8 +28,8 @@ def test_each_is_a_field_of_the_facts_and_a_key(fact: UserFact) -> None:
 @pytest.mark.parametrize("fact", FACTS)
 def test_options_and_fields_are_those_that_it_names(fact: UserFact) -> None:
     shown = run("explain", "--help")[1]
-    assert (f"--{fact.name} " in shown) is bool(fact.option)
-    assert (fact.name in {field.name for field in POD_FIELDS}) is bool(fact.field)
+    assert (f"--{fact.written} " in shown) is bool(fact.option)
+    assert (fact.rule_field in {field.name for field in POD_FIELDS}) is bool(fact.field)
 
 
 @pytest.mark.parametrize("fact", [fact for fact in USER_FACTS if fact.annotated])

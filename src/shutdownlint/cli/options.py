@@ -154,7 +154,7 @@ def facts_in(*groups: OptionGroup) -> Iterator[AppFacts]:
         for group in groups:
             value = getattr(group, fact.name, None)
             if value is not None:
-                label = f"--{fact.name}"
+                label = f"--{fact.written}"
                 yield replace(AppFacts("*", source_label=label), **{fact.name: value})
 
 

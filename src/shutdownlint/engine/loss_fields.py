@@ -9,8 +9,8 @@ from msgspec import Struct
 from shutdownlint.engine.loss_texts import format_loss
 from shutdownlint.platforms.fields import Field, FieldType, plain_field, setting_field
 from shutdownlint.shutdown.durations import ZERO, DurationRange, format_duration
-from shutdownlint.shutdown.loss import LossKind
-from shutdownlint.shutdown.pod_plan import Role
+from shutdownlint.shutdown.loss import LossKind, LossMeans
+from shutdownlint.shutdown.pod_plan import GRACE_FIELD, Role
 from shutdownlint.shutdown.provenance import Setting, with_value
 from shutdownlint.shutdown.request import ClientSees
 
@@ -143,7 +143,7 @@ def format_change(change: Change, container: str, how: str = "") -> str:
         where = "" if change.container == container else f" on {change.container}"
         return f"set a preStop sleep of {change.value_text}{where}{f' ({how})' if how else ''}"
     value = "'true'" if change.value is True else change.value_text
-    return f"set {change.old.name} to {value}"
+    return f"set {change.old.name} to {value}{f' ({how})' if how else ''}"
 
 
 def _format_changes(view: LossView, changes: Sequence[Change]) -> Iterator[str]:
@@ -175,6 +175,9 @@ def _advice(view: LossView) -> str:
         return waits
     if loss.kind in (LossKind.LATE, LossKind.OWN_CALLS):
         return f"let {loss.process} go on until {format_duration(loss.end)}"
+    required = _required(view)
+    if loss.means is LossMeans.SIGKILL and required is not None:
+        return f"set {GRACE_FIELD} above {format_duration(required)}"
     return f"let {loss.process} finish what it has"
 
 

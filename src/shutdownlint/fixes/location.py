@@ -121,6 +121,21 @@ class EditLocation(Struct, frozen=True):
             return self.set(number)
         return self.set(f"{found[1]}{number}{found[2]}")
 
+    def set_time(self, seconds: int, *, thousandths: bool) -> Edit:
+        """Change the only time of the text. A bare number is of seconds, or of thousandths of them.
+
+        Raises ``EditError``.
+        """
+        node = self.value()
+        text = str(node.value) if isinstance(node, ScalarNode) else ""
+        found = _ONE_TIME.fullmatch(text)
+        if not isinstance(node, ScalarNode) or found is None:
+            raise EditError("the value is part of a longer text")
+        number = seconds * 1000 if thousandths and not found[2] else seconds
+        if node.style not in ("'", '"') and text.isdigit():
+            return self.set(number)
+        return self.set(f"{found[1]}{number}{'s' if found[2] else ''}{found[3]}")
+
     def _is_only_entry(self) -> bool:
         """Whether the entry is all that the host's text holds."""
         key_path, nothing = self.inner or (), ()
@@ -159,6 +174,12 @@ class EditLocation(Struct, frozen=True):
 
 _ONE_NUMBER: Final = lazy_pattern(
     r"(\s*(?:exec +)?(?:(?:/[\w/]+/)?sleep +)?)[0-9]+(?:\.[0-9]+)?s?(\s*)"
+)
+
+
+#: A flag and its value, or the value alone.
+_ONE_TIME: Final = lazy_pattern(
+    r"(\s*(?:--?[A-Za-z][\w.-]*+(?:=|\s+))?)[0-9]+(?:\.[0-9]+)?(ms|s|m|h)?(\s*)"
 )
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from shutdownlint.fixes.location import EditLocation
     from shutdownlint.yaml_source.editor import Edit, Value
 
+_TIMES: Final = (ValueFormat.TIME_IN_TEXT, ValueFormat.MILLISECONDS_IN_TEXT)
 _STRINGS: Final = (ValueFormat.STRING, ValueFormat.BOOL_TEXT)
 
 
@@ -65,6 +66,9 @@ def edit_value(
         return location.set(_with_pair(location, pair, serialize(value, value_format)))
     if value_format is ValueFormat.SLEEP_COMMAND and isinstance(value, timedelta):
         return location.set_number(ceil_to_int(value))
+    if value_format in _TIMES and isinstance(value, timedelta):
+        thousandths = value_format is ValueFormat.MILLISECONDS_IN_TEXT
+        return location.set_time(ceil_to_int(value), thousandths=thousandths)
     written = serialize(value, value_format)
     node = location.value()
     if isinstance(node, ScalarNode) and isinstance(written, str) and node.value == written:

@@ -28,6 +28,10 @@ class ValueFormat(StrEnum):
     BOOL_TEXT = "bool-text"
     #: The number in a sleep command.
     SLEEP_COMMAND = "sleep-command"
+    #: The number of a flag, variable or property, as it is written: --timeout=25, 30s. A bare
+    #: number is of seconds, or of milliseconds.
+    TIME_IN_TEXT = "time-in-text"
+    MILLISECONDS_IN_TEXT = "milliseconds-in-text"
     #: A whole exec handler that sleeps.
     EXEC_SLEEP = "exec-sleep"
 

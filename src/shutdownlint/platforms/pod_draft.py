@@ -134,7 +134,7 @@ class PodDraft:
         self.back: list[str] = []
         self.needed: list[str] = []
         self.p99: Setting[timedelta] | None = None
-        self.job: Setting[timedelta] | None = None
+        self.longest_job: Setting[timedelta] | None = None
         self.senders: list[Sender] = []
         self.problems: list[Problem] = []
         self.assumptions: list[Assumption] = []
@@ -170,6 +170,7 @@ class PodDraft:
         """Return the pod's plan. How long requests take is nothing to a pod that gets none."""
         reached = self.gets_requests or self.edge is not None or bool(self.senders)
         gets_requests = reached and not self.workload.runs_to_completion
+        works = not reached and not self.workload.runs_to_completion
         return PodPlan(
             grace=self.grace,
             containers=tuple(c.plan() for c in self.containers),
@@ -177,7 +178,7 @@ class PodDraft:
             back=tuple(self.back),
             needed=tuple(self.needed),
             p99=self.p99 if gets_requests else None,
-            job=self.job,
+            longest_job=self.longest_job if works or self._has_own_job() else None,
             senders=tuple(self.senders),
             runs_to_completion=self.workload.runs_to_completion,
             gets_requests=gets_requests,
@@ -186,6 +187,12 @@ class PodDraft:
             clients_reconnect=self.clients_reconnect,
             assumptions=tuple(dict.fromkeys(self.assumptions)),
         )
+
+    def _has_own_job(self) -> bool:
+        """Whether somebody says of this workload, not of all, how long its jobs take."""
+        if self.longest_job is not None and self.longest_job.origin.location is not None:
+            return True
+        return self.context.user_facts.states_of(self.workload.id, "longest_job")
 
     def finish(self, workload: Workload) -> PlannedPod:
         """Return the planned pod of a workload, which policies may have changed for the draft."""

@@ -72,7 +72,18 @@ class UserFact(Struct, frozen=True):
     @property
     def annotation(self) -> str:
         """The annotation of a workload or its pods that states it."""
-        return f"{OWN_PREFIX}{self.name}"
+        return f"{OWN_PREFIX}{self.written}"
+
+    @property
+    def written(self) -> str:
+        """The name as users write it in options and annotations."""
+        return self.name.replace("_", "-")
+
+    @property
+    def rule_field(self) -> str:
+        """The name of its field of rules."""
+        first, *words = self.name.split("_")
+        return first + "".join(map(str.capitalize, words))
 
 
 #: Each is a field of ``AppFacts`` as well.
@@ -89,9 +100,13 @@ USER_FACTS: Final = (
         field="how long its slowest ordinary requests take; absent unless given",
     ),
     UserFact(
-        "job",
+        "longest_job",
         FactType.DURATION,
         "How long the longest job of a queue worker takes: '5m'.",
+        option="How long the longest job of a queue worker takes, such as 5m: of all workloads "
+        "that get no requests and do not end by themselves.",
+        everywhere="How long the longest job takes of workloads that get no requests: '5m'.",
+        example="5m",
         annotated=True,
         field="how long the longest job of a queue worker takes; absent unless given",
     ),
@@ -158,7 +173,7 @@ class AppFacts(Struct, frozen=True):
     rate: float | None = None
     rollouts: float | None = None
     #: The time of the longest job of a worker.
-    job: timedelta | None = None
+    longest_job: timedelta | None = None
     waits_for_calls: bool | None = None
     #: The time that Services go on sending new requests after termination starts.
     propagation: timedelta | None = None
@@ -242,6 +257,11 @@ class UserFacts(Struct, frozen=True):
     def apps_for(self, workload: ObjectId) -> Iterator[AppFacts]:
         """Return the user's statements about a workload's app, the strongest first."""
         return (facts for facts in self.apps if facts.matches(workload))
+
+    def states_of(self, workload: ObjectId, name: str) -> bool:
+        """Whether the user states this fact of that workload, and not only of all of them."""
+        apps = (app for app in self.apps_for(workload) if app.match.strip("*/"))
+        return any(getattr(app, name) is not None for app in apps)
 
 
 def parse_mesh(text: str, names: Sequence[str], namespace: str | None = None) -> MeshFact:

@@ -100,11 +100,9 @@ def _losses_of(case: Case) -> Iterator[Loss]:
         yield from _in_flight(case)
         yield from _late(case)
         yield from _by_senders(case)
-    else:
-        yield from _work(case)
+    yield from _work(case)
     yield from _own_calls(case)
     yield from _written_limits(case)
-    yield from _jobs(case)
 
 
 class _Cut(Struct, frozen=True):
@@ -464,24 +462,22 @@ def _own_calls(case: Case) -> Iterator[Loss]:
 
 
 def _work(case: Case) -> Iterator[Loss]:
-    """Yield the work in progress of a pod that gets no requests: it passes no proxy."""
+    """Yield the work in progress, which passes no proxy; of pods that get requests stated jobs."""
     alone = Case(replace(case.plan, front=())) if case.plan.front else case
+    job = case.plan.longest_job
+    if job is not None:
+        cut = _Cut.of(alone, alone.last_arrival)
+        if cut is not None and not cut.needs_other and cut.is_too_short_for(job.value):
+            yield _cut_loss(case, cut, LossKind.WORK, LossWeight.STATED, job)
+        return
+    if case.plan.gets_requests:
+        return
     cuts = (_Cut.of(alone, ZERO), _Cut.of(alone, alone.last_arrival))
     found = [cut for cut in cuts if cut is not None and not cut.needs_other]
     if found and found[0].is_killed:
         found = [cut for cut in found if _is_little_left(cut)]
     if found:
         yield _cut_loss(case, found[0], LossKind.WORK, LossWeight.POSSIBLE)
-
-
-def _jobs(case: Case) -> Iterator[Loss]:
-    """Jobs of a length that somebody states."""
-    plan = case.plan
-    if plan.job is None or plan.runs_to_completion:
-        return
-    cut = _Cut.of(case, case.last_arrival)
-    if cut is not None and cut.is_too_short_for(plan.job.value):
-        yield _cut_loss(case, cut, LossKind.WORK, LossWeight.STATED, plan.job)
 
 
 # Limits that never come to their end

@@ -201,7 +201,7 @@ class PodPlan(Struct, frozen=True):
     ``front`` names the containers that inbound requests pass before the app, outermost first;
     ``back`` those that the app's calls pass; ``needed`` those that the app's calls need while it
     answers a request. ``p99`` is how long the slowest ordinary requests take, where that is known,
-    ``job`` the longest job of a worker.
+    ``longest_job`` that of a worker.
     ``runs_to_completion``: the pod ends by itself, and it receives no requests.
     ``gets_requests``: something may send it requests; else only its own work counts.
     ``grace_counts_hook``: the grace period runs during preStop hooks. ``no_delay`` says why a
@@ -215,7 +215,7 @@ class PodPlan(Struct, frozen=True):
     back: tuple[str, ...] = ()
     needed: tuple[str, ...] = ()
     p99: Setting[timedelta] | None = None
-    job: Setting[timedelta] | None = None
+    longest_job: Setting[timedelta] | None = None
     senders: tuple[Sender, ...] = ()
     runs_to_completion: bool = False
     gets_requests: bool = True

@@ -47,7 +47,7 @@ class Targets(Struct, frozen=True):
     def of(cls, plan: PodPlan, p99: timedelta | None = None) -> Targets:
         """Return the targets of a pod; what is not set comes from its plan."""
         known = plan.p99.value if plan.p99 is not None else ORDINARY_REQUEST
-        job = plan.job.value if plan.job is not None else ZERO
+        job = plan.longest_job.value if plan.longest_job is not None else ZERO
         # Who is not helped by a delay gets none.
         propagation = ZERO if plan.no_delay else plan.propagation
         return cls(max(job, known if p99 is None else p99), propagation)
@@ -146,6 +146,8 @@ class _Solver:
             self._raise_app_limits()
             self._raise_helpers()
             self._raise_deregistration()
+        elif self.plan.longest_job is not None:
+            self._raise_app_limits()
         for container in self.plan.proxies:
             if not container.native_sidecar:
                 if self.plan.gets_requests:
@@ -260,7 +262,7 @@ class _Solver:
         """Let a proxy carry the calls of an app until that has finished its work."""
         accepts = _accepts_last(self.plan)
         done = accepts + self._work()
-        if self.plan.asks_for_time and self.plan.job is None:
+        if self.plan.asks_for_time and self.plan.longest_job is None:
             # How long its work takes is not known: the proxy has to see that it is done.
             whole = self.plan.grace.value.low
             self._turn_on(container.name, whole, Reason(ReasonKind.WORK_DONE, whole))
@@ -307,8 +309,8 @@ class _Solver:
 
         Where nothing says it, a hook is taken to mean that there is some.
         """
-        if self.plan.job is not None:
-            return self.plan.job.value
+        if self.plan.longest_job is not None:
+            return self.plan.longest_job.value
         return self.targets.p99 if _accepts_last(self.plan) else ZERO
 
     def _raise_grace(self) -> None:
@@ -456,7 +458,7 @@ def _prove(plan: PodPlan, targets: Targets) -> Failure | None:
     """Whether the model serves a request in flight and the last one that still arrives."""
     if plan.grace.value.high is None:
         return Failure(FailureKind.GRACE_UNKNOWN)
-    if not plan.gets_requests and plan.job is None:
+    if not plan.gets_requests and plan.longest_job is None:
         return None
     late = max(targets.propagation - timedelta(milliseconds=1), ZERO)
     for case in plan.concretize():

@@ -122,7 +122,7 @@ def _queue_consumer(workload: Workload, context: AnalysisContext) -> Iterator[Pr
     """Consumers of a queue that a scale-in stops within the default grace period."""
     if workload.template.spec.terminationGracePeriodSeconds is not None:
         return
-    if any(app.job is not None for app in context.user_facts.apps_for(workload.id)):
+    if any(app.longest_job is not None for app in context.user_facts.apps_for(workload.id)):
         return
     for scaler in scalers_of(workload, context):
         for number, trigger in enumerate(mappings(scaler.model.spec.triggers)):

@@ -100,7 +100,7 @@ def _stated_field(fact: UserFact) -> Field:
         stated: StatedFacts | None = view.facts(StatedFacts)
         return stated.settings.get(fact.name) if stated is not None else None
 
-    return setting_field(fact.name, _FIELD_TYPES[fact.type], fact.field, get)
+    return setting_field(fact.rule_field, _FIELD_TYPES[fact.type], fact.field, get)
 
 
 #: Fields that containers and proxies have as well.

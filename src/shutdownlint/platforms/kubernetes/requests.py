@@ -72,8 +72,7 @@ def _is_stated(draft: PodDraft) -> bool:
     """Whether somebody says of this workload, not of all, how long its requests take."""
     if draft.p99 is not None and draft.p99.origin.location is not None:
         return True
-    apps = draft.context.user_facts.apps_for(draft.workload.id)
-    return any(app.p99 is not None and app.match.strip("*/") for app in apps)
+    return draft.context.user_facts.states_of(draft.workload.id, "p99")
 
 
 def _listens(container: Container) -> bool:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.durations import go_duration
+from shutdownlint.platforms.edit_target import ValueFormat
 from shutdownlint.platforms.locations import source_location
 from shutdownlint.platforms.programs import facts
 from shutdownlint.platforms.programs.container_config import (
@@ -48,13 +49,14 @@ class DefaultLimit(Struct, frozen=True):
 
     They can be changed in a file of the image, so they are assumptions. ``default`` is its limit
     (None: there is none, or it is not known), ``unbounded``: it waits without one, ``delay`` how
-    long it goes on before its shutdown begins.
+    long it goes on before its shutdown begins. ``how`` is what would set another limit.
     """
 
     name: Setting[str]
     default: Setting[timedelta] | None = None
     unbounded: bool = False
     delay: Setting[timedelta] | None = None
+    how: str = ""
 
 
 class ProgramFacts(Struct):
@@ -63,6 +65,8 @@ class ProgramFacts(Struct):
     finish_within: Setting[timedelta] | None = None
     #: The flag, variable or property of ``finish_within`` with its value.
     finish_setting: str = ""
+    #: How ``finish_within`` is written.
+    finish_format: ValueFormat = ValueFormat.TIME_IN_TEXT
     #: The time that it goes on accepting after its stop signal.
     drain: Setting[timedelta] | None = None
     defaults: DefaultLimit | None = None
@@ -153,6 +157,8 @@ def _take_program(
             continue
         if read.limit is not None and found.finish_within is None:
             found.finish_within, found.finish_setting = read.limit, text
+            if program.limit is not None and program.limit.unit == "ms":
+                found.finish_format = ValueFormat.MILLISECONDS_IN_TEXT
     if found.defaults is None:
         found.defaults = settings.default_limit(proof, started, limited=bool(limits))
 
@@ -438,7 +444,8 @@ class _Settings(NamedTuple):
             return None
         label = f"{program.name} shutdown timeout"
         limit = None if default is None else Setting(label, default, origin)
-        return DefaultLimit(name, limit, unbounded, delay)
+        spellings = (*setting.flags[-1:], *setting.variables, *setting.properties)
+        return DefaultLimit(name, limit, unbounded, delay, next(iter(spellings), ""))
 
     def _hidden(self, setting: TimeSetting) -> bool:
         """Whether the limit may be set where it is not seen."""

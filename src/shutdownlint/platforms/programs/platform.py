@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 
 from shutdownlint.manifests.resources import ConfigMap
-from shutdownlint.platforms.edit_target import ValueFormat
 from shutdownlint.platforms.fields import (
     CaseView,
     Field,
@@ -248,12 +247,17 @@ class Plugin(Platform):
         """Note the program's own limit, and how long its requests take where that is known."""
         record = started.record if started is not None else None
         limit = found.finish_within
+        default = found.defaults.default if found.defaults is not None else None
+        if limit is None and default is not None:
+            # Nothing is written that could be changed.
+            how = found.defaults.how if found.defaults is not None else ""
+            container.knobs.append(Knob("finishWithin", Effect.FINISH_LIMIT, default, how=how))
         if record is not None and record.role is ProgramRole.MODELS:
             _note_model_requests(container, record.name, limit or found.drain)
         if limit is not None:
             container.knobs.append(Knob("finishWithin", Effect.FINISH_LIMIT, limit))
             if limit.origin.written:
-                container.editable("finishWithin", source_location(limit), ValueFormat.PLAIN)
+                container.editable("finishWithin", source_location(limit), found.finish_format)
 
     def _known_server(
         self, container: ContainerDraft, started: StartedProgram | None, draft: PodDraft
