@@ -35,6 +35,19 @@ MAX_CONFIGURATION_ENTRIES: Final = 1000
 #: A file that is named outright is in a chart if one of so many folders above it is one.
 MAX_PARENT_FOLDERS: Final = 6
 
+# Dockerfiles
+
+#: Dockerfiles, and files that name builds, after so many are not read.
+MAX_BUILD_FILES: Final = 5000
+#: A larger one, or a larger start script, is not read.
+MAX_BUILD_FILE_BYTES: Final = 256 * 1024
+#: A Dockerfile with more stages is not used.
+MAX_DOCKERFILE_STAGES: Final = 200
+#: Files that a Dockerfile copies after so many are not looked at for the start script.
+MAX_DOCKERFILE_COPIES: Final = 1000
+#: Of a start script so many characters are looked at.
+MAX_START_SCRIPT: Final = 20_000
+
 # What is kept between runs
 
 #: The maximum size of a cache entry; larger ones are not kept.

@@ -1,6 +1,8 @@
 """``init``: a configuration to begin with, from what is in the repository."""
 
 # No postponed annotations here: they are read as the program runs.
+import datetime as dt
+import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -8,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tomli_w
 
-from shutdownlint.cli.declarations import Argument
+from shutdownlint.cli.declarations import Argument, Option
 from shutdownlint.cli.output import usage_error, warn, write_output
+from shutdownlint.cli.questions import Answer, ask_all
 from shutdownlint.cli.session import Session
 from shutdownlint.config import CONFIG_NAMES, Config, find_config
 from shutdownlint.config.forms import forms_in
@@ -32,6 +35,13 @@ _LIST = lazy_pattern(r'\[\n((?:  +"[^"\n]*",\n)+)\]')
 def command(
     *,
     folder: Annotated[str, Argument(metavar="[FOLDER]", help="Where the manifests are.")] = ".",
+    ask: Annotated[
+        bool,
+        Option(
+            help="Ask for what no file shows: the mesh, the longest requests and jobs of the "
+            "workloads with the most pods, and how long Services go on sending.",
+        ),
+    ] = False,
 ) -> None:
     """Write a commented shutdownlint.toml from what the folder holds.
 
@@ -41,6 +51,8 @@ def command(
     Examples:
 
       shutdownlint init k8s/
+
+      shutdownlint init --ask k8s/
     """
     path = Path(CONFIG_NAMES[0])
     existing = find_config(Path.cwd())
@@ -53,12 +65,23 @@ def command(
         warn(f"{existing} is now shadowed by the new file")
     session = Session(Config())
     run = plan_workloads(session.read([folder]), session.options())
-    write_output(config_text(run), str(path))
+    answers: list[Answer] = []
+    if ask and sys.stdin.isatty():
+        answers = ask_all(run.pods, _ask)
+    elif ask:
+        warn("nothing is asked: standard input is no terminal")
+    write_output(config_text(run, answers), str(path))
     warn(f"{path}: written; {plural(len(run.pods), 'workload')} found")
 
 
-def config_text(run: "PlannedRun") -> str:
-    """Return the configuration: every setting with an example, and what the manifests show."""
+def _ask(question: str) -> str:
+    """Ask at the terminal. The end of the input is no answer."""
+    warn(question)
+    return sys.stdin.readline()
+
+
+def config_text(run: "PlannedRun", answers: "Sequence[Answer]" = ()) -> str:
+    """Return the configuration: every setting with an example, what the manifests show, answers."""
     lines = [
         "# Configuration of shutdownlint. Every setting is here as an example: remove the # of",
         "# those that you need.",
@@ -67,6 +90,7 @@ def config_text(run: "PlannedRun") -> str:
     fields = {str(field.alias): field for field in ConfigForm.model_fields.values()}
     shown = {"mesh": list(_mesh_lines(run.pods)), "workloads": list(_workload_lines(run.pods))}
     shown["namespaces"] = list(_namespace_lines(run.pods))
+    shown |= _answer_lines(answers)
     tables = [key for key, field in fields.items() if _is_table(field.examples)]
     for key in (*(key for key in fields if key not in tables), *tables):
         field = fields[key]
@@ -77,6 +101,29 @@ def config_text(run: "PlannedRun") -> str:
             lines += [f"# {line}" for line in textwrap.wrap(f"More keys: {', '.join(others)}.", 96)]
         lines.append("")
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _answer_lines(answers: "Sequence[Answer]") -> dict[str, list[str]]:
+    """Return the lines of each key that was answered."""
+    found: dict[str, list[str]] = {}
+    today = dt.datetime.now(dt.UTC).date()
+    for answer in answers:
+        if answer.workload:
+            reason = _quote(f"answered to init --ask, {today}")
+            found.setdefault("workloads", []).extend(
+                (
+                    "[[workloads]]",
+                    f"match = {_quote(answer.workload)}",
+                    f"{answer.key} = {_quote(answer.value)}",
+                    f"reason = {reason}",
+                )
+            )
+        else:
+            value = _quote(answer.value)
+            found[answer.key] = [
+                f"{answer.key} = {f'[{value}]' if answer.key == 'mesh' else value}"
+            ]
+    return found
 
 
 def _example(key: str, examples: list[Any] | None) -> list[str]:

@@ -62,7 +62,9 @@ class ImagesForm(Form):
 def load_images(path: Path) -> list[ImageConfig]:
     """Read the configurations of images from a file. Raises ``ConfigError``."""
     form = read_form(ImagesForm, read_toml(path))
-    names = [field.name for field in structs.fields(ImageConfig)]
+    # What only a Dockerfile says is not among them.
+    fields = [field.name for field in structs.fields(ImageConfig)]
+    names = [name for name in fields if name in ImageForm.model_fields]
     return [
         ImageConfig(**{name: _plain(getattr(image, name)) for name in names})
         for image in form.images

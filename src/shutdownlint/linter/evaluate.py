@@ -13,7 +13,13 @@ from shutdownlint.engine.problems import RuleFailed, Unreadable
 from shutdownlint.engine.subjects import problem_subject, workload_subjects
 from shutdownlint.engine.vocabulary import Vocabulary
 from shutdownlint.linter.evaluate_pod import evaluate_pod, rejecting_rules
-from shutdownlint.linter.plan import assumed_versions, is_mesh_open, make_context, plan
+from shutdownlint.linter.plan import (
+    assumed_versions,
+    is_mesh_open,
+    make_context,
+    plan,
+    with_built_images,
+)
 from shutdownlint.linter.processes import process_count, run_tasks
 from shutdownlint.linter.verdicts import WorkloadVerdict, judge_hint, judge_pod
 from shutdownlint.linter.version_sweep import VersionSweep
@@ -84,6 +90,7 @@ def evaluate(expansion: Expansion, selected: SelectedRules, options: LintOptions
 
     Bad input and rules that fail never raise; they are findings.
     """
+    options = with_built_images(options, expansion.inputs)
     platforms = load_platforms(entry.name for entry in expansion.platforms)
     selection = selected.selection
     evaluator = RuleEvaluator(

@@ -17,6 +17,7 @@ from shutdownlint.linter.plan import (
     make_context,
     plan,
     version_warnings,
+    with_built_images,
 )
 from shutdownlint.linter.result import PlannedRun
 from shutdownlint.manifests.document_reader import DocumentReader
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 def plan_explained(expansion: Expansion, options: LintOptions) -> PlannedRun:
     """Plan every pod, with the reasons why Kubernetes rejects it and its alternatives."""
+    options = with_built_images(options, expansion.inputs)
     platforms = load_platforms(entry.name for entry in expansion.platforms)
     rules = rejecting_rules(entry.name for entry in expansion.platforms)
     evaluator = RuleEvaluator(rules, Vocabulary(platforms))

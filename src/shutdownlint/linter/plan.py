@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from shutdownlint import limits
+from shutdownlint.dockerfiles.find import find_built_images
 from shutdownlint.manifests.object_index import ObjectIndex
 from shutdownlint.manifests.read_workloads import read_workloads
 from shutdownlint.manifests.reader import UnreadableInput, contained
@@ -14,17 +15,28 @@ from shutdownlint.platforms.context import AnalysisContext
 from shutdownlint.platforms.planner import plan_pod
 from shutdownlint.platforms.registry import kind_table, mesh_names, platform_title
 from shutdownlint.platforms.traffic import meshes_of
+from shutdownlint.programs.images import ImageConfigs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from shutdownlint.linter.options import LintOptions
     from shutdownlint.manifests.document_reader import DocumentReader
+    from shutdownlint.manifests.inputs import Inputs
     from shutdownlint.manifests.workloads import Workload
     from shutdownlint.manifests.world import WorkloadFile, World
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.platforms.platform import Platform
     from shutdownlint.platforms.user_facts import UserFacts
     from shutdownlint.shutdown.pod_plan import PodPlan
+
+
+def with_built_images(options: LintOptions, inputs: Inputs) -> LintOptions:
+    """Return the options with what the Dockerfiles below the paths of a run show of images."""
+    built = find_built_images(inputs.roots, options.search)
+    images = options.facts.images
+    known = images.configs if images is not None else ()
+    return replace(options, facts=replace(options.facts, images=ImageConfigs(known, built)))
 
 
 def make_context(world: World, facts: UserFacts) -> AnalysisContext:

@@ -38,7 +38,8 @@ def read(
         if file.display_path not in checked  # what is checked gives context as well
     ]
     return Inputs(
-        (*map(InputSource, found), *(InputSource(file, context=True) for file in for_context))
+        (*map(InputSource, found), *(InputSource(file, context=True) for file in for_context)),
+        (*paths, *context),
     )
 
 

@@ -41,9 +41,13 @@ class InputSource(Struct, frozen=True):
 
 
 class Inputs(Struct, frozen=True):
-    """The files of a run in their order, standard input and renderings with their text."""
+    """The files of a run in their order, standard input and renderings with their text.
+
+    ``roots`` are the files and folders that they were looked for in.
+    """
 
     sources: tuple[InputSource, ...] = ()
+    roots: tuple[str, ...] = ()
 
     @property
     def files(self) -> Iterator[InputFile]:
@@ -62,7 +66,8 @@ class Inputs(Struct, frozen=True):
 
     def with_texts(self, texts: Mapping[str, bytes]) -> Inputs:
         """Return the same files, some of them with other texts, by the name in reports."""
-        return Inputs(tuple(_with_text(source, texts) for source in self.sources))
+        sources = tuple(_with_text(source, texts) for source in self.sources)
+        return replace(self, sources=sources)
 
 
 def _with_text(source: InputSource, texts: Mapping[str, bytes]) -> InputSource:

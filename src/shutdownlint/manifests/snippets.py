@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from shutdownlint.manifests.document import Document
-from shutdownlint.manifests.inputs import Inputs, InputSource
 from shutdownlint.manifests.objects import as_object
 from shutdownlint.manifests.prefilter import AS_POD
 from shutdownlint.manifests.skips import NO_PODS, NOT_KUBERNETES, POD_PART, SkipReason
@@ -17,6 +16,8 @@ from shutdownlint.yaml_source.tree import Tree, child
 
 if TYPE_CHECKING:
     from yaml.nodes import Node
+
+    from shutdownlint.manifests.inputs import Inputs, InputSource
 
 _STRING: Final = "tag:yaml.org,2002:str"
 
@@ -31,7 +32,7 @@ def why_skipped(document: Document) -> SkipReason:
 
 def as_pods(inputs: Inputs) -> Inputs:
     """Return the same files, with parts of pods in them taken as pods."""
-    return Inputs(tuple(map(_as_pod, inputs.sources)))
+    return replace(inputs, sources=tuple(map(_as_pod, inputs.sources)))
 
 
 def _as_pod(source: InputSource) -> InputSource:

@@ -11,6 +11,7 @@ from shutdownlint.manifests.resources import Namespace, Node, Resource, Service
 from shutdownlint.platforms.nearness import are_deployed_together, nearest, nearest_of_each
 from shutdownlint.platforms.user_facts import UserFacts
 from shutdownlint.platforms.versions import Version
+from shutdownlint.programs.images import DEFAULT_REGISTRY, ImageReference
 from shutdownlint.programs.known import bundled
 
 if TYPE_CHECKING:
@@ -127,8 +128,22 @@ class AnalysisContext:
         return self._find_image(container)[1]
 
     def _find_image(self, container: Container) -> tuple[ImageConfig | None, str]:
-        images = self.user_facts.images
-        return images.find(container.image or "") if images is not None else (None, "")
+        images, name = self.user_facts.images, container.image or ""
+        if images is None:
+            return None, ""
+        found, doubt = images.find(name)
+        if found is None and not doubt:
+            found = images.built.find(name, known=self._is_public(name))
+        return found, doubt
+
+    def _is_public(self, image: str) -> bool:
+        """Whether an image's name is that of a public image with a record."""
+        try:
+            reference = ImageReference.parse(image)
+        except ValueError:
+            return False
+        official, path = reference.official, reference.name.removeprefix(f"{DEFAULT_REGISTRY}/")
+        return any(self.programs.of_image(official, path))
 
     def with_facts(self, user_facts: UserFacts) -> AnalysisContext:
         """Return the same objects, with other facts from the user."""

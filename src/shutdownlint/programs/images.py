@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 #: The registry of names that begin with none (distribution reference/normalize.go).
 DEFAULT_REGISTRY: Final = "docker.io"
@@ -53,6 +53,12 @@ class ImageReference(Struct, frozen=True):
         return cls(registry, repository, tag or ("" if digest else _DEFAULT_TAG), digest)
 
     @property
+    def official(self) -> str:
+        """The plain name of an official image; empty for others."""
+        is_official = self.registry == DEFAULT_REGISTRY and self.repository.startswith(_OFFICIAL)
+        return self.repository.removeprefix(_OFFICIAL) if is_official else ""
+
+    @property
     def name(self) -> str:
         """The name without tag and digest."""
         return f"{self.registry}/{self.repository}"
@@ -78,7 +84,9 @@ class ImageConfig(Struct, frozen=True):
 
     ``name`` is its full name with the tag, ``digest`` that of its manifest. ``env`` are the
     variables that bear on shutdown. ``shell`` is what ``/bin/sh`` is, such as dash; empty where
-    that is not known, ``none`` where there is none.
+    that is not known, ``none`` where there is none. ``source`` is the Dockerfile that builds it,
+    with the line that decides, and ``base`` the image that this begins with: what is not written is
+    that image's.
     """
 
     name: str
@@ -89,19 +97,48 @@ class ImageConfig(Struct, frozen=True):
     stop_signal: str = ""
     shell: str = ""
     env: dict[str, str] = field(default_factory=dict)
+    base: str = ""
+    source: str = ""
+
+    @property
+    def starts(self) -> bool:
+        """Whether it says what is started; else its base does."""
+        return bool(self.entrypoint or self.command) or not self.source
 
 
 #: An image whose file system has no shell.
 NO_SHELL: Final = "none"
 
 
-class ImageConfigs:
-    """The configurations that a run knows, by name and by digest; the first one counts."""
+class BuiltImages(Struct, frozen=True):
+    """The images that the repository builds: by the names that files give them, and by folder."""
 
-    def __init__(self, configs: Iterable[ImageConfig]) -> None:
+    named: Mapping[str, ImageConfig] = field(default_factory=dict)
+    folders: Mapping[str, ImageConfig] = field(default_factory=dict)
+
+    def find(self, image: str, *, known: bool) -> ImageConfig | None:
+        """Return the configuration of an image; ``known``: its name is that of a public image."""
+        path = image.partition("@")[0]
+        head, slash, last = path.rpartition("/")
+        last = last.partition(":")[0]
+        found = self.named.get(f"{head}{slash}{last}")
+        if found is not None or known:
+            return found
+        return self.named.get(last) or self.folders.get(last)
+
+
+class ImageConfigs:
+    """The configurations that a run knows, by name and by digest; the first one counts.
+
+    ``built`` are those of the repository's Dockerfiles: they count where no other is known.
+    """
+
+    def __init__(self, configs: Iterable[ImageConfig], built: BuiltImages | None = None) -> None:
+        self.configs = tuple(configs)
+        self.built = built or BuiltImages()
         self._by_name: dict[str, ImageConfig] = {}
         self._by_digest: dict[tuple[str, str], ImageConfig] = {}
-        for config in configs:
+        for config in self.configs:
             reference = ImageReference.parse(config.name)
             self._by_name.setdefault(f"{reference.name}:{reference.tag}", config)
             self._by_digest.setdefault((reference.name, config.digest), config)

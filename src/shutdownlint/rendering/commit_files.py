@@ -107,7 +107,7 @@ class CommitFiles:
                     found[key] = self._source(shown, path, by_name.get(key), is_context)
         gone = {name for name, is_context in by_name if (name, is_context) not in found}
         self.changed |= gone
-        return Inputs(tuple(found.values()))
+        return Inputs(tuple(found.values()), now.roots)
 
     def _below(self, paths: Sequence[str]) -> Iterator[tuple[str, str]]:
         """Yield the selected files below paths: the name in reports, and that in the commit."""

@@ -14,7 +14,6 @@ from shutdownlint.gitops.deployment import distinct_names
 from shutdownlint.gitops.read import read_deployments
 from shutdownlint.kustomize.repository import Repository
 from shutdownlint.manifests.discovery import CHART_FILE, STDIN, InputFile
-from shutdownlint.manifests.inputs import Inputs
 from shutdownlint.rendering.render import Renderer
 from shutdownlint.rendering.targets import RenderTarget, find_targets, is_chart
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from shutdownlint.gitops.deployment import Deployment
-    from shutdownlint.manifests.inputs import InputSource
+    from shutdownlint.manifests.inputs import Inputs, InputSource
     from shutdownlint.rendering.targets import RenderOptions
 
 
@@ -53,7 +52,8 @@ def add_renderings(inputs: Inputs, paths: Sequence[str], options: RenderOptions)
         if posixpath.basename(source.rendered) == CHART_FILE
     }
     left = [source for source in sources if not _is_below(source, charts)]
-    return Inputs((*left, *made, *(s for s in inputs.sources if s.context)))
+    context = (s for s in inputs.sources if s.context)
+    return replace(inputs, sources=(*left, *made, *context))
 
 
 def _targets(deployments: Sequence[Deployment]) -> Iterator[RenderTarget]:

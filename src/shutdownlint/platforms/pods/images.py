@@ -67,7 +67,8 @@ def image_shell(container: Container, config: ImageConfig | None) -> str:
     """Return the shell that ``sh`` is in a container; ``sh`` where that is not known."""
     if config is not None and config.shell:
         return config.shell
-    return ImageName(container.image or "").shell
+    base = config.base if config is not None else ""
+    return ImageName(base or container.image or "").shell
 
 
 class ImageName:

@@ -351,7 +351,12 @@ def _note_image(
     doubt = draft.context.image_doubt(container)
     if doubt:
         draft.assumptions.append(Assumption(f"{doubt}: it is not used", "ask again: images"))
-    if draft.context.image_config(container) is None or container.command or started is None:
+    config = draft.context.image_config(container)
+    if config is not None and config.source and not container.command:
+        text = f"image {container.image} is built by {config.source}"
+        draft.assumptions.append(Assumption(text, "say what it starts: shutdownlint images"))
+        return
+    if config is None or container.command or started is None:
         return
     usual = start_by_name(container, ref, draft.context)
     named = usual.record if usual is not None else None

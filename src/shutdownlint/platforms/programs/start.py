@@ -127,7 +127,7 @@ def find_program(
         return None
     shared = spec.shareProcessNamespace or spec.hostPID
     first: bool | None = not shared
-    if not container.command and config is None:
+    if not container.command and (config is None or not config.starts):
         first = None if first else False  # the image's entry point may be an init
     started = StartedProgram(tuple(words), first)
     for _ in range(limits.MAX_LAUNCHERS):

@@ -75,7 +75,7 @@ def identify(
     """
     known, config = context.programs, context.image_config(container)
     image = _Image(container.image or "", known, config)
-    if not container.command and config is None:
+    if not container.command and (config is None or not config.starts):
         named = started is not None and _names_program(started, container, known)
         started = image.start(container, ref, args_name_program=named) or started
     if started is None:
@@ -121,7 +121,7 @@ class _Image(ImageName):
     """An image, with what its name shows of the program in it."""
 
     def __init__(self, image: str, known: KnownPrograms, config: ImageConfig | None) -> None:
-        super().__init__(image)
+        super().__init__(config.base if config is not None and config.base else image)
         self.config = config
         found = known.of_image(self.official, self.path)
         self.known = [(image, program) for image, program in found if image.tag in self.tag]
@@ -167,7 +167,7 @@ class _Image(ImageName):
     @property
     def stop_signal(self) -> str | None:
         """The signal that an image sets; SIGTERM for those that are known to set none."""
-        if self.config is not None:
+        if self.config is not None and (self.config.stop_signal or not self.config.base):
             return self.config.stop_signal or SIGTERM
         for image, _ in self.known:
             if image.stop_signal is not None:
