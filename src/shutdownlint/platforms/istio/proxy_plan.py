@@ -143,6 +143,7 @@ def plan_proxy(
         defaults,
         sidecar.version,
         _captured_ports(workload, merged, config),
+        reached=not sidecar.already_injected,
     )
     container.assumptions = assumptions
     draft.note(_overrides(config, merged))
@@ -207,8 +208,9 @@ def _settings(
         label = f"Istio {version} does not know it"
         unset = Origin(OriginKind.DEFAULT, label, nearest)
         exit_on_zero = replace(exit_on_zero, value=False, origin=unset)
+    older = version is not None and version < facts.TERMINATION_DRAIN_SINCE.value
     drain = field_setting(
-        "terminationDrainDuration",
+        facts.STALE_DRAIN_ENV if older else "terminationDrainDuration",
         merged.termination_drain,
         facts.TERMINATION_DRAIN_DURATION,
         nearest,
@@ -237,13 +239,16 @@ def _add_container(
     defaults: Setting[str],
     version: Version | None,
     captured: CapturedPorts,
+    *,
+    reached: bool,
 ) -> ContainerDraft:
     container = ContainerDraft(facts.PROXY_CONTAINER, hook.duration, native_sidecar=settings.native)
     container.hook = Hook(hook.duration)
     container.process = proxy_process(settings)
     if version is None or version >= facts.TERMINATION_DRAIN_SINCE.value:
-        container.knobs += [replace(knob, shared=defaults) for knob in proxy_knobs(settings)]
-        _note_edit_targets(container, settings, hook, draft.workload)
+        shared = defaults if reached else None
+        container.knobs += [replace(knob, shared=shared) for knob in proxy_knobs(settings)]
+        _note_edit_targets(container, settings, hook, draft.workload, reached=reached)
     container.note(written)
     # Measured with Envoy 1.36 and 1.40: from the first answer after the drain call on.
     container.note(ClosesKeptConnections(settings.keeps_listening))
@@ -283,9 +288,18 @@ def _captured_ports(
 
 
 def _note_edit_targets(
-    container: ContainerDraft, settings: ProxySettings, hook: HookSettings, workload: Workload
+    container: ContainerDraft,
+    settings: ProxySettings,
+    hook: HookSettings,
+    workload: Workload,
+    *,
+    reached: bool,
 ) -> None:
-    """Note where the proxy's settings are written, or would be."""
+    """Note where the proxy's settings are written, or would be.
+
+    ``reached``: the annotation becomes the proxy's environment when the pod is injected. One that
+    is written in the pod has its own.
+    """
     host = workload.annotations / facts.CONFIG_ANNOTATION
     named: dict[str, Setting[object]] = {
         "terminationDrain": settings.termination_drain,
@@ -302,7 +316,9 @@ def _note_edit_targets(
         # A ProxyConfig object may have the last word, and no annotation reaches the environment of
         # a gateway that is not injected.
         beyond = (
-            setting.origin.label.startswith("ProxyConfig ") or workload.group == facts.GATEWAY_GROUP
+            not reached
+            or setting.origin.label.startswith("ProxyConfig ")
+            or workload.group == facts.GATEWAY_GROUP
         )
         if not (name in _VARIABLES and beyond):
             inner = EmbeddedNodeRef(host, None, _STEPS[name])
