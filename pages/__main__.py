@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pages.configuration import SCRIPT, STYLE, configuration
 from pages.sources import ROOT, markdown
+from shutdownlint.cli.schema import Which, schema_text
 
 FOLDER = ROOT / "build" / "pages"
 
@@ -28,6 +29,8 @@ def main() -> int:
         _write(FOLDER / "docs" / page, text)
     shutil.copytree(ROOT / "docs" / "images", FOLDER / "docs" / "images")
     _write(FOLDER / "docs" / "timelines.css", STYLE)
+    for which in Which:
+        _write(FOLDER / "docs" / "schema" / f"{which}.json", schema_text(which))
     _write(FOLDER / "docs" / "tables.js", SCRIPT)
     _write(FOLDER / "zensical.toml", configuration(found))
     if asked.sources_only:

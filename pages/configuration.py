@@ -18,6 +18,7 @@ _SECTIONS: Final = {
         "guides.md",
         "first-week.md",
         "ci.md",
+        "editors.md",
         "configuration.md",
         "model-servers.md",
         "fixes.md",

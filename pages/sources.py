@@ -38,6 +38,7 @@ PAGES: Final = {
     "guides.md": ("docs/guides.md", "Guides"),
     "first-week.md": ("docs/first-week.md", "The first week"),
     "ci.md": ("docs/ci.md", "In CI"),
+    "editors.md": ("docs/editors.md", "In the editor"),
     "configuration.md": ("docs/configuration.md", "Configuration"),
     "model-servers.md": ("docs/model-servers.md", "Model servers"),
     "fixes.md": ("docs/fixes.md", "Fixes"),

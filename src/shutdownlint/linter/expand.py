@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from shutdownlint.gitops.words import names_deployments
 from shutdownlint.linter.world_files import WorldFiles, add_sources
@@ -18,7 +19,12 @@ from shutdownlint.manifests.prefilter import Prefilter
 from shutdownlint.manifests.read_world import Reading, read_world
 from shutdownlint.manifests.reader import ReadStats
 from shutdownlint.manifests.world import World, variants_of
-from shutdownlint.platforms.registry import PlatformEntry, PlatformWords, kind_table
+from shutdownlint.platforms.registry import (
+    PlatformEntry,
+    PlatformWords,
+    kind_table,
+    mesh_names,
+)
 from shutdownlint.platforms.user_facts import NO_MESH
 
 if TYPE_CHECKING:
@@ -62,25 +68,71 @@ def expand(inputs: Inputs, options: LintOptions, named: Iterable[str] = ()) -> E
 
     ``named`` are platforms that are used whatever the files have. Bad input never raises.
     """
-    facts = options.facts
-    meshes = {*facts.versions, *(fact.mesh for fact in facts.meshes)} - {NO_MESH}
-    words = PlatformWords({*meshes, *named})
+    words = _chosen_platforms(options, named)
     plan = _plan_worlds(inputs.sources, options.search)
-    kinds = kind_table(facts.programs)
-    reading = Reading(
-        kinds,
-        Prefilter(kinds.entries),
-        words.notice,
-        options.on_file,
-        facts.namespace,
-        options.debug,
-    )
+    reading = _reading(options, words)
     worlds: list[World] = []
     seen: set[str] = set()
     for sources in plan.worlds:
         numbered = _with_repeats(sources, seen)
         worlds.append(read_world(numbered, reading, worlds[0] if worlds else None))
     return Expansion(inputs, tuple(worlds), words.entries, plan.stats)
+
+
+class EditedFile:
+    """One file that is edited again and again, among others that stay as they are.
+
+    The others are read once. What concerns several workloads together (a Service that selects
+    two) is found among those of this file only.
+    """
+
+    def __init__(self, inputs: Inputs, source: InputSource, options: LintOptions) -> None:
+        self._inputs = inputs
+        self._source = source
+        self._words = _chosen_platforms(options, mesh_names())
+        self._reading = _reading(options, self._words)
+        others = [replace(s, context=True) for s in inputs.sources if s is not source]
+        self._first = read_world(((other, False) for other in others), self._reading)
+
+    @classmethod
+    def find(cls, inputs: Inputs, name: str, options: LintOptions) -> EditedFile | None:
+        """Return the file of a run with this name.
+
+        None where there is none, or where kustomizations and deployments decide what becomes of
+        it.
+        """
+        found = [s for s in inputs.sources if s.file.display_path == name and not s.context]
+        plan = _plan_worlds(inputs.sources, options.search)
+        same = [s for s in plan.worlds[0] if s.file.display_path == name]
+        is_plain = len(found) == 1 and same == found and isinstance(found[0].file, InputFile)
+        others = any(s.file.display_path == name for world in plan.worlds[1:] for s in world)
+        return cls(inputs, found[0], options) if is_plain and not others else None
+
+    def expand(self, data: bytes) -> Expansion:
+        """Return the file with this text as a run of its own that knows the others."""
+        assert isinstance(self._source.file, InputFile)
+        source = replace(self._source, file=replace(self._source.file, data=data))
+        world = read_world([(source, False)], self._reading, self._first)
+        return Expansion(self._inputs, (world,), self._words.entries)
+
+
+def _chosen_platforms(options: LintOptions, named: Iterable[str]) -> PlatformWords:
+    """Return the platforms that are used whatever the files have."""
+    facts = options.facts
+    meshes = {*facts.versions, *(fact.mesh for fact in facts.meshes)} - {NO_MESH}
+    return PlatformWords({*meshes, *named})
+
+
+def _reading(options: LintOptions, words: PlatformWords) -> Reading:
+    kinds = kind_table(options.facts.programs)
+    return Reading(
+        kinds,
+        Prefilter(kinds.entries),
+        words.notice,
+        options.on_file,
+        options.facts.namespace,
+        options.debug,
+    )
 
 
 def _plan_worlds(sources: Sequence[InputSource], search: FileSearch) -> WorldFiles:

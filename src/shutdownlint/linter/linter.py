@@ -14,6 +14,7 @@ from shutdownlint.manifests.reader import add_stats
 from shutdownlint.platforms.registry import mesh_names
 
 if TYPE_CHECKING:
+    from shutdownlint.linter.expand import Expansion
     from shutdownlint.linter.options import LintOptions
     from shutdownlint.manifests.inputs import Inputs
 
@@ -23,10 +24,14 @@ def check(inputs: Inputs, options: LintOptions) -> LintResult:
 
     Raises ``RuleError`` for mistakes in rules.
     """
-    expansion = expand(inputs, options)
+    return check_expanded(expand(inputs, options), options)
+
+
+def check_expanded(expansion: Expansion, options: LintOptions) -> LintResult:
+    """Lint files that were read. Raises as ``check``."""
     # Names of rules are checked even where no rule is evaluated.
     if not expansion.has_input and not options.selection.names:
-        return LintResult(add_stats(expansion.read_stats), inputs=inputs)
+        return LintResult(add_stats(expansion.read_stats), inputs=expansion.inputs)
     from shutdownlint.engine.select_rules import select_rules  # noqa: PLC0415 - see above
     from shutdownlint.linter.evaluate import evaluate  # noqa: PLC0415 - see above
     from shutdownlint.linter.finish import finish  # noqa: PLC0415 - see above

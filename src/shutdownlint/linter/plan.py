@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 def with_built_images(options: LintOptions, inputs: Inputs) -> LintOptions:
     """Return the options with what the Dockerfiles below the paths of a run show of images."""
+    if not inputs.roots:
+        return options
     built = find_built_images(inputs.roots, options.search)
     images = options.facts.images
     known = images.configs if images is not None else ()
