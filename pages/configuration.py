@@ -19,6 +19,7 @@ _SECTIONS: Final = {
         "first-week.md",
         "ci.md",
         "editors.md",
+        "clusters.md",
         "configuration.md",
         "model-servers.md",
         "fixes.md",

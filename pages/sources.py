@@ -39,6 +39,7 @@ PAGES: Final = {
     "first-week.md": ("docs/first-week.md", "The first week"),
     "ci.md": ("docs/ci.md", "In CI"),
     "editors.md": ("docs/editors.md", "In the editor"),
+    "clusters.md": ("docs/clusters.md", "What a cluster runs"),
     "configuration.md": ("docs/configuration.md", "Configuration"),
     "model-servers.md": ("docs/model-servers.md", "Model servers"),
     "fixes.md": ("docs/fixes.md", "Fixes"),

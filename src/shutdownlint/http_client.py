@@ -43,14 +43,20 @@ class Answer(Struct, frozen=True):
 class HttpClient:
     """Asks servers, each answer within ``seconds`` and at most ``most_bytes`` long.
 
-    ``authorities`` is a file of certificates that those of servers are checked with. Raises
-    ``HttpError``.
+    ``authorities`` is a file of certificates that those of servers are checked with; ``tls`` are
+    settings of the caller's own instead. Raises ``HttpError``.
     """
 
-    def __init__(self, seconds: float, most_bytes: int, authorities: str | None = None) -> None:
+    def __init__(
+        self,
+        seconds: float,
+        most_bytes: int,
+        authorities: str | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         self._seconds = seconds
         self._most_bytes = most_bytes
-        self._pool = urllib3.PoolManager(ssl_context=_tls(authorities), retries=False)
+        self._pool = urllib3.PoolManager(ssl_context=tls or _tls(authorities), retries=False)
 
     def ask(
         self,

@@ -35,6 +35,19 @@ MAX_CONFIGURATION_ENTRIES: Final = 1000
 #: A file that is named outright is in a chart if one of so many folders above it is one.
 MAX_PARENT_FOLDERS: Final = 6
 
+# Clusters
+
+#: An answer of an API server that takes longer, in seconds, is none.
+MAX_CLUSTER_SECONDS: Final = 30
+#: A longer answer of an API server is refused.
+MAX_CLUSTER_ANSWER_BYTES: Final = 64 * 1024 * 1024
+#: A cluster whose answers are longer together is refused.
+MAX_CLUSTER_BYTES: Final = 1024 * 1024 * 1024
+#: A cluster with more objects of the kinds that are read is refused.
+MAX_CLUSTER_OBJECTS: Final = 200_000
+#: A cluster that needs more requests is refused.
+MAX_CLUSTER_REQUESTS: Final = 2000
+
 # Dockerfiles
 
 #: Dockerfiles, and files that name builds, after so many are not read.

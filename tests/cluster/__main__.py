@@ -1,7 +1,8 @@
 """Build and run a Kubernetes node, and compare the model with it.
 
 ``build`` makes the programs, ``check`` says whether they are there, ``up`` and ``down`` start and stop a node for trying things by hand
-(``kubectl`` runs in it), ``fields`` asks the API server for its verdicts, and the suites run random
+(``kubectl`` runs in it), ``fields`` asks the API server for its verdicts, ``reading`` checks what it
+has with ``--cluster``, and the suites run random
 cases: ``pods``, ``starting``, ``jobs``, ``rollouts``, ``drains``. ``endpoints`` and
 ``endpoints-nftables`` measure. ``table`` prints the stored results.
 """
@@ -30,7 +31,18 @@ _BATCH: Final = 200
 def main() -> int:
     """Run the command that is named."""
     parser = argparse.ArgumentParser(prog="python -m tests.cluster", description=__doc__)
-    commands = ["build", "check", "up", "down", "kubectl", "fields", *SUITES, *MEASURED, "table"]
+    commands = [
+        "build",
+        "check",
+        "up",
+        "down",
+        "kubectl",
+        "fields",
+        "reading",
+        *SUITES,
+        *MEASURED,
+        "table",
+    ]
     parser.add_argument("command", choices=commands)
     parser.add_argument("--kubernetes", default=VERSION, help="the version of the node")
     parser.add_argument("--first", type=int, default=1, help="the first seed")
@@ -59,13 +71,14 @@ def main() -> int:
 
 
 def _run(command: str, version: str, first: int, count: int) -> int:
-    for begin in range(first, first + count, _BATCH):
-        size = min(_BATCH, first + count - begin)
+    batch = count if command == "reading" else _BATCH
+    for begin in range(first, first + count, batch):
+        size = min(batch, first + count - begin)
         words = inside(command, version, str(begin), str(size))
         code = subprocess.run(words, cwd=ROOT, check=False).returncode
         if code:
             return code
-    if command != "fields":
+    if command not in ("fields", "reading"):
         sys.stdout.write(write_table(command))
     return 0
 

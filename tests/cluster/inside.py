@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from tests.cluster import drains, endpoints, fields, jobs, pods, rollouts, starting
+from tests.cluster import drains, endpoints, fields, jobs, pods, reading, rollouts, starting
 from tests.cluster.binaries import CACHE
-from tests.cluster.node import Node
+from tests.cluster.node import FOLDER, Node
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +43,9 @@ def main() -> int:
             answers = fields.record(node.api, node.version)
         sys.stdout.write(f"{answers:,} answers of kube-apiserver {node.version}\n")
         return 0
+    if command == "reading":
+        with Node(version, api_only=True, api_options=reading.audit_options(FOLDER)) as node:
+            return reading.compare(node, count)
     nftables = command == "endpoints-nftables"
     with Node(version, proxy_mode="nftables" if nftables else "iptables") as node:
         if command == "serve":

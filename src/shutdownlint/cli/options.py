@@ -212,6 +212,23 @@ class FileOptions(OptionGroup):
             help="What standard input (-) is called in reports.",
         ),
     ] = None
+    cluster: Annotated[
+        list[str] | None,
+        Option(
+            panel=FILES,
+            metavar="CONTEXT",
+            help="Read what a cluster runs, by a context of your kubeconfig ('current' for the "
+            "current one, 'in-cluster' in a pod); repeatable. Only lists are asked for, never "
+            "Secrets.",
+        ),
+    ] = None
+    allow_exec: Annotated[
+        bool,
+        Option(
+            panel=FILES,
+            help="With --cluster: the kubeconfig may run its program for credentials.",
+        ),
+    ] = False
     as_pod: Annotated[
         bool,
         Option(

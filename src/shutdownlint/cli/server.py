@@ -50,5 +50,9 @@ def command(*, files: FileOptions, environment: EnvironmentOptions) -> None:
     gc.enable()  # a run does without, a server lives long
     # Nothing but the protocol goes to the editor: what anything else would print goes to stderr.
     editor = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    sys.stdout = sys.stderr
-    make_server(load).start_io(stdout=editor)
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    server = make_server(load)
+    try:
+        server.start_io(stdout=editor)
+    finally:
+        server.close()

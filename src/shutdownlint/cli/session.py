@@ -77,6 +77,9 @@ class Session(Struct, frozen=True):
     debug: bool = False
     isolated: bool = False
     as_pod: bool = False
+    #: Contexts of the kubeconfig, and whether it may run programs.
+    clusters: tuple[str, ...] = ()
+    allow_exec: bool = False
 
     @classmethod
     def of(cls, given: FileOptions, environment: EnvironmentOptions | None = None) -> "Session":
@@ -87,7 +90,13 @@ class Session(Struct, frozen=True):
         if environment is not None:
             config = _with_environment(config, environment)
         return cls(
-            config, given.stdin_filename or STDIN_NAME, given.debug, given.isolated, given.as_pod
+            config,
+            given.stdin_filename or STDIN_NAME,
+            given.debug,
+            given.isolated,
+            given.as_pod,
+            tuple(given.cluster or ()),
+            given.allow_exec,
         )
 
     def with_config(self, config: Config) -> "Session":
@@ -116,9 +125,12 @@ class Session(Struct, frozen=True):
     def read(self, paths: list[str]) -> Inputs:
         """Find the files of a run, those for context only, and the renderings."""
         config = self.config
+        if self.clusters and paths == ["."]:
+            paths = []  # it is the default, not an argument
         _require_paths(paths, "")
         _require_paths(config.context, "context: ")
         inputs = read(paths, self.search, context=config.context, stdin_name=self.stdin_name)
+        inputs = self._with_clusters(inputs)
         if self.as_pod:
             from shutdownlint.manifests.snippets import as_pods  # noqa: PLC0415 - seldom used
 
@@ -136,6 +148,20 @@ class Session(Struct, frozen=True):
             kubernetes=str(kubernetes) if kubernetes is not None else None,
         )
         return add_renderings(inputs, paths, options)
+
+    def _with_clusters(self, inputs: Inputs) -> Inputs:
+        """Return the inputs with the objects of the clusters that the command line names."""
+        if not self.clusters:
+            return inputs
+        from shutdownlint import cluster  # noqa: PLC0415 - seldom used
+
+        files.disable_caching("it asks a cluster")
+        try:
+            found = [*cluster.read_clusters(self.clusters, allow_exec=self.allow_exec)]
+        except cluster.ClusterError as error:
+            raise usage_error(str(error)) from None
+        sources = (source for each in found for source in each.sources)
+        return replace(inputs, sources=(*inputs.sources, *sources))
 
     def warn_unmatched(self, paths: list[str], entries: "Iterable[WorkloadEntry]") -> None:
         """Warn about patterns of the configuration that match nothing of a whole run.

@@ -58,6 +58,8 @@ CHECK_REPORTERS: Final = (
     Reporter("gitlab", "gitlab:render_gitlab"),
     Reporter("markdown", "markdown:render_markdown"),
     Reporter("html", "html:render_html", describe="html:draw_timeline"),
+    Reporter("policyreport", "policy_report:render_policy_reports"),
+    Reporter("openreport", "policy_report:render_open_reports"),
 )
 #: Of a list of ``Explanation``.
 EXPLAIN_REPORTERS: Final = (

@@ -30,7 +30,7 @@ def to_range(region: Region, lines: Sequence[str]) -> types.Range:
 
 
 def to_loose_range(region: Region) -> types.Range:
-    """Return the range of a region in a file whose text is not at hand: columns as written."""
+    """Return the range of a region in a file whose text is not known: columns as written."""
     start = types.Position(region.line - 1, region.column - 1)
     return types.Range(start, types.Position(region.end_line - 1, region.end_column - 1))
 

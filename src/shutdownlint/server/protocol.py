@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from multiprocessing import get_context
 from typing import TYPE_CHECKING, Final
 
 from lsprotocol import types
@@ -14,6 +16,7 @@ from pygls.lsp.server import LanguageServer
 from shutdownlint import __version__, files
 from shutdownlint.linter.linter import check
 from shutdownlint.server import own_files
+from shutdownlint.server.checker import begin_process
 from shutdownlint.server.texts import diagnostics, uri_of
 from shutdownlint.server.workspace import FoundInFile, Workspace, WorkspaceError, found_in
 from shutdownlint.wording import internal_error
@@ -42,6 +45,7 @@ class Server(LanguageServer):
         self.edits = 0
         self._soon: dict[str, asyncio.Task[None]] = {}
         self._later: asyncio.Task[None] | None = None
+        self._pool: ProcessPoolExecutor | None = None
         #: A check of everything, which cannot be stopped.
         self._running: asyncio.Future[LintResult] | None = None
 
@@ -111,10 +115,21 @@ class Server(LanguageServer):
             return
         with self.contained():
             run = partial(check, workspace.inputs, workspace.options)
-            self._running = asyncio.get_running_loop().run_in_executor(None, run)
+            self._running = asyncio.get_running_loop().run_in_executor(self._other_process(), run)
             result = await asyncio.shield(self._running)
             if edits == self.edits:
                 self.show_all(result)
+
+    def _other_process(self) -> ProcessPoolExecutor:
+        """Return a copy of this program, so that edits do not wait for a check of everything."""
+        if self._pool is None or self._pool._broken:
+            self._pool = ProcessPoolExecutor(1, get_context("spawn"), begin_process)
+        return self._pool
+
+    def close(self) -> None:
+        """End what still runs."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
 
     def check_file(self, name: str) -> None:
         """Check the text of one file, and show what is found."""
