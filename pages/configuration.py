@@ -20,6 +20,7 @@ _SECTIONS: Final = {
         "ci.md",
         "editors.md",
         "clusters.md",
+        "policies.md",
         "configuration.md",
         "model-servers.md",
         "fixes.md",

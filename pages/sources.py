@@ -40,6 +40,7 @@ PAGES: Final = {
     "ci.md": ("docs/ci.md", "In CI"),
     "editors.md": ("docs/editors.md", "In the editor"),
     "clusters.md": ("docs/clusters.md", "What a cluster runs"),
+    "policies.md": ("docs/policies.md", "Policies"),
     "configuration.md": ("docs/configuration.md", "Configuration"),
     "model-servers.md": ("docs/model-servers.md", "Model servers"),
     "fixes.md": ("docs/fixes.md", "Fixes"),

@@ -1,8 +1,8 @@
 """Build and run a Kubernetes node, and compare the model with it.
 
 ``build`` makes the programs, ``check`` says whether they are there, ``up`` and ``down`` start and stop a node for trying things by hand
-(``kubectl`` runs in it), ``fields`` asks the API server for its verdicts, ``reading`` checks what it
-has with ``--cluster``, and the suites run random
+(``kubectl`` runs in it), ``fields`` asks the API server for its verdicts, ``policies`` compares generated
+policies with ``check``, ``reading`` checks what it has with ``--cluster``, and the suites run random
 cases: ``pods``, ``starting``, ``jobs``, ``rollouts``, ``drains``. ``endpoints`` and
 ``endpoints-nftables`` measure. ``table`` prints the stored results.
 """
@@ -39,6 +39,7 @@ def main() -> int:
         "kubectl",
         "fields",
         "reading",
+        "policies",
         *SUITES,
         *MEASURED,
         "table",
@@ -78,7 +79,7 @@ def _run(command: str, version: str, first: int, count: int) -> int:
         code = subprocess.run(words, cwd=ROOT, check=False).returncode
         if code:
             return code
-    if command not in ("fields", "reading"):
+    if command not in ("fields", "reading", "policies"):
         sys.stdout.write(write_table(command))
     return 0
 

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from tests.cluster import drains, endpoints, fields, jobs, pods, reading, rollouts, starting
+from tests.cluster import (
+    drains,
+    endpoints,
+    fields,
+    jobs,
+    pods,
+    policies,
+    reading,
+    rollouts,
+    starting,
+)
 from tests.cluster.binaries import CACHE
 from tests.cluster.node import FOLDER, Node
 
@@ -43,6 +53,9 @@ def main() -> int:
             answers = fields.record(node.api, node.version)
         sys.stdout.write(f"{answers:,} answers of kube-apiserver {node.version}\n")
         return 0
+    if command == "policies":
+        with Node(version, api_only=True, api_options=policies.OPTIONS) as node:
+            return policies.compare(node)
     if command == "reading":
         with Node(version, api_only=True, api_options=reading.audit_options(FOLDER)) as node:
             return reading.compare(node, count)

@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "rule": "Show a rule's page; without an id, list all rules (the configuration's own among "
     "them).",
     "program": "Show what a program does at its stop signal; without a name, list all programs.",
+    "policy": "Print rules as policies that the API server, or Kyverno, enforces.",
     "server": "Speak the language server protocol: findings while a manifest is edited.",
     "schema": "Print the JSON Schema of the configuration, of rule files, or of program records.",
 }

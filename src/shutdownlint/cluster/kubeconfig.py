@@ -25,7 +25,7 @@ from shutdownlint.yaml_source.composer import ComposeError, compose
 from shutdownlint.yaml_source.errors import BudgetExceededError
 from shutdownlint.yaml_source.tree import Tree
 
-#: The name that stands for the kubeconfig's own current context.
+#: The name of the kubeconfig's own current context.
 CURRENT: Final = "current"
 #: The name of the cluster that this program runs in, as a pod.
 IN_CLUSTER: Final = "in-cluster"
