@@ -24,7 +24,7 @@ _RESOURCES: Final = (
     ("batch", "v1", ("jobs", "cronjobs")),
 )
 _KINDS: Final = ("Pod", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob")
-#: A pod that a controller makes has been judged with its template.
+#: A pod that a controller makes was checked with its template.
 _OWN_PODS: Final = "object.kind != 'Pod' || !has(object.metadata.ownerReferences)"
 
 
