@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from functools import cache, cached_property
 from sys import intern
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from msgspec import Struct
 
@@ -55,6 +55,10 @@ class RuleFailure(Struct, frozen=True):
     reason: str
 
 
+#: More rules of which the fields are not known yet are not kept.
+_MOST_NEW_RULES: Final = 2000
+
+
 class ExpressionCache:
     """Compiled expressions; runs that check the same files again share them."""
 
@@ -69,6 +73,8 @@ class ExpressionCache:
     def add_fields_of(self, rules: Iterable[Rule]) -> None:
         """Make the compiler that all expressions share know the fields of these rules."""
         self._new_rules += rules
+        if len(self._new_rules) > _MOST_NEW_RULES:  # of many runs
+            self._take_new_rules()
 
     def _compiler(self, expression: RuleExpression) -> Compiler:
         """Return an expression's compiler: its own if its fields have other types elsewhere."""

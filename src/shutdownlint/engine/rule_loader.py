@@ -38,14 +38,18 @@ class CompiledRules(Struct, array_like=True, frozen=True):
 
 def load_bundled(folders: Iterable[str]) -> list[Rule]:
     """Return the rules that come with shutdownlint, of these platforms' folders."""
-    compiled, root = _compiled(), bundled_folder()
-    rules = [
-        _with_file(rule, str(root / rule.file))
-        for name in (GENERAL_FOLDER, *folders)
-        if name in compiled.folders
-        for rule in msgpack.decode(compiled.folders[name], type=list[Rule])
-    ]
+    rules = [rule for name in (GENERAL_FOLDER, *folders) for rule in _rules_in(name)]
     return sorted(rules, key=lambda rule: rule.id)
+
+
+@cache
+def _rules_in(folder: str) -> tuple[Rule, ...]:
+    """Return the rules of a folder; a server that checks again and again has them once."""
+    compiled, root = _compiled(), bundled_folder()
+    if folder not in compiled.folders:
+        return ()
+    rules = msgpack.decode(compiled.folders[folder], type=list[Rule])
+    return tuple(_with_file(rule, str(root / rule.file)) for rule in rules)
 
 
 def load_all_bundled() -> list[Rule]:
