@@ -90,25 +90,28 @@ async def _time(editor: Editor, name: str, text: str) -> float:
 
 async def _run(folder: Path, edits: int, seed: int) -> int:
     name, rng = _busiest(folder), Random(seed)
-    (folder / "nothing.yaml").write_text("a: 1\n")
-    editor = Editor(folder)
+    nothing = folder.parent / "nothing"
+    nothing.mkdir()
+    (nothing / "nothing.yaml").write_text("a: 1\n")
+    editor, idle = Editor(folder), Editor(nothing)
     await editor.start()
+    await idle.start()
     editor.open(name)
-    editor.open("nothing.yaml")
+    idle.open("nothing.yaml")
     await editor.until(name, lambda _rules: True)
+    await idle.until("nothing.yaml", lambda _rules: True)
     original = editor.texts[name]
     text, times, floors, memory = original, list[float](), list[float](), list[int]()
     for number in range(edits):
         text = _edited(text, rng) if number % 25 else original
         times.append(await _time(editor, name, text))
         if number % 10 == 0:
-            floors.append(await _time(editor, "nothing.yaml", f"a: {number}\n"))
+            floors.append(await _time(idle, "nothing.yaml", f"a: {number}\n"))
         if number in (9, edits - 1):
             await asyncio.sleep(_PAUSE)  # everything is checked
             memory.append(_memory(editor))
     last = editor.texts[name]
     (folder / name).write_text(last)
-    (folder / "nothing.yaml").write_text(editor.texts["nothing.yaml"])
     wanted = _shown(_check(folder), name)
     try:
         await editor.until(name, lambda rules: Counter(rules) == wanted)
@@ -129,6 +132,7 @@ async def _run(folder: Path, edits: int, seed: int) -> int:
         f"messages: {editor.messages}\n"
     )
     await editor.stop()
+    await idle.stop()
     return int(not same or bool(editor.messages))
 
 

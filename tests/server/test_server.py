@@ -295,3 +295,31 @@ def test_malformed_messages_leave_the_server_alive(folder: Path) -> None:
     assert done.returncode == 0
     assert b'"id":9,"jsonrpc":"2.0","result":null' in done.stdout.replace(b" ", b"")
     assert b'"id":7,"jsonrpc":"2.0","result":null' in done.stdout.replace(b" ", b"")
+
+
+def test_a_huge_text_leaves_the_server_alive(folder: Path) -> None:
+    async def act(editor: Editor) -> None:
+        editor.open("pod.yaml")
+        await editor.until("pod.yaml", lambda rules: "SL102" in rules)
+        editor.change("pod.yaml", POD + "# " + "x" * 3_000_000 + "\n")
+        await editor.hover("pod.yaml", 6)
+        editor.change("pod.yaml", "a: " + "[" * 100_000)
+        await editor.lenses("pod.yaml")
+        editor.change("pod.yaml", POD)
+        await editor.until("pod.yaml", lambda rules: "SL102" in rules)
+
+    in_editor(folder, act)
+
+
+def test_a_file_outside_of_the_workspace_is_left_alone(folder: Path) -> None:
+    inner = folder / "inner"
+    inner.mkdir()
+    (inner / "pod.yaml").write_text(POD)
+
+    async def act(editor: Editor) -> None:
+        editor.open("pod.yaml")
+        await editor.until("pod.yaml", bool)
+        assert await editor.hover("../pod.yaml", 6) == ""
+        assert "../pod.yaml" not in editor.shown
+
+    in_editor(inner, act)
