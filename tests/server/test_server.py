@@ -89,6 +89,16 @@ def test_hovers(folder: Path) -> None:
     in_editor(folder, act)
 
 
+def test_a_hover_over_a_service_is_about_its_pods(folder: Path) -> None:
+    async def act(editor: Editor) -> None:
+        editor.open("service.yaml")
+        text = await editor.hover("service.yaml", 2)
+        assert f"[Pod shop/shop]({editor.uri('pod.yaml')}#L1): " in text
+        assert "cut" in text or "late" in text
+
+    in_editor(folder, act)
+
+
 def test_quick_fixes(folder: Path) -> None:
     async def act(editor: Editor) -> None:
         editor.open("pod.yaml")

@@ -6,14 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 from shutdownlint.cli.declarations import Argument
 from shutdownlint.cli.options import FORMAT_OPTION, OutputFile, choice
 from shutdownlint.cli.output import INCOMPLETE, check_outputs, usage_error, warn, write_output
+from shutdownlint.reports.fleet import read_fleet
 from shutdownlint.reports.history import HistoryError, read_history
 from shutdownlint.reports.output import ReportOutput
-from shutdownlint.reports.registry import HISTORY_REPORTERS, find_reporter
+from shutdownlint.reports.registry import FLEET_REPORTERS, HISTORY_REPORTERS, find_reporter
 
+_PAGE = "html"
 if TYPE_CHECKING:
     from enum import StrEnum as HistoryFormat
 else:
-    HistoryFormat = choice("HistoryFormat", [reporter.name for reporter in HISTORY_REPORTERS])
+    HistoryFormat = choice(
+        "HistoryFormat", [each.name for each in (*HISTORY_REPORTERS, *FLEET_REPORTERS)]
+    )
 
 
 def command(
@@ -32,9 +36,14 @@ def command(
     The reports are the JSON files of the folder, in the order of their names: call them by their
     dates. The findings of the last one are counted by team.
 
+    With --format html the reports of many repositories and clusters are one page: each folder below
+    FOLDER is one of them. Its links lead to the reports, so write the page into FOLDER.
+
     Examples:
 
       shutdownlint check --format json=reports/2026-11-23.json . ; shutdownlint history reports/
+
+      shutdownlint history fleet/ --format html --output fleet/index.html
     """
     check_outputs([output])
     path = Path(folder)
@@ -42,6 +51,9 @@ def command(
         reason = "a file, not a folder" if path.exists() else "no such folder"
         raise usage_error(f"{folder}: {reason}")
 
+    if output_format is not None and output_format.value == _PAGE:
+        _write_fleet(path, output)
+        return
     try:
         history = read_history(path)
     except HistoryError as error:
@@ -52,3 +64,15 @@ def command(
     name = str(output_format.value) if output_format is not None else "text"
     reporter = find_reporter(HISTORY_REPORTERS, name)
     write_output(reporter.render(history, ReportOutput(output)), output)
+
+
+def _write_fleet(folder: Path, output: str | None) -> None:
+    fleet = read_fleet(folder)
+    for text in fleet.unreadable:
+        warn(text)
+    if not fleet.sources:
+        warn(f"{folder}: no reports (*.json)")
+        raise SystemExit(INCOMPLETE)
+    write_output(find_reporter(FLEET_REPORTERS, _PAGE).render(fleet, ReportOutput(output)), output)
+    if fleet.unreadable:
+        raise SystemExit(INCOMPLETE)

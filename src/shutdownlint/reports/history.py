@@ -53,10 +53,10 @@ class History(Struct, frozen=True):
 def read_history(folder: Path) -> History:
     """Return the JSON reports of a folder in the order of their names. Raises ``HistoryError``."""
     rows: list[HistoryRow] = []
-    before: _Report | None = None
+    before: JsonReport | None = None
     owners: Counter[str] = Counter()
     for path in sorted(folder.glob("*.json")):
-        report = _read(path)
+        report = read_report(path)
         counts = Counter(str(finding.get("severity")) for finding in report.findings)
         owners = Counter(str(finding.get("owner") or _NO_TEAM) for finding in report.findings)
         new = fixed = None
@@ -71,13 +71,14 @@ def read_history(folder: Path) -> History:
     return History(tuple(rows), dict(owners.most_common()))
 
 
-class _Report(Struct, frozen=True):
+class JsonReport(Struct, frozen=True):
     """The contents of a report. ``has_notes`` is false if notes were only counted."""
 
     findings: list[dict[str, Any]]
     workloads: int
     has_notes: bool
     baseline: bool
+    losses: dict[str, int]
 
     def keys(self, *, notes: bool) -> Counter[tuple[str, str]]:
         """Return the keys that identify its findings, with the notes or without."""
@@ -88,7 +89,7 @@ class _Report(Struct, frozen=True):
         )
 
 
-def _read(path: Path) -> _Report:
+def read_report(path: Path) -> JsonReport:
     """Return a report. Raises ``HistoryError``."""
     text = read_regular_file(path, limits.MAX_FILE_BYTES)
     if text is None:
@@ -100,13 +101,21 @@ def _read(path: Path) -> _Report:
         workloads = summary["workloads"]
         if not all(isinstance(finding, dict) for finding in findings):
             raise TypeError
-        if not isinstance(workloads, int):
+        if not isinstance(workloads, int) or workloads < 0:
             raise TypeError
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         reason = "not a report of shutdownlint check --format json"
         raise HistoryError(f"{path}: {reason}") from None
     hidden, known = bool(summary.get("hidden_notes")), bool(summary.get("known"))
-    return _Report(findings, workloads, has_notes=not hidden, baseline=known)
+    losses = summary.get("losses")
+    counts = losses.items() if isinstance(losses, dict) else ()
+    return JsonReport(
+        findings,
+        workloads,
+        has_notes=not hidden,
+        baseline=known,
+        losses={key: max(count, 0) for key, count in counts if isinstance(count, int)},
+    )
 
 
 def render_text(history: History, _output: ReportOutput) -> str:

@@ -109,6 +109,10 @@ HISTORY_REPORTERS: Final = (
 )
 
 
+#: Of a ``Fleet``.
+FLEET_REPORTERS: Final = (Reporter("html", "fleet:render_html"),)
+
+
 def find_reporter(reporters: tuple[Reporter, ...], name: str) -> Reporter:
     """Return the reporter of that name. Raises ``KeyError``."""
     return {reporter.name: reporter for reporter in reporters}[name]

@@ -11,7 +11,14 @@ from shutdownlint.server import own_files
 from shutdownlint.server.actions import actions_at
 from shutdownlint.server.positions import split_lines
 from shutdownlint.server.protocol import Server
-from shutdownlint.server.texts import hover_of_pod, hover_of_rule, lenses, name_of, pod_at
+from shutdownlint.server.texts import (
+    hover_of_pod,
+    hover_of_rule,
+    hover_of_service,
+    lenses,
+    name_of,
+    pod_at,
+)
 
 if TYPE_CHECKING:
     from shutdownlint.server.workspace import Load
@@ -133,4 +140,8 @@ def _hover(server: Server, params: types.HoverParams) -> str:
         return ""
     page = hover_of_rule(lines[place.line], place.character)
     pod = None if page else pod_at(files.plan_file(name), place.line + 1)
-    return page or (hover_of_pod(pod) if pod is not None else "")
+    if page or pod is not None:
+        return page or (hover_of_pod(pod) if pod is not None else "")
+    if "Service" not in text:
+        return ""
+    return hover_of_service(files.plan_all(), name, place.line + 1)

@@ -12,8 +12,10 @@ from shutdownlint import files
 from shutdownlint.engine.finding import Severity
 from shutdownlint.engine.loader import load_schema
 from shutdownlint.engine.rule_loader import load_all_bundled
+from shutdownlint.linter.verdicts import judge_pod
 from shutdownlint.patterns import lazy_pattern
-from shutdownlint.platforms.locations import as_source_location
+from shutdownlint.platforms.locations import as_source_location, document_of
+from shutdownlint.platforms.user_facts import UserFacts
 from shutdownlint.project import rule_url
 from shutdownlint.reports.explain_text import render_text
 from shutdownlint.reports.explanation import Explanation
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from shutdownlint.engine.finding import Finding
+    from shutdownlint.manifests.document import Document
     from shutdownlint.platforms.planned_pod import PlannedPod
     from shutdownlint.server.workspace import FoundInFile
     from shutdownlint.yaml_source.location import Region
@@ -128,11 +131,25 @@ def hover_of_pod(pod: PlannedPod) -> str:
     return f"```text\n{text}\n```\n" + "\n".join(links)
 
 
+def hover_of_service(pods: Sequence[PlannedPod], name: str, line: int) -> str:
+    """Return what a stop loses of each pod that the Service at a line sends to; or nothing."""
+    found: dict[str, None] = {}
+    for pod in pods:
+        for sender in pod.plan.senders if pod.plan is not None else ():
+            location = as_source_location(sender.name.origin.location)
+            document = document_of(location) if location is not None else None
+            if document is not None and document.file == name and _has_line(document, line):
+                region = pod.ref.region()
+                place = f"[{pod.id}]({uri_of(region.file)}#L{region.line})"
+                found[f"- {place}: {safe(format_verdict(judge_pod(pod, UserFacts())))}"] = None
+    return "\n".join(found)
+
+
+def _has_line(document: Document, line: int) -> bool:
+    first = document.line_offset + 1
+    return first <= line <= first + document.text.count("\n")
+
+
 def pod_at(pods: Sequence[PlannedPod], line: int) -> PlannedPod | None:
     """Return the pod whose document has that line, counted from 1."""
-    for pod in pods:
-        document = pod.ref.document
-        first = document.line_offset + 1
-        if first <= line <= first + document.text.count("\n"):
-            return pod
-    return None
+    return next((pod for pod in pods if _has_line(pod.ref.document, line)), None)

@@ -91,8 +91,11 @@ class Workspace:
         if edited is not None:
             data = text.encode(errors="replace")
             return plan_explained(edited.expand(data), self.options).pods
-        pods = plan_workloads(self.inputs, self.options).pods
-        return [pod for pod in pods if pod.ref.region().file == name]
+        return [pod for pod in self.plan_all() if pod.ref.region().file == name]
+
+    def plan_all(self) -> Sequence[PlannedPod]:
+        """Return the pods of all files with all that explains them."""
+        return plan_workloads(self.inputs, self.options).pods
 
     def check_changed(self, texts: Mapping[str, bytes]) -> LintResult:
         """Check every file, some with other texts, for what a fix would do."""
