@@ -15,6 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 from msgspec import Struct, field
 
 from shutdownlint import files
+from shutdownlint.engine.rule_loader import load_all_bundled
 from shutdownlint.patterns import lazy_pattern
 from shutdownlint.project import rule_url
 from shutdownlint.reports.history import HistoryError, read_report
@@ -230,7 +231,11 @@ def render_html(fleet: Fleet, _output: ReportOutput) -> str:
 
 
 def _cause_rows(fleet: Fleet) -> Iterator[tuple[str, ...]]:
-    ranked = sorted(fleet.causes.items(), key=lambda each: -each[1].workloads)
+    # What loses requests comes before what has another cost.
+    losing = {rule.id for rule in load_all_bundled() if rule.losses}
+    ranked = sorted(
+        fleet.causes.items(), key=lambda each: (each[0] not in losing, -each[1].workloads)
+    )
     for rule, cause in ranked[:_MOST_CAUSES]:
         url = rule_url(rule)
         shown = escape(safe(rule))
@@ -240,8 +245,8 @@ def _cause_rows(fleet: Fleet) -> Iterator[tuple[str, ...]]:
         fix = f'<br><span class="faint">{escape(safe(cause.fix[:200]))}</span>' if cause.fix else ""
         yield (
             f"{linked} {escape(safe(cause.title))}{fix}",
-            f"{cause.workloads:,}",
-            f"{len(cause.sources):,}",
+            _number(cause.workloads),
+            _number(len(cause.sources)),
             escape(safe(place)),
         )
 
@@ -267,11 +272,16 @@ def _source_rows(fleet: Fleet) -> Iterator[tuple[str, ...]]:
         address = quote(f"{source.name}/{last.name}.json", safe="/")
         yield (
             f"<a href={quoteattr(address)}>{escape(safe(source.name))}</a>",
-            f"{last.losing:,}",
-            *(f"{last.losses[key]:,}" for key in _LOSSES),
-            f"{last.workloads:,}",
-            change,
+            _number(last.losing),
+            *(_number(last.losses[key]) for key in _LOSSES),
+            _number(last.workloads),
+            f'<span class="number">{change}</span>',
         )
+
+
+def _number(value: int) -> str:
+    """Return a number that is not broken over lines."""
+    return f'<span class="number">{value:,}</span>'
 
 
 def _draw_time(fleet: Fleet) -> str:

@@ -27,6 +27,7 @@ caption{text-align:left;font-weight:600}
 th,td{text-align:left;padding:.25rem .75rem .25rem 0;border-bottom:1px solid var(--line);vertical-align:top}
 summary{cursor:pointer;padding:.25rem 0}details>summary:focus-visible,select:focus-visible,
 input:focus-visible,a:focus-visible,.wide:focus-visible{outline:3px solid var(--link);outline-offset:2px}
+th{overflow-wrap:normal}.number{white-space:nowrap}
 .faint{color:var(--faint)}.error{color:var(--bad)}.warning{color:var(--slow)}.note{color:var(--note)}
 .badge{font-weight:700}article{border-top:1px solid var(--line);padding:.75rem 0}
 .tools{display:flex;flex-wrap:wrap;gap:.75rem 1.5rem;margin:1rem 0}
