@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from shutdownlint.platforms.captured_ports import skipped_ports
 from shutdownlint.platforms.edit_target import ValueFormat
@@ -175,7 +176,14 @@ class Plugin(Platform):
     ) -> None:
         settings = planned.settings
         container.process = proxy_process(settings)
-        container.knobs += proxy_knobs(settings)
+        knobs = proxy_knobs(settings)
+        if planned.version is None:
+            # A native proxy, which newer releases add, does not obey the wait.
+            how = f"before Linkerd {facts.NATIVE_BY_DEFAULT_SINCE.value}"
+            knobs = tuple(
+                replace(each, how=how) if each.field == WAIT_FIELD else each for each in knobs
+            )
+        container.knobs += knobs
         container.assumptions = tuple(planned.assumptions)
         if planned.version is not None:
             draft.versions[facts.MESH] = planned.version
