@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from shutdownlint.linter.world_files import WorldFiles
 from shutdownlint.manifests.discovery import FileSearch, InputFile
 from shutdownlint.manifests.inputs import InputSource
 from tests.cli.test_run_cache import ROLLING
-from tests.helpers import lint_options, plan_files, write_sources
+from tests.helpers import lint_options, plan_files, run, write_sources
 
 if TYPE_CHECKING:
     from shutdownlint.linter.result import LintResult
@@ -458,3 +459,34 @@ def test_a_chart_and_an_overlay_of_one_environment_are_in_one_world() -> None:
         plan.add(InputSource(InputFile(Path(name), name), variant=variant))
     worlds = [[source.file.display_path for source in world] for world in plan.worlds]
     assert worlds == [["base"], ["chart", "overlay"], ["other"]]
+
+
+def test_a_finding_is_never_in_a_file_that_is_context_only(tmp_path: Path) -> None:
+    """The setting of a mesh decides, and its file is not what was asked about."""
+    (tmp_path / "mesh").mkdir()
+    (tmp_path / "app").mkdir()
+    (tmp_path / "mesh/mesh.yaml").write_text(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: istio, namespace: istio-system}\n"
+        "data:\n  mesh: |\n    defaultConfig:\n      terminationDrainDuration: 8s\n---\n"
+        "apiVersion: v1\nkind: Namespace\n"
+        "metadata: {name: shop, labels: {istio-injection: enabled}}\n"
+    )
+    (tmp_path / "app/a.yaml").write_text(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: shop}\n"
+        "spec: {containers: [{name: app, image: i, ports: [{containerPort: 80}]}]}\n"
+    )
+    code, out, _ = run(
+        *("check", str(tmp_path / "app"), "--context", str(tmp_path / "mesh"), "--isolated"),
+        *("--mesh", "istio=1.20", "--p99", "10s", "--format", "json"),
+    )
+    (found,) = [each for each in json.loads(out)["findings"] if each["rule"] == "SL202"]
+    assert code == 1
+    assert found["file"].endswith("app/a.yaml")
+    assert [each["file"].endswith("mesh/mesh.yaml") for each in found["related"]] == [True]
+    assert "mesh/mesh.yaml:7)" in found["message"]
+
+
+def test_a_workload_that_is_not_yaml_is_reported_also_without_containers(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata:\n  labels: a: b\n")
+    code, out, _ = run("check", str(tmp_path), "--format", "concise", "--isolated")
+    assert (code, "SL001" in out) == (2, True)

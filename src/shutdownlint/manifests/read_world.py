@@ -17,6 +17,7 @@ from shutdownlint.manifests.skips import (
     EMPTY,
     EXCLUDED,
     GIT_IGNORED,
+    NO_CONTAINERS,
     OWN_REPORT,
     SkipReason,
 )
@@ -208,6 +209,13 @@ class _WorldReader:
         return found.has_workloads
 
     def _skip(self, source: InputSource, file: InputFile, chunk: Chunk, reason: SkipReason) -> None:
+        if reason == NO_CONTAINERS and not source.context:
+            # A workload that is not YAML has perhaps no containers for that reason.
+            documents = self._documents.written_documents(file, chunk, counted=True, first=True)
+            for document in documents:
+                self._stats.skipped[reason] += 1
+                document.release()
+            return
         self._stats.skip(reason)
         # An object of Flux may have patches, which findings point to.
         if _FLUX in chunk.data and SUPPRESSION_WORD.encode() in chunk.data and not source.context:
