@@ -141,7 +141,8 @@ def test_no_warning_is_left_unread(selected_corpus: Path) -> None:
         "SL174": 7,
         # Knative's and Kourier's budgets of 80 %, and of 1, beside autoscalers with a minimum of 1.
         "SL180": 7,
-        "SL203": 40,
+        "SL203": 39,
+        "SL134": 1,  # an Istio before 1.1, whose proxy ends at its stop signal
         "SL471": 1,
     }
 
