@@ -79,7 +79,7 @@ BASES: Final[dict[str, Data]] = {
     ),
     "Service": _object("Service", "v1", {"selector": {"app": "shop"}, "ports": [{"port": 80}]}),
 }
-_PATHS: Final = {
+PATHS: Final = {
     "Pod": "/api/v1/namespaces/default/pods",
     "Deployment": "/apis/apps/v1/namespaces/default/deployments",
     "StatefulSet": "/apis/apps/v1/namespaces/default/statefulsets",
@@ -525,7 +525,7 @@ def ask(api: Api, case: Case) -> dict[str, str]:
     body = json.loads(case.text)  # the last of two keys counts, here as there
     group = body.get("apiVersion", BASES[case.kind]["apiVersion"])
     prefix = f"/apis/{group}" if "/" in group else f"/api/{group}"
-    path = f"{prefix}/namespaces/default/{_PATHS[case.kind].rsplit('/', 1)[1]}"
+    path = f"{prefix}/namespaces/default/{PATHS[case.kind].rsplit('/', 1)[1]}"
     for name, validation in (("plain", "Ignore"), ("strict", "Strict")):
         query = f"?dryRun=All&fieldValidation={validation}"
         try:

@@ -28,6 +28,7 @@ from shutdownlint.manifests.discovery import InputFile
 from shutdownlint.manifests.inputs import Inputs, InputSource
 from shutdownlint.policies.conditions import PolicyCondition, conditions_of
 from tests.cluster.api import ApiError
+from tests.cluster.fields import PATHS
 from tests.cluster.node import ROOT
 
 if TYPE_CHECKING:
@@ -42,14 +43,7 @@ OPTIONS: Final = (
     "--runtime-config=admissionregistration.k8s.io/v1beta1=true",
 )
 _DENIED: Final = re.compile(r"'(sl\d+)\.shutdownlint\.dev'")
-_PATHS: Final = {
-    "Pod": "/api/v1/namespaces/default/pods",
-    "Deployment": "/apis/apps/v1/namespaces/default/deployments",
-    "StatefulSet": "/apis/apps/v1/namespaces/default/statefulsets",
-    "DaemonSet": "/apis/apps/v1/namespaces/default/daemonsets",
-    "Job": "/apis/batch/v1/namespaces/default/jobs",
-    "CronJob": "/apis/batch/v1/namespaces/default/cronjobs",
-}
+_KINDS: Final = ("Pod", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob")
 _HOOKS: Final[tuple[dict[str, Any] | None, ...]] = (
     None,
     {"sleep": {"seconds": 5}},
@@ -119,7 +113,7 @@ def compare(node: Node) -> int:
 def _ask(node: Node, data: dict[str, Any]) -> set[str] | None:
     """Return the rules whose policies deny an object; None where the server itself does."""
     try:
-        node.api.create(_PATHS[data["kind"]], data, "?dryRun=All")
+        node.api.create(PATHS[data["kind"]], data, "?dryRun=All")
     except ApiError as error:
         return {name.upper() for name in _DENIED.findall(error.message)} or None
     return set()
@@ -166,7 +160,7 @@ def _plain(text: str) -> Iterator[dict[str, Any]]:
     except yaml.YAMLError:
         return
     for data in documents:
-        if isinstance(data, dict) and data.get("kind") in _PATHS:
+        if isinstance(data, dict) and data.get("kind") in _KINDS:
             metadata = data.get("metadata")
             if isinstance(metadata, dict) and data.get("spec"):
                 metadata.pop("namespace", None)
@@ -190,7 +184,7 @@ def _mutates(node: Node) -> bool:
             ]
         },
     }
-    back = node.api.create(_PATHS["Pod"], pod, "?dryRun=All")
+    back = node.api.create(PATHS["Pod"], pod, "?dryRun=All")
     first, other = back["spec"]["containers"]
     sys.stdout.write(
         f"mutated: {first.get('lifecycle')}, {back['spec']['terminationGracePeriodSeconds']} s, "

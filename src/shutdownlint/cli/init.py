@@ -21,6 +21,7 @@ from shutdownlint.linter.linter import plan_workloads
 from shutdownlint.patterns import lazy_pattern
 from shutdownlint.platforms.registry import PLATFORMS, mesh_choices, mesh_remedy
 from shutdownlint.platforms.traffic import meshes_of
+from shutdownlint.platforms.user_facts import pattern_of
 from shutdownlint.wording import plural
 
 if TYPE_CHECKING:
@@ -153,8 +154,8 @@ def _workload_lines(pods: "Sequence[PlannedPod]") -> Iterator[str]:
     if len(planned) > _MAX_WORKLOADS:
         yield f"# The first {_MAX_WORKLOADS} of {len(planned)}; a pattern names many."
     for pod in planned[:_MAX_WORKLOADS]:
-        match = "/".join((pod.id.kind, pod.id.namespace or "default", pod.id.name))
-        yield from ("# [[workloads]]", f"# match = {_quote(match)}", '# p99 = "10s"')
+        match = _quote(pattern_of(pod.id))
+        yield from ("# [[workloads]]", f"# match = {match}", '# p99 = "10s"')
 
 
 def _mesh_lines(pods: "Sequence[PlannedPod]") -> Iterator[str]:

@@ -1,9 +1,8 @@
 """``policy``: rules as policies of the API server, or of Kyverno."""
 
 # No postponed annotations here: they are read as the program runs.
-import json
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 from shutdownlint.cli.declarations import Option
 from shutdownlint.cli.options import RULES, FileOptions, OutputFile
@@ -11,17 +10,15 @@ from shutdownlint.cli.output import CLEAN, usage_error, warn, write_output
 from shutdownlint.cli.session import Session, rule_errors, split_commas
 from shutdownlint.engine.finding import Severity
 from shutdownlint.engine.rule_loader import load_all_bundled
-from shutdownlint.engine.selection import RuleSelection
+from shutdownlint.engine.selection import ALWAYS_REPORTED, RuleSelection
 from shutdownlint.policies.conditions import LeftOut, PolicyCondition, conditions_of
 from shutdownlint.policies.render import (
     kyverno_policies,
     mutating_policies,
     validating_policies,
 )
+from shutdownlint.reports.report import to_json_documents
 from shutdownlint.wording import plural
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 class PolicyFormat(StrEnum):
@@ -72,28 +69,20 @@ def command(
     if output_format is PolicyFormat.MUTATING:
         if deny is not None or select:
             raise usage_error("--select and --deny are about validating policies")
-        _write(mutating_policies(), output)
+        write_output(to_json_documents(mutating_policies()), output)
         raise SystemExit(CLEAN)
     selection = RuleSelection(select=tuple(split_commas(select)))
     with rule_errors():
         rules = [rule for rule in load_all_bundled() if selection.includes(rule)]
-        found = [*conditions_of(rule for rule in rules if rule.id not in ("SL001", "SL002"))]
+        found = [*conditions_of(rule for rule in rules if rule.id not in ALWAYS_REPORTED)]
     conditions = [each for each in found if isinstance(each, PolicyCondition)]
     left_out = [each for each in found if isinstance(each, LeftOut)]
     if select:
         for each in left_out:
             warn(f"{each.rule.id} is left out: {each.reason}")
     else:
-        reasons = {each.reason: 0 for each in left_out}
-        for each in left_out:
-            reasons[each.reason] += 1
         warn(f"{plural(len(conditions), 'rule')}; {plural(len(left_out), 'rule')} left out")
     ignores = session.config.user_facts().suppressions
     make = kyverno_policies if output_format is PolicyFormat.KYVERNO else validating_policies
-    _write(make(conditions, ignores, deny), output)
+    write_output(to_json_documents(make(conditions, ignores, deny)), output)
     raise SystemExit(CLEAN if conditions else 2)
-
-
-def _write(objects: "Iterable[dict[str, Any]]", output: str | None) -> None:
-    text = "".join(f"---\n{json.dumps(each, indent=2, ensure_ascii=False)}\n" for each in objects)
-    write_output(text, output)

@@ -8,7 +8,7 @@ from msgspec import Struct
 from shutdownlint.platforms.durations import go_duration
 from shutdownlint.platforms.registry import mesh_choices, mesh_names
 from shutdownlint.platforms.traffic import DEFAULT_PROPAGATION
-from shutdownlint.platforms.user_facts import parse_mesh
+from shutdownlint.platforms.user_facts import parse_mesh, pattern_of
 from shutdownlint.shutdown.durations import ZERO, format_duration
 
 if TYPE_CHECKING:
@@ -30,10 +30,12 @@ class Answer(Struct, frozen=True):
 def ask_all(pods: "Sequence[PlannedPod]", ask: Ask) -> list[Answer]:
     """Ask for the mesh, for times of the workloads with the most pods and routes, and the delay."""
     found = [*_ask_mesh(ask)]
-    planned = [pod for pod in pods if pod.plan is not None]
-    serving = [pod for pod in planned if pod.plan is not None and pod.plan.gets_requests]
-    working = [pod for pod in planned if pod.plan is not None and not pod.plan.gets_requests]
-    working = [pod for pod in working if not pod.workload.runs_to_completion]
+    serving = [pod for pod in pods if pod.plan is not None and pod.plan.gets_requests]
+    working = [
+        pod
+        for pod in pods
+        if pod.plan is not None and not (pod.plan.gets_requests or pod.plan.runs_to_completion)
+    ]
     for key, what, group in (
         ("p99", "the slowest ordinary requests to", serving),
         ("longest-job", "the longest jobs of", working),
@@ -53,7 +55,7 @@ def _foremost(pods: "Sequence[PlannedPod]") -> list[str]:
     weights: dict[str, tuple[int, int]] = {}
     for pod in pods:
         assert pod.plan is not None
-        name = "/".join((pod.id.kind, pod.id.namespace or "default", pod.id.name))
+        name = pattern_of(pod.id)
         weight = pod.replicas.value if pod.replicas is not None else 1, len(pod.plan.senders)
         weights[name] = max(weights.get(name, (0, 0)), weight)
     return sorted(weights, key=lambda name: weights[name], reverse=True)[:_MOST]

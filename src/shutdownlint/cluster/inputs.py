@@ -37,8 +37,7 @@ def wanted_kinds() -> set[tuple[str, str]]:
     """Return group and kind of all objects that are read from a cluster."""
     table = kind_table()
     entries = {(entry.group, entry.kind) for entry in table.entries if entry.kind}
-    # A list of what may be a Secret is never asked for.
-    return {*entries, *table.pod_kinds, *_WORKLOADS} - {("", "Secret")}
+    return {*entries, *table.pod_kinds, *_WORKLOADS}
 
 
 def read_cluster(context: str, *, allow_exec: bool) -> ClusterInputs:

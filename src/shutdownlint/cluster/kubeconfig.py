@@ -32,6 +32,8 @@ IN_CLUSTER: Final = "in-cluster"
 _ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _VARIABLE: Final = "KUBECONFIG"
 _USUAL: Final = "~/.kube/config"
+#: Keys whose values are files, named from the kubeconfig's own folder.
+_FILES: Final = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
 #: An exec plugin that takes longer, in seconds, is stopped.
 _EXEC_SECONDS: Final = 60
 
@@ -137,9 +139,6 @@ def _with_paths(entry: dict[str, Any], folder: Path) -> dict[str, Any]:
                 for key, value in inner.items()
             }
     return found
-
-
-_FILES: Final = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
 
 
 def _names(data: dict[str, Any], key: str) -> set[str]:

@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from shutdownlint import limits
 from shutdownlint.cluster.kubeconfig import Access, ClusterError
 from shutdownlint.http_client import HttpClient, HttpError
+from shutdownlint.manifests.decoding import mappings
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -79,14 +80,14 @@ class _Reader:
         """Yield the wanted kinds that the server has, each in the version that it prefers."""
         groups = {group for group, _ in wanted}
         paths = [("", "/api/v1", "v1")] if "" in groups else []
-        for entry in _mappings(self._ask("/apis").get("groups")):
+        for entry in mappings(self._ask("/apis").get("groups")):
             name, preferred = str(entry.get("name")), entry.get("preferredVersion")
             version = preferred.get("groupVersion") if isinstance(preferred, dict) else None
             if name in groups and isinstance(version, str):
                 paths.append((name, f"/apis/{quote(version)}", version))
         for group, path, version in paths:
             try:
-                entries = _mappings(self._ask(path).get("resources"))
+                entries = mappings(self._ask(path).get("resources"))
             except _RefusedError as error:
                 self._found.refused.append((version, str(error)))
                 continue
@@ -109,7 +110,7 @@ class _Reader:
                 answer = self._ask(f"{resource.path}?{urlencode(query)}", gone_is_none=True)
                 if not answer:
                     break
-                page += _mappings(answer.get("items"))
+                page += mappings(answer.get("items"))
                 if len(self._found.objects) + len(page) > limits.MAX_CLUSTER_OBJECTS:
                     most = f"{limits.MAX_CLUSTER_OBJECTS:,}"
                     raise ClusterError(
@@ -167,7 +168,3 @@ class _Reader:
 
 class _RefusedError(Exception):
     """One list that the server does not give."""
-
-
-def _mappings(items: Any) -> list[dict[str, Any]]:
-    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
+from shutdownlint.manifests.decoding import mappings
 from shutdownlint.patterns import lazy_pattern
 from shutdownlint.yaml_source.composer import ComposeError, compose
 from shutdownlint.yaml_source.errors import BudgetExceededError
@@ -88,7 +89,7 @@ def _skaffold_builds(text: str) -> Iterator[Build]:
     for document in _documents(text):
         build = document.get("build")
         artifacts = build.get("artifacts") if isinstance(build, dict) else None
-        for artifact in artifacts if isinstance(artifacts, list) else ():
+        for artifact in mappings(artifacts):
             image = _text(artifact, "image")
             if not image or "buildpacks" in artifact or "jib" in artifact:
                 continue
@@ -103,8 +104,7 @@ def _workflow_builds(text: str) -> Iterator[Build]:
     for document in _documents(text):
         jobs = document.get("jobs")
         for job in jobs.values() if isinstance(jobs, dict) else ():
-            steps = job.get("steps") if isinstance(job, dict) else None
-            for step in steps if isinstance(steps, list) else ():
+            for step in mappings(job.get("steps") if isinstance(job, dict) else None):
                 if not _text(step, "uses").startswith("docker/build-push-action"):
                     continue
                 given = step.get("with")

@@ -16,7 +16,7 @@ from shutdownlint.manifests.discovery import (
     display_path,
     is_excluded,
 )
-from shutdownlint.programs.images import BuiltImages, ImageConfig
+from shutdownlint.programs.images import BuiltImages, ImageConfig, without_tag
 from shutdownlint.repository_root import is_below
 from shutdownlint.shell.syntax import base_name
 
@@ -79,19 +79,12 @@ class _Finder:
         start = folder if build.beside else context
         path = posixpath.normpath(posixpath.join(start, build.dockerfile))
         if files.is_file(path) and is_below(files.real_path(path), files.real_path(root)):
-            name = _name(build.image)
+            name = without_tag(build.image)
             self.named.setdefault(name, set()).add((path, context, build.target))
 
     def built(self) -> BuiltImages:
         """Return the images with one Dockerfile each."""
         return BuiltImages(dict(_read_all(self.named)), dict(_read_all(self.by_folder)))
-
-
-def _name(image: str) -> str:
-    """Return an image's name without tag and digest."""
-    path = image.partition("@")[0]
-    head, slash, last = path.rpartition("/")
-    return f"{head}{slash}{last.partition(':')[0]}"
 
 
 def _read_all(

@@ -26,6 +26,7 @@ from shutdownlint.yaml_source.scalars import read_scalar
 from shutdownlint.yaml_source.tree import Tree
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable
 
     from yaml.nodes import Node
@@ -112,29 +113,32 @@ class EditLocation(Struct, frozen=True):
 
     def set_number(self, number: int) -> Edit:
         """Change the only number of the text. Raises ``EditError``."""
-        node = self.value()
-        text = str(node.value) if isinstance(node, ScalarNode) else ""
-        found = _ONE_NUMBER.fullmatch(text)
-        if not isinstance(node, ScalarNode) or found is None:
-            raise EditError("the value is part of a script")
-        if node.style not in ("'", '"') and text.isdigit():
-            return self.set(number)
-        return self.set(f"{found[1]}{number}{found[2]}")
+        found = self._match(_ONE_NUMBER, "the value is part of a script")
+        return self._set_number(number, f"{found[1]}{number}{found[2]}")
 
     def set_time(self, seconds: int, *, thousandths: bool) -> Edit:
         """Change the only time of the text. A bare number is of seconds, or of thousandths of them.
 
         Raises ``EditError``.
         """
-        node = self.value()
-        text = str(node.value) if isinstance(node, ScalarNode) else ""
-        found = _ONE_TIME.fullmatch(text)
-        if not isinstance(node, ScalarNode) or found is None:
-            raise EditError("the value is part of a longer text")
+        found = self._match(_ONE_TIME, "the value is part of a longer text")
         number = seconds * 1000 if thousandths and not found[2] else seconds
-        if node.style not in ("'", '"') and text.isdigit():
-            return self.set(number)
-        return self.set(f"{found[1]}{number}{'s' if found[2] else ''}{found[3]}")
+        return self._set_number(number, f"{found[1]}{number}{'s' if found[2] else ''}{found[3]}")
+
+    def _match(self, pattern: re.Pattern[str], otherwise: str) -> re.Match[str]:
+        """Return the match of the whole text. Raises ``EditError``, which says ``otherwise``."""
+        node = self.value()
+        found = pattern.fullmatch(str(node.value)) if isinstance(node, ScalarNode) else None
+        if found is None:
+            raise EditError(otherwise)
+        return found
+
+    def _set_number(self, number: int, text: str) -> Edit:
+        """Write a number: as one where the scalar is one, else in its text."""
+        node = self.value()
+        assert isinstance(node, ScalarNode)
+        is_number = node.style not in ("'", '"') and str(node.value).isdigit()
+        return self.set(number if is_number else text)
 
     def _is_only_entry(self) -> bool:
         """Whether the entry is all that the host's text holds."""

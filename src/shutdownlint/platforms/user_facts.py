@@ -199,6 +199,11 @@ class AppFacts(Struct, frozen=True):
         )
 
 
+def pattern_of(workload: ObjectId) -> str:
+    """Return the whole pattern of one workload: ``Kind/namespace/name``."""
+    return "/".join((workload.kind, workload.namespace or "default", workload.name))
+
+
 class MeshFact(Struct, frozen=True):
     """The user's statement about the mesh of a namespace.
 

@@ -42,11 +42,11 @@ def validating_policies(
         name = f"{rule.id.lower()}.shutdownlint.dev"
         broken = f"variables.containers.filter(c, {each.condition})"
         text = f"{rule.id} {rule.name}: {rule.title}"
-        yield {
-            "apiVersion": f"{_API}/v1",
-            "kind": "ValidatingAdmissionPolicy",
-            "metadata": {"name": name, "labels": _labels()},
-            "spec": {
+        yield _object(
+            "ValidatingAdmissionPolicy",
+            "v1",
+            name,
+            {
                 "failurePolicy": "Ignore",
                 "matchConstraints": {"resourceRules": [*_resource_rules(("CREATE", "UPDATE"))]},
                 "matchConditions": [
@@ -77,17 +77,17 @@ def validating_policies(
                     }
                 ],
             },
-        }
+        )
         denies = deny is not None and rule.severity.rank >= deny.rank
-        yield {
-            "apiVersion": f"{_API}/v1",
-            "kind": "ValidatingAdmissionPolicyBinding",
-            "metadata": {"name": name, "labels": _labels()},
-            "spec": {
+        yield _object(
+            "ValidatingAdmissionPolicyBinding",
+            "v1",
+            name,
+            {
                 "policyName": name,
                 "validationActions": ["Deny", "Audit"] if denies else ["Audit", "Warn"],
             },
-        }
+        )
 
 
 def mutating_policies() -> Iterator[dict[str, Any]]:
@@ -107,11 +107,11 @@ def mutating_policies() -> Iterator[dict[str, Any]]:
         f"object.spec.terminationGracePeriodSeconds : 30) + {seconds}"
     )
     chosen = f"object.spec.containers.filter(c, {without})"
-    yield {
-        "apiVersion": f"{_API}/v1beta1",
-        "kind": "MutatingAdmissionPolicy",
-        "metadata": {"name": name, "labels": _labels()},
-        "spec": {
+    yield _object(
+        "MutatingAdmissionPolicy",
+        "v1beta1",
+        name,
+        {
             "failurePolicy": "Ignore",
             "reinvocationPolicy": "IfNeeded",
             "matchConstraints": {
@@ -149,13 +149,8 @@ def mutating_policies() -> Iterator[dict[str, Any]]:
                 }
             ],
         },
-    }
-    yield {
-        "apiVersion": f"{_API}/v1beta1",
-        "kind": "MutatingAdmissionPolicyBinding",
-        "metadata": {"name": name, "labels": _labels()},
-        "spec": {"policyName": name},
-    }
+    )
+    yield _object("MutatingAdmissionPolicyBinding", "v1beta1", name, {"policyName": name})
 
 
 def kyverno_policies(
@@ -203,6 +198,12 @@ def kyverno_policies(
                 ],
             },
         }
+
+
+def _object(kind: str, version: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+    """Return an object of the API server's admission."""
+    metadata = {"name": name, "labels": _labels()}
+    return {"apiVersion": f"{_API}/{version}", "kind": kind, "metadata": metadata, "spec": spec}
 
 
 def _labels() -> dict[str, str]:

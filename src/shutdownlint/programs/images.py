@@ -110,6 +110,12 @@ class ImageConfig(Struct, frozen=True):
 NO_SHELL: Final = "none"
 
 
+def without_tag(image: str) -> str:
+    """Return an image's name as it is written, without tag and digest."""
+    head, slash, last = image.partition("@")[0].rpartition("/")
+    return f"{head}{slash}{last.partition(':')[0]}"
+
+
 class BuiltImages(Struct, frozen=True):
     """The images that the repository builds: by the names that files give them, and by folder."""
 
@@ -118,12 +124,11 @@ class BuiltImages(Struct, frozen=True):
 
     def find(self, image: str, *, known: bool) -> ImageConfig | None:
         """Return the configuration of an image; ``known``: its name is that of a public image."""
-        path = image.partition("@")[0]
-        head, slash, last = path.rpartition("/")
-        last = last.partition(":")[0]
-        found = self.named.get(f"{head}{slash}{last}")
+        name = without_tag(image)
+        found = self.named.get(name)
         if found is not None or known:
             return found
+        last = name.rpartition("/")[2]
         return self.named.get(last) or self.folders.get(last)
 
 

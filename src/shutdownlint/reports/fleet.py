@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
@@ -25,7 +26,6 @@ from shutdownlint.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from shutdownlint.reports.history import JsonReport
     from shutdownlint.reports.output import ReportOutput
@@ -92,7 +92,7 @@ def read_fleet(folder: Path) -> Fleet:
         folders.sort()
         found = sorted(name for name in names if name.endswith(".json"))
         if found:
-            below = folder.__class__(top)
+            below = Path(top)
             name = below.relative_to(folder).as_posix()
             by_source[name] = [below / each for each in found]
     for name, paths in sorted(by_source.items()):
@@ -118,8 +118,7 @@ def _read_source(name: str, paths: Sequence[Path], fleet: Fleet) -> _Source:
     if last is not None:
         earlier = _week_before(source.points)
         if earlier is not None:
-            added = [text for key, text in keys[-1].items() if key not in keys[earlier]]
-            source.new = added
+            source.new = [text for key, text in keys[-1].items() if key not in keys[earlier]]
         _add_causes(last, name, fleet)
     return source
 

@@ -6,12 +6,11 @@ they have the same fields.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Final
 
 from shutdownlint.engine.finding import Severity
 from shutdownlint.linter.fingerprint import fingerprints
-from shutdownlint.reports.report import full_message, safe
+from shutdownlint.reports.report import full_message, safe, to_json_documents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +61,7 @@ def _render(report: Report, version: str, kinds: tuple[str, str]) -> str:
         for namespace, results in sorted(by_namespace.items())
         for each in _objects(namespace, results, version, kinds)
     ]
-    return "".join(f"---\n{json.dumps(each, indent=2)}\n" for each in objects)
+    return to_json_documents(objects)
 
 
 def _objects(

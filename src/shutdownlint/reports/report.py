@@ -25,7 +25,7 @@ from shutdownlint.wording import plural
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from datetime import timedelta
     from types import ModuleType
 
@@ -89,6 +89,11 @@ def _escape_in_json(found: re.Match[str]) -> str:
 def workload_data(workload: ObjectId) -> dict[str, Any]:
     """Return how reports as JSON name a workload."""
     return {"kind": workload.kind, "namespace": workload.namespace, "name": workload.name}
+
+
+def to_json_documents(objects: Iterable[Any]) -> str:
+    """Return objects as a stream of YAML documents, each written as JSON."""
+    return "".join(f"---\n{to_json(each)}" for each in objects)
 
 
 def to_json(data: Any) -> str:
