@@ -303,6 +303,19 @@ class RuleEvaluator:
     def _finding(self, compiled: _CompiledRule, subject: Subject) -> Finding:
         rule = compiled.rule
         location = _location(rule, subject)
+        document = document_of(location)
+        outside = document is not document_of(subject.home)
+        decided_by = _describe_decision(rule, subject)
+        deciding: tuple[Related, ...] = ()
+        if (
+            outside
+            and document is not None
+            and document.is_context
+            and subject.workload is not None
+        ):
+            # Nothing is reported in files that are read for context only: the pod is.
+            deciding = (Related(decided_by or rule.title, location.region()),)
+            location = subject.home
         region = location.region()
         assumptions = subject.assumptions_for(compiled.names)
         severity = self._severity(rule, subject, assumptions)
@@ -324,11 +337,11 @@ class RuleEvaluator:
             about_versions=tuple(
                 dict.fromkeys(name for a in assumptions for name in a.about_versions)
             ),
-            related=() if counted else tuple(_related(rule, subject, region)),
+            related=() if counted else (*deciding, *_related(rule, subject, region, deciding)),
             template=location.template,
             subject_region=subject.home.region() if subject.workload is not None else None,
-            outside=document_of(location) is not document_of(subject.home),
-            decided_by=_describe_decision(rule, subject),
+            outside=outside,
+            decided_by=decided_by,
             variants=_variants(subject),
             loss=report_loss(subject.loss) if subject.loss is not None else None,
         )
@@ -417,8 +430,10 @@ def _confidence(assumptions: Iterable[Assumption]) -> Confidence:
     return _BY_CONFIDENCE[max(levels, default=0)]
 
 
-def _related(rule: Rule, subject: Subject, region: Region) -> Iterable[Related]:
-    shown = {region}
+def _related(
+    rule: Rule, subject: Subject, region: Region, deciding: Iterable[Related]
+) -> Iterable[Related]:
+    shown = {region, *(each.region for each in deciding)}
     for name in rule.message.names:
         setting = subject.setting(name)
         location = source_location(setting)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,7 +9,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from shutdownlint.engine.evaluator import RuleEvaluator, RuleFailure
-from shutdownlint.engine.finding import Related
 from shutdownlint.engine.problems import RuleFailed, Unreadable
 from shutdownlint.engine.subjects import problem_subject, workload_subjects
 from shutdownlint.engine.vocabulary import Vocabulary
@@ -344,21 +342,8 @@ class _WorldEvaluator:
             self._add(finding)
 
     def _add(self, finding: Finding) -> None:
-        if finding.region.file in self.world.context_files:
-            finding = _at_its_pod(finding)
         if self.world.variant and not finding.variants:
             finding = replace(finding, variants=(self.world.variant,))
         # A finding that is only counted has no message.
         what = finding.message or finding.container or ""
         self.findings[finding.region, finding.rule, what, str(finding.workload)] = finding
-
-
-def _at_its_pod(finding: Finding) -> Finding:
-    """Return a finding whose deciding place is read for context only: its pod is reported."""
-    pod, place = finding.subject_region, finding.region
-    if pod is None:
-        return finding
-    here, there = place.describe(place.file), place.describe(pod.file)
-    message = re.sub(rf"\b{here}\b", lambda _: there, finding.message)
-    related = Related(finding.decided_by or finding.title, place)
-    return replace(finding, region=pod, message=message, related=(related, *finding.related))

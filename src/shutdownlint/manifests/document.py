@@ -74,7 +74,8 @@ class Document(Struct, eq=False):
     (which count from 1) to give the file's. ``index`` is the number of the chunk in the file,
     ``number`` that of the document in the chunk, ``start`` where the chunk begins, in bytes.
     ``template`` is the file that a Helm rendering names for it, ``variant`` the environment that it
-    is deployed to, of several that exclude one another.
+    is deployed to, of several that exclude one another. ``is_context``: its file is read for
+    context only, and nothing is reported in it.
     """
 
     file: str
@@ -84,6 +85,7 @@ class Document(Struct, eq=False):
     number: int = 0
     template: str | None = None
     variant: str = ""
+    is_context: bool = False
     start: int = 0
     cache: NodeCache | None = None
     _tree: Tree | None = field(default=None)

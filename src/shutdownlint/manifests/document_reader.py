@@ -47,6 +47,7 @@ class DocumentReader:
             file, chunk, counted=counted, first=first, wanted=wanted
         ):
             document.variant = source.variant
+            document.is_context = source.context
             if source.transform is None:
                 yield document
                 continue
